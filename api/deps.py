@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import Depends, Path, Request
+from fastapi import Depends, Path, Query, Request
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from fastapi.security.utils import get_authorization_scheme_param
 
 from deadheat.api.edge import sessions
-from deadheat.api.schemas.base import MAX_ID, PLAIN
+from deadheat.api.schemas.base import MAX_ID, PLAIN, RowId
 from deadheat.api.services import Services
 from deadheat.league.errors import BadToken
 from deadheat.league.service.people import access
@@ -28,6 +28,7 @@ SUBMITTING = frozenset(
 (`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
+Number = Annotated[RowId | None, Query()]
 UserName = Annotated[str, Path(max_length=32, pattern=PLAIN)]
 
 REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import Flag, IntEnum, StrEnum, auto
 from typing import Self
 
 from deadheat.engine.language import N_, _, gettext
@@ -104,13 +104,31 @@ class MatchState(StrEnum):
     ABANDONED = "abandoned"  # it is not played: nobody wants it any longer, or an organiser decided so
 
 
+class During(Flag):
+    """Properties of a season's state."""
+
+    ENTRIES = auto()  # bots may enter, and new versions take over
+    LADDER = auto()  # the ladder is not over, nor are its panels, evaluations and unrated matches
+    FINALS = auto()  # the finals are played
+
+
 class SeasonState(StrEnum):
     """The state of a season. Its standings are final once they are published, which is soon after it closes."""
 
-    SCHEDULED = "scheduled"  # bots may enter, nothing is played
-    OPEN = "open"
-    FROZEN = "frozen"  # no entries and no other versions; the ladder plays the rest of its matches
-    FINALS = "finals"  # only the finals are played, by the qualified bots
+    during: During
+    holds: str  # tells an author why nothing is planned and nothing that waits is played; empty: it is played
+
+    def __new__(cls, word: str, during: During = During(0), holds: str = "") -> Self:  # noqa: B008
+        """Create a member whose value is the word."""
+        state = str.__new__(cls, word)
+        state._value_ = word
+        state.during, state.holds = during, holds
+        return state
+
+    SCHEDULED = "scheduled", During.ENTRIES, N_("It has no matches yet: the season has not opened.")
+    OPEN = "open", During.ENTRIES | During.LADDER
+    FROZEN = "frozen", During.LADDER  # the ladder plays the rest of its matches
+    FINALS = "finals", During.FINALS  # only the qualified bots play
     CLOSED = "closed"  # running matches are played to the end, then the standings are published
 
     @property
@@ -272,16 +290,19 @@ class Absence(StrEnum):
     DISQUALIFIED = "disqualified"  # by an organiser: no new matches, and none of its matches counts
 
 
-ENTERABLE = (SeasonState.SCHEDULED, SeasonState.OPEN)
+ENTERABLE = tuple(state for state in SeasonState if During.ENTRIES in state.during)
 """Bots may enter, and new versions take over."""
 
-ON_LADDER = (SeasonState.OPEN, SeasonState.FROZEN)
+HOLDING = tuple(state for state in SeasonState if state.holds)
+"""Nothing is planned, and no waiting series is played."""
+
+ON_LADDER = tuple(state for state in SeasonState if During.LADDER in state.during and not state.holds)
 """The ladder is played."""
 
-IN_PLAY = (*ON_LADDER, SeasonState.FINALS)
+IN_PLAY = tuple(state for state in SeasonState if state.during & (During.LADDER | During.FINALS))
 """Matches are played, rankings follow, and organisers rule on results."""
 
-GOING_ON = (SeasonState.SCHEDULED, *IN_PLAY)
+GOING_ON = tuple(state for state in SeasonState if state.during)
 """The season has not closed."""
 
 
@@ -292,7 +313,8 @@ class SeasonStep:
     `verb` is what an organiser does, `done` the audit log's phrase for it, and `meaning` the help of its command
     (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` that takes the
     step on its own; None: organisers take it by hand. `past` labels a date that has passed, and `note` is shown on the
-    season's page while the season is in the state.
+    season's page while the season is in the state. `announced`: people are notified before its date, because they can
+    do less afterwards.
     """
 
     verb: str
@@ -302,6 +324,7 @@ class SeasonStep:
     date: str | None
     meaning: str = ""
     note: str = ""
+    announced: bool = False
 
     @property
     def command(self) -> str:
@@ -326,6 +349,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "freezes_at",
         "Freeze a season: entries and versions are fixed while the ladder settles.",
         "The season is frozen: entries and versions are fixed while the ladder settles.",
+        announced=True,
     ),
     SeasonState.FINALS: SeasonStep(
         "Begin the finals",
@@ -342,6 +366,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "Closed",
         "closes_at",
         note="The season is closed. Matches in progress are played to the end, then the standings are published.",
+        announced=True,
     ),
 }
 """The steps to all states but the first, in their order."""

@@ -147,7 +147,7 @@ def ask_for_more(series_id: int) -> None:
     try:
         with context().database.reading() as session:
             season_id = low_after(session, series_id)
-            rank = season_id is not None and season_id in seasons_to_refit(session)
+            rank = season_id is not None and season_id in seasons_to_refit(session, ended=True)
         if season_id is not None:
             enqueue_plan(season_id)
         if rank:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from sqlmodel import Session
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import met as line_of
 from deadheat.api.pages.people import courses
 from deadheat.api.pages.pictures import charts
@@ -42,7 +42,7 @@ Row = Mapping[str, Any]
 
 @router.get("/bots/{bot_id}")
 @everyones
-def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = None) -> str:
+def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
     """Show a bot in the requested season, or in its newest one with results."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
@@ -68,9 +68,7 @@ def bot(shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = N
 
 @router.get("/bots/{bot_id}/opponents")
 @everyones
-def opponents(
-    shared: Shared, bot_id: Id, season: Annotated[RowId | None, Query()] = None, page: Annotated[RowId, Query()] = 1
-) -> str:
+def opponents(shared: Shared, bot_id: Id, season: Number = None, page: Annotated[RowId, Query()] = 1) -> str:
     """Show a bot's opponents in the requested season, or in its newest one with results."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.pictures.bracket import name_of, picture
 from deadheat.api.pages.pictures.charts import courses
-from deadheat.api.pages.render import everyones, first_of, render
+from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.schemas.base import RowId
 from deadheat.league.pairing.figures import figures
 from deadheat.league.service.evaluations import views
@@ -17,13 +18,9 @@ from deadheat.league.service.seasons.seasons import season_info
 
 router = APIRouter(include_in_schema=False)
 
-ROWS = 50
-"""Evaluations on one page of the list."""
-
 ROWS_OF_ONE = 50
 """Places on one page of standings, and boards on one page of a round."""
 
-Number = Annotated[RowId | None, Query()]
 Page = Annotated[RowId, Query(le=100_000)]
 
 
@@ -37,7 +34,7 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
         coming = views.coming(session, season_id)
         late_since = views.overdue(session, season_id)
         chart = courses(views.courses(session, season_id)) if before is None else None
-    shown, older = first_of(found, ROWS, lambda one: one.number)
+    shown, older = first_of(found, ROWS, attrgetter("number"))
     return render(
         shared,
         "evaluations.html",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from sqlmodel import Session
 
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.render import everyones, first_of, render
-from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import BlobsAway
@@ -49,7 +47,7 @@ class Card:
 
 @router.get("/")
 @everyones
-def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str:
+def home(shared: Shared, before: Number = None) -> str:
     """Show the newest seasons, or those before one."""
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
@@ -57,7 +55,7 @@ def home(shared: Shared, before: Annotated[RowId | None, Query()] = None) -> str
         running = running_series(session, NEWEST)
         versions = newest_versions(session, NEWEST)
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
-        shown, older = first_of(seasons, SEASONS, lambda season: season.id)
+        shown, older = first_of(seasons, SEASONS)
         cards = _cards(session, shown)
         watched = None if before else _featured(shared, session)
     return render(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import entered
 from deadheat.api.pages.render import everyones, first_of, game_title, render
 from deadheat.api.schemas.base import RowId
@@ -56,13 +56,13 @@ def bots(shared: Shared, q: Search = "", game: Annotated[str, Query(max_length=6
 
 @router.get("/games/{name}/submissions")
 @everyones
-def submissions(shared: Shared, name: str, before: Annotated[RowId | None, Query()] = None) -> str:
+def submissions(shared: Shared, name: str, before: Number = None) -> str:
     """List all versions of a game's bots, the newest first, each with its verdict."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
         found = newest_versions(session, ROWS + 1, game=name, before=before)
-    shown, older = first_of(found, ROWS, lambda version: version.id)
+    shown, older = first_of(found, ROWS)
     return render(
         shared,
         "submissions.html",

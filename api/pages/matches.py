@@ -6,9 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.render import everyones, first_of, render
-from deadheat.api.schemas.base import RowId
+from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
@@ -17,11 +16,6 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import MatchState
 
 router = APIRouter(include_in_schema=False)
-
-ROWS = 50
-"""The number of matches on one page."""
-
-Number = Annotated[RowId | None, Query()]
 
 
 @router.get("/seasons/{season_id}/matches")
@@ -70,7 +64,7 @@ def _listed(
             before=before,
             limit=ROWS + 1,
         )
-    shown, older = first_of(found, ROWS, lambda match: match.id)
+    shown, older = first_of(found, ROWS)
     return render(
         shared,
         "matches.html",

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from functools import cache, partial
+from operator import attrgetter
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -142,7 +143,13 @@ def render(shared: Services, name: str, **values: Any) -> str:
     return shared.pages.get_template(name).render(**values)
 
 
-def first_of(found: Sequence[_Item], count: int, number: Callable[[_Item], int]) -> tuple[Sequence[_Item], int | None]:
+ROWS = 50
+"""The usual number of rows on one page of a list."""
+
+
+def first_of(
+    found: Sequence[_Item], count: int, number: Callable[[Any], int] = attrgetter("id")
+) -> tuple[Sequence[_Item], int | None]:
     """Return the first items of a list that was requested with one more, and the number before which a page of older
     ones begins; None if there are none.
     """

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from pydantic import ConfigDict
 from sqlmodel import Session
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
 from deadheat.api.pages.pictures.charts import bars, trend
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
@@ -43,9 +43,6 @@ router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
 RECENT = 10
 """The number of matches below the leaderboard."""
 
-ROWS = 50
-"""Rows on one page of the leaderboard."""
-
 Row = Mapping[str, Any]
 
 
@@ -56,7 +53,7 @@ class Chosen(base.Query):
 
     q: Annotated[str, Query(max_length=64)] = ""
     language: Annotated[str, Query(max_length=32)] = ""
-    division: Annotated[RowId | None, Query()] = None
+    division: Number = None
     page: RowId = 1
 
     @property

@@ -5,19 +5,18 @@ from __future__ import annotations
 from pydantic import Field
 
 from deadheat.api.schemas.base import Input, Items, Paged, RowId
+from deadheat.api.schemas.challenges import SequentialTest
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.seasons.gates import GateTerms
 
 GATE = GateTerms()
 
 
-class GateRequest(Input):
+class GateRequest(SequentialTest):
     """A promotion gate: new versions take over only if a sequential test finds them stronger (docs/authors.md)."""
 
     elo0: float = Field(default=GATE.elo0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
     elo1: float = Field(default=GATE.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
-    alpha: float = Field(default=GATE.alpha, ge=0.001, lt=0.5, description="Share of wrong passes.")
-    beta: float = Field(default=GATE.beta, ge=0.001, lt=0.5, description="Share of wrong failures.")
     games: int = Field(
         default=GATE.games,
         ge=2,

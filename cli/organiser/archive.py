@@ -23,6 +23,7 @@ import typer
 from rich.progress import track
 
 from deadheat.cli.console import cannot, err, fail
+from deadheat.cli.organiser.season_file import Number
 from deadheat.cli.output import Output
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.wire import Refused
@@ -38,7 +39,7 @@ DATE = (1980, 1, 1, 0, 0, 0)
 
 def archive(
     client: Client,
-    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    season: Number,
     output: Annotated[Path, typer.Option("--output", "-o", help="The archive, such as season-1.zip.")],
 ) -> Iterator[Output]:
     """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts, and

@@ -18,7 +18,7 @@ from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, fail, harmless, note, number_in
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
-from deadheat.cli.organiser.season_file import apply, export, forecast, instant, shown
+from deadheat.cli.organiser.season_file import Number, apply, export, forecast, instant, shown
 from deadheat.cli.output import Column, Columns, Output, says, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
@@ -29,7 +29,6 @@ from deadheat.league.states import SEASON_STEPS, EvaluationFormat, SeasonState, 
 from deadheat.league.terms import TERMS, Term
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS
 
-Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Settings = Annotated[
     list[str] | None,
     typer.Argument(metavar="[NAME=VALUE]...", help="See `deadheat season settings`; `none` clears a setting."),

@@ -24,6 +24,7 @@ from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import MAX_CHARACTERS
 
+Number = Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)]
 Expected = Annotated[int, typer.Option(help="How many bots the forecast assumes; 0: those that have entered.", min=0)]
 
 
@@ -57,7 +58,7 @@ def apply(
 
 def export(
     client: Client,
-    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    season: Number,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
 ) -> Output:
     """Write a season as a file. Edit it, then change the season with `season apply FILE --season SEASON`."""
@@ -74,7 +75,7 @@ def export(
 
 def forecast(
     client: Client,
-    season: Annotated[int, typer.Argument(metavar="SEASON", help="The season's number.", min=1)],
+    season: Number,
     bots: Expected = 0,
 ) -> Output:
     """Say whether the machines suffice for a season's timetable, and when each evaluation will be done."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import SchemaValidator, core_schema
@@ -33,7 +33,9 @@ from deadheat.league.records.panels import PanelResult
 from deadheat.league.records.people import NewToken, Notice, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
-from deadheat.league.records.seasons import Declared, Season, SeasonDetail
+
+if TYPE_CHECKING:
+    from deadheat.league.records.seasons import Declared, Season, SeasonDetail
 
 __all__ = ["Client", "Refused"]
 
@@ -139,19 +141,22 @@ class Client:
 
     def seasons(self, author: str = "", results: bool = False) -> list[Season]:
         """Return seasons, newest first: all, those an author has entered, or those in which a match has ended."""
-        return self._items(Season, "/v1/seasons", author=author, results=results)
+        return self._items(_seasons().Season, "/v1/seasons", author=author, results=results)
 
     def season(self, season_id: int) -> SeasonDetail:
         """Return one season with its progress."""
-        return self._ask(SeasonDetail, "GET", f"/v1/seasons/{season_id}")
+        found: SeasonDetail = self._ask(_seasons().SeasonDetail, "GET", f"/v1/seasons/{season_id}")
+        return found
 
     def create_season(self, body: Body) -> Season:
         """Create a scheduled season; organisers only."""
-        return self._ask(Season, "POST", "/v1/seasons", json=body)
+        found: Season = self._ask(_seasons().Season, "POST", "/v1/seasons", json=body)
+        return found
 
     def change_season(self, season_id: int, body: Body) -> Season:
         """Change a season's settings, state or both; organisers only."""
-        return self._ask(Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
+        found: Season = self._ask(_seasons().Season, "PATCH", f"/v1/seasons/{season_id}", json=body)
+        return found
 
     def season_file(self, season_id: int) -> str:
         """Return the file that declares a season as it is, as TOML; organisers only."""
@@ -166,7 +171,8 @@ class Client:
         """
         method, path = ("PUT", f"/v1/seasons/{season_id}/file") if season_id else ("POST", "/v1/season-files")
         body = {"document": document, "preview": preview, **({"bots": bots} if bots else {})}
-        return self._ask(Declared, method, path, json=body)
+        found: Declared = self._ask(_seasons().Declared, method, path, json=body)
+        return found
 
     def season_forecast(self, season_id: int, bots: int | None = None) -> Forecast:
         """Forecast whether there are enough machines for a season's timetable; organisers only.
@@ -421,6 +427,13 @@ class Client:
             if not following or given == limit:
                 return
             query["cursor"] = following
+
+
+def _seasons() -> Any:
+    """Import the records of seasons: their settings take longer than all other records, and few commands need them."""
+    from deadheat.league.records import seasons
+
+    return seasons
 
 
 def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:

@@ -263,7 +263,8 @@ class Run:
 
             note(f"Report: {report.write(path)}")
         if self.interrupted or self.broke:
-            note(f"after {counted(len(self.standings.games), 'game')}. To continue: {_resume(path)}", "stopped")
+            again = command("tournament", "--resume", str(path))
+            note(f"after {counted(len(self.standings.games), 'game')}. To continue: {again}", "stopped")
             if self.broke:
                 fail(self.broke)
             raise typer.Exit(INTERRUPTED)
@@ -307,10 +308,6 @@ def _terms(sprt: Mapping[str, float]) -> Terms:
     from deadheat.league.sprt import Terms
 
     return Terms(sprt["elo0"], sprt["elo1"])
-
-
-def _resume(path: Path) -> str:
-    return command("tournament", "--resume", str(path))
 
 
 def _sandbox_of(backend: str, work: Path) -> Sandbox:

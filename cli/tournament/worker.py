@@ -17,6 +17,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -279,10 +280,11 @@ class Worker:
         seating = [self._table.index(bot) for bot in seated.players]
         players = [self.job.programs[bot].label for bot in seated.players]
         about = {"match": seated.number, "players": players, "sandbox": self.job.backend}
+        stoppable = partial(_Stoppable, stops=self.stops)
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             began = time.monotonic()
             try:
-                played = arena.play(self._game, seating, deal.seed, about, around=self._stoppable, attempt=attempt)
+                played = arena.play(self._game, seating, deal.seed, about, around=stoppable, attempt=attempt)
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
@@ -303,9 +305,6 @@ class Worker:
                 bot == 0 and rank > 1 for bot, rank in zip(seated.players, result.ranks, strict=True)
             )
         return keep == "all" or (keep == "faulty" and bool(result.faults))
-
-    def _stoppable(self, transport: Transport) -> Transport:
-        return _Stoppable(transport, self.stops)
 
     def _keep(self, seated: Seated, played: Played) -> str:
         from deadheat.cli.local.transcripts import note_killed, stderr_path

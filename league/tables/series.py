@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +18,7 @@ from sqlalchemy import (
 )
 from sqlmodel import Field, SQLModel
 
-from deadheat.engine.core import Fault
+from deadheat.engine.core import Fault, Measured
 from deadheat.league.states import Asked, JobState, MatchState, Precedence, Purpose
 from deadheat.league.tables.columns import (
     MOST_WORD,
@@ -166,7 +167,7 @@ class Participant(SQLModel, table=True):
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
-class Ending(SQLModel, table=True):
+class Ending(SQLModel, Measured, table=True):  # type: ignore[misc]  # it takes the fields, and may change
     """How a seat's process ended; separate from `Participant` because only the bot's author may see it."""
 
     __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
@@ -177,8 +178,10 @@ class Ending(SQLModel, table=True):
     signal: int | None = None
     lingered: bool
     stderr: str = Field(sa_column=Column(Text, nullable=False))
-    cpu_ns: int | None = Field(default=None, sa_type=BigInteger)
-    peak_memory_bytes: int | None = Field(default=None, sa_type=BigInteger)
+
+
+for measured in fields(Measured):
+    SQLModel.metadata.tables["ending"].c[measured.name].type = BigInteger()
 
 
 class Attempt(SQLModel, table=True):

@@ -7,14 +7,14 @@ from typing import Any
 
 import httpx
 
-from tests.api.site import PASSWORD, InProcess, Site
+from tests.api.site import PASSWORD, Site
 
 PAGE = {"Accept": "text/html"}
 OURS = {**PAGE, "Origin": "http://league", "Sec-Fetch-Site": "same-origin"}
 
 
 class Form:
-    """A form as a page has it."""
+    """A form on a page."""
 
     def __init__(self, action: str) -> None:
         self.action = action
@@ -23,7 +23,7 @@ class Form:
 
 
 class Read(HTMLParser):
-    """The forms and the text of a page."""
+    """Reads the forms and the text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -66,40 +66,37 @@ class Read(HTMLParser):
 
 
 class Browser:
-    """One browser at a site."""
+    """A browser at a site; the site closes it."""
 
     def __init__(self, site: Site) -> None:
-        self.client = httpx.Client(transport=InProcess(site.app), base_url="http://league")
+        self.client = site.connected()
         self.page = Read("")
         self.answer = httpx.Response(200)
-
-    def close(self) -> None:
-        self.client.close()
 
     def get(self, path: str, status: int = 200) -> Read:
         return self.show(self.client.get(path, headers=PAGE, follow_redirects=True), status)
 
     def form(self, action: str) -> Form:
-        """The page's form that is posted there."""
+        """Return the page's form that is posted to this address."""
         return next(form for form in self.page.forms if form.action.partition("#")[0] == action)
 
-    def submit(self, action: str, status: int = 200, **values: str) -> Read:
-        """Fill in and post a form of the page; `status`: of the page that one ends at."""
+    def submit(self, action: str, status: int = 200, at: str = "", **values: str) -> Read:
+        """Fill in and post a form of the page, or of the one `at` that address; `status`: of the page that follows."""
+        if at:
+            self.get(at)
         fields = {**self.form(action).fields, **values}
         return self.show(self.client.post(action, data=fields, headers=OURS, follow_redirects=True), status)
 
     def sign_up(self, name: str = "ada") -> Browser:
-        self.get("/sign-up")
-        self.submit("/sign-up", name=name, password=PASSWORD)
+        self.submit("/sign-up", at="/sign-up", name=name, password=PASSWORD)
         return self
 
     def sign_in(self, name: str, password: str = PASSWORD) -> Browser:
-        self.get("/sign-in")
-        self.submit("/sign-in", name=name, password=password)
+        self.submit("/sign-in", at="/sign-in", name=name, password=password)
         return self
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Request like a script of the page."""
+        """Send a request like a script of the page."""
         headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
         return self.client.request(method, path, headers=headers, **more)
 

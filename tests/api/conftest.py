@@ -25,8 +25,8 @@ def played(site: Site) -> Played:
 
 
 @pytest.fixture
-def boss(site: Site) -> Iterator[Browser]:
+def boss(site: Site) -> Browser:
     """An administrator, hence an organiser, in a browser."""
-    with closing(Browser(site).sign_up("chief")) as browser:
-        site.world.write(set_role, "chief", Role.ADMIN)
-        yield browser
+    browser = Browser(site).sign_up("chief")
+    site.world.write(set_role, "chief", Role.ADMIN)
+    return browser

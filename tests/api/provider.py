@@ -26,7 +26,7 @@ def new_key(kid: str) -> RSAKey:
 
 @cache
 def first_key() -> RSAKey:
-    """Made once: it takes a while."""
+    """Return the key that providers start with; making one takes a while."""
     return new_key("first")
 
 
@@ -48,7 +48,7 @@ class Provider:
         self.turn_key(first_key())
 
     def turn_key(self, key: RSAKey) -> None:
-        """Another key from now on."""
+        """Sign with another key from now on."""
         self.key = key
         self.published = [self.key.as_dict(private=False)]
 
@@ -67,7 +67,7 @@ class Provider:
         return {"code": code, "state": asked["state"], "iss": self.issuer}
 
     def tokens(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
-        """The answer to a code; None: refused."""
+        """Exchange a code for tokens; None: it is refused."""
         both = base64.b64decode(authorization.removeprefix("Basic ")).decode().split(":")
         if [unquote_plus(part) for part in both] != [CLIENT, SECRET] or form["grant_type"] != "authorization_code":
             return None
@@ -82,9 +82,7 @@ class Provider:
         claims |= {"iat": now, "exp": now + 300, "email": "ada@a.example", "email_verified": True}
         self.lie(claims)
         header = {"alg": "RS256", "kid": self.key.kid, **self.header}
-        token = (
-            jwt.encode(header, claims, self.signing or self.key, [header["alg"]]) if self.token is None else self.token
-        )
+        token = self.token or jwt.encode(header, claims, self.signing or self.key, [header["alg"]])
         return {"access_token": "unused", "token_type": "Bearer", "id_token": token}
 
     def answer(self, path: str, form: dict[str, str] | None, authorization: str) -> tuple[int, Any]:
@@ -103,7 +101,7 @@ class Provider:
 
 @contextmanager
 def running() -> Iterator[Provider]:
-    """One that listens."""
+    """Run a provider."""
     found: list[Provider] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""An application behind a real socket, for clients that bring their own HTTP."""
+"""Serve an application on a real socket, for clients that bring their own HTTP."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 @contextmanager
 def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
-    """The address of a server on a free port of this machine; `protocol`: the server's own, or a guarded one."""
+    """Run a server on a free port of this machine, and yield its address. `protocol`: None: uvicorn's own."""
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, http=protocol or "auto", log_config=None, lifespan="on", ws="none"
     )

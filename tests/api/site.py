@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +71,33 @@ class Site:
         self.queue = NotedQueue()
         self.blobs = Blobs("memory:///")
         self.app = create_app(self.world.settings, queue=self.queue, db=self.world.db, blobs=self.blobs)
-        self.client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
+        self._closes: list[Callable[[], None]] = [self.world.close]
+        self.client = self.connected()
+
+    def connected(self) -> httpx.Client:
+        """Return another client, with its own cookies; the site closes it."""
+        client = httpx.Client(transport=InProcess(self.app), base_url="http://league")
+        self._closes.append(client.close)
+        return client
+
+    def beside(self, **values: object) -> Site:
+        """Return another league with these settings; it is closed with this one."""
+        made = Site(self.world.settings.data_dir / f"beside{len(self._closes)}", **values)
+        self._closes.append(made.close)
+        return made
 
     def close(self) -> None:
-        self.client.close()
-        self.world.close()
+        for close in reversed(self._closes):
+            close()
+
+    def version(self, headers: Mapping[str, str], bot_id: int, content: bytes = b"print()") -> int:
+        """Upload and build a version, and return its id."""
+        made: int = self.ok(202, self.upload(headers, bot_id, content))["id"]
+        self.world.build(made)
+        return made
 
     def author(self, name: str = "ada") -> dict[str, str]:
-        """Signs up; the headers that say so."""
+        """Sign up, and return headers with a token."""
         self.ok(201, self.client.post("/v1/users", json={"name": name, "password": PASSWORD}))
         return self.sign_in(name)
 
@@ -95,16 +114,15 @@ class Site:
         return found
 
     def upload(self, headers: Mapping[str, str], bot_id: int, content: bytes, filename: str = "bot.py") -> Response:
-        return self.client.post(
-            f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)}, headers=dict(headers)
-        )
+        files = {"file": (filename, content)}
+        return self.client.post(f"/v1/bots/{bot_id}/versions", files=files, headers=dict(headers))
 
     def ok(self, status: int, answer: Response) -> Any:
         assert answer.status_code == status, answer.text
         return answer.json() if answer.content else None
 
     def problem(self, status: int, answer: Response, code: str = "") -> dict[str, Any]:
-        """The answer is this problem, as a problem document."""
+        """Check that the answer is this problem, as a problem document, and return it."""
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == PROBLEM
         body: dict[str, Any] = answer.json()
@@ -115,7 +133,7 @@ class Site:
 
 
 def token_in(headers: Mapping[str, str]) -> str:
-    """The token in the headers that `bearer` made."""
+    """Return the token in headers made by `bearer`."""
     return headers["Authorization"].removeprefix("Bearer ")
 
 
@@ -124,7 +142,7 @@ def bearer(token: str) -> dict[str, str]:
 
 
 def zipped(files: Mapping[str | zipfile.ZipInfo, bytes | str]) -> bytes:
-    """A zip with these files."""
+    """Return a zip with these files."""
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import closing
 from urllib.parse import urlencode
 
 import pytest
@@ -18,26 +16,8 @@ NEW_PASSWORD = "another long enough password"
 
 
 @pytest.fixture
-def browser(site: Site) -> Iterator[Callable[[], Browser]]:
-    opened: list[Browser] = []
-
-    def open_one() -> Browser:
-        opened.append(Browser(site))
-        return opened[-1]
-
-    yield open_one
-    for one in opened:
-        one.close()
-
-
-@pytest.fixture
-def ada(browser: Callable[[], Browser]) -> Browser:
-    return browser().sign_up("ada")
-
-
-def strict(site: Site, **settings: object) -> closing[Site]:
-    """Another league, of those settings."""
-    return closing(Site(site.world.settings.data_dir / "slow", **settings))
+def ada(site: Site) -> Browser:
+    return Browser(site).sign_up("ada")
 
 
 def test_signing_up_leads_to_ones_account(ada: Browser) -> None:
@@ -64,9 +44,9 @@ def test_over_https_the_cookie_goes_over_nothing_else(site: Site) -> None:
     assert "Secure" in cookie
 
 
-def test_who_is_not_signed_in_is_sent_to_do_so_and_back(browser: Callable[[], Browser], site: Site) -> None:
+def test_who_is_not_signed_in_is_sent_to_do_so_and_back(site: Site) -> None:
     site.author("ada")
-    visitor = browser()
+    visitor = Browser(site)
     visitor.get("/account")
     assert visitor.answer.url.path == "/sign-in"
     visitor.submit("/sign-in", name="Ada", password=PASSWORD)
@@ -74,12 +54,10 @@ def test_who_is_not_signed_in_is_sent_to_do_so_and_back(browser: Callable[[], Br
 
 
 @pytest.mark.parametrize(("door", "name"), [("/sign-in", "ada"), ("/sign-up", "bob")])
-def test_who_signs_in_or_up_comes_to_what_was_asked_for(
-    browser: Callable[[], Browser], site: Site, door: str, name: str
-) -> None:
+def test_who_signs_in_or_up_comes_to_what_was_asked_for(site: Site, door: str, name: str) -> None:
     _, bot_id = site.world.bot()
     site.author("ada")
-    visitor = browser()
+    visitor = Browser(site)
     visitor.get(f"/play?bot={bot_id}")
     for other in ["/sign-up", "/sign-in"][: 1 + (door == "/sign-in")]:  # each page links to the other
         (way,) = re.findall(rf'href="({other}\?next=[^"]*)"', visitor.answer.text)
@@ -117,50 +95,42 @@ def test_nobody_is_sent_elsewhere_after_signing_in_or_up(site: Site, target: str
         assert site.client.get(door, params={"next": target}).headers["location"] == "/account"
 
 
-def test_a_wrong_password_is_said_beside_the_form_which_keeps_the_name_alone(
-    browser: Callable[[], Browser], site: Site
-) -> None:
+def test_a_wrong_password_is_said_beside_the_form_which_keeps_the_name_alone(site: Site) -> None:
     site.author("ada")
-    visitor = browser()
-    visitor.get("/sign-in")
-    page = visitor.submit("/sign-in", 403, name="ada", password="not this one, surely")
+    visitor = Browser(site)
+    page = visitor.submit("/sign-in", 403, at="/sign-in", name="ada", password="not this one, surely")
     assert "Wrong name or password" in page.text
     assert visitor.form("/sign-in").fields["name"] == "ada"
     assert "not this one" not in visitor.answer.text
 
 
 @pytest.mark.parametrize(("name", "password"), [("a b", PASSWORD), ("ada", "short"), ("", ""), ("<b>", PASSWORD)])
-def test_what_is_wrong_with_a_new_account_is_said_beside_its_field(
-    browser: Callable[[], Browser], name: str, password: str
-) -> None:
-    visitor = browser()
-    visitor.get("/sign-up")
-    visitor.submit("/sign-up", 422, name=name, password=password)
+def test_what_is_wrong_with_a_new_account_is_said_beside_its_field(site: Site, name: str, password: str) -> None:
+    visitor = Browser(site)
+    visitor.submit("/sign-up", 422, at="/sign-up", name=name, password=password)
     assert 'aria-invalid="true"' in visitor.answer.text
     assert "<b>" not in visitor.answer.text
 
 
-def test_a_name_that_is_taken_is_said(ada: Browser, browser: Callable[[], Browser]) -> None:
-    other = browser()
-    other.get("/sign-up")
-    assert "already" in other.submit("/sign-up", 409, name="ADA", password=PASSWORD).text
+def test_a_name_that_is_taken_is_said(ada: Browser, site: Site) -> None:
+    other = Browser(site)
+    assert "already" in other.submit("/sign-up", 409, at="/sign-up", name="ADA", password=PASSWORD).text
 
 
 def test_signing_out_ends_the_session_and_not_only_its_cookie(ada: Browser) -> None:
     stolen = ada.client.cookies["deadheat"]
-    ada.get("/account")
-    ada.submit("/sign-out")
+    ada.submit("/sign-out", at="/account")
     ada.client.cookies.set("deadheat", stolen)
     ada.get("/account")
     assert ada.answer.url.path == "/sign-in"
 
 
-def test_signing_in_ends_the_session_that_the_browser_came_with(ada: Browser, browser: Callable[[], Browser]) -> None:
+def test_signing_in_ends_the_session_that_the_browser_came_with(ada: Browser, site: Site) -> None:
     first = ada.client.cookies["deadheat"]
     answer = ada.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
     assert answer.status_code == 303
     assert ada.client.cookies["deadheat"] != first
-    other = browser()
+    other = Browser(site)
     other.client.cookies.set("deadheat", first)
     other.get("/account")
     assert other.answer.url.path == "/sign-in"
@@ -278,13 +248,11 @@ def test_an_organisers_narrow_token_does_not_organise(site: Site) -> None:
             site.ok(status, answer)
 
 
-def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay(
-    ada: Browser, browser: Callable[[], Browser], site: Site
-) -> None:
-    elsewhere = browser().sign_in("ada")
+def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay(ada: Browser, site: Site) -> None:
+    elsewhere = Browser(site).sign_in("ada")
     token = site.sign_in("ada")
-    ada.get("/account")
-    assert "Wrong name" in ada.submit("/account/password", 403, password="wrong", new_password=NEW_PASSWORD).text
+    ada.submit("/account/password", 403, at="/account", password="wrong", new_password=NEW_PASSWORD)
+    assert "Wrong name" in ada.page.text
     ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
     assert ada.answer.url.path == "/account"
     elsewhere.get("/account")
@@ -296,8 +264,7 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
 
 def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser, site: Site, caplog) -> None:
     with caplog.at_level("INFO", "deadheat.league.service.people.access"):
-        ada.get("/account")
-        ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
+        ada.submit("/account/password", at="/account", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
         site.world.write(reset_password, "ada", PASSWORD)
     assert "password" not in site.client.get("/v1/audit").text
     assert [record.message.partition(" has ")[2] for record in caplog.records] == [
@@ -306,32 +273,24 @@ def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser,
     ]
 
 
-def test_an_account_is_closed_by_its_password(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
-    elsewhere, token = browser().sign_in("ada"), site.sign_in("ada")
-    ada.get("/account")
-    assert "Wrong name or password" in ada.submit("/account/close", 403, password="not hers at all").text
+def test_an_account_is_closed_by_its_password(ada: Browser, site: Site) -> None:
+    elsewhere, token = Browser(site).sign_in("ada"), site.sign_in("ada")
+    assert "Wrong name or password" in ada.submit("/account/close", 403, at="/account", password="not hers at all").text
     ada.submit("/account/close", password=PASSWORD)
     for one in (ada, elsewhere):
         one.get("/account")
         assert one.answer.url.path == "/sign-in"
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
     assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
-    assert (
-        "name is already taken"
-        in browser_at_sign_up(browser()).submit("/sign-up", 409, name="Ada", password=PASSWORD).text
-    )
+    late = Browser(site).submit("/sign-up", 409, at="/sign-up", name="Ada", password=PASSWORD)
+    assert "name is already taken" in late.text
 
 
-def browser_at_sign_up(browser: Browser) -> Browser:
-    browser.get("/sign-up")
-    return browser
-
-
-def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable[[], Browser], site: Site) -> None:
-    root = browser().sign_up("root")
+def test_an_administrator_bans_and_lets_in_again(ada: Browser, site: Site) -> None:
+    root = Browser(site).sign_up("root")
     site.world.write(set_role, "root", Role.ADMIN)
-    root.get("/operator/accounts")
-    assert "no user" in root.submit("/operator/accounts/ban", 404, name="nobody", reason="r").text.lower()
+    root.submit("/operator/accounts/ban", 404, at="/operator/accounts", name="nobody", reason="r")
+    assert "no user" in root.page.text.lower()
     assert "insults" in root.submit("/operator/accounts/ban", name="ada", reason="wrote <b>insults</b>").text
     assert "b" not in root.page.tags
     ada.get("/account")
@@ -343,14 +302,13 @@ def test_an_administrator_bans_and_lets_in_again(ada: Browser, browser: Callable
     assert ada.answer.url.path == "/account"
 
 
-def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], Browser], site: Site) -> None:
-    boss, guest = browser().sign_up("chief"), browser()
+def test_an_organiser_gives_out_a_code_or_closes_the_door(site: Site) -> None:
+    boss, guest = Browser(site).sign_up("chief"), Browser(site)
     site.world.write(set_role, "chief", Role.ORGANISER)
-    boss.get("/desk")
-    boss.submit("/desk/sign-up", 422, rule="code")
+    boss.submit("/desk/sign-up", 422, at="/desk", rule="code")
     boss.submit("/desk/sign-up", rule="code", code=" tea ")
     assert boss.form("/desk/sign-up").fields["code"] == "tea"
-    browser_at_sign_up(guest).submit("/sign-up", 403, name="guest", password=PASSWORD, code="coffee")
+    guest.submit("/sign-up", 403, at="/sign-up", name="guest", password=PASSWORD, code="coffee")
     assert "need a valid invitation code" in guest.page.text
     api = {"name": "program", "password": PASSWORD}
     site.problem(403, site.client.post("/v1/users", json=api), "not-invited")
@@ -358,20 +316,18 @@ def test_an_organiser_gives_out_a_code_or_closes_the_door(browser: Callable[[], 
     guest.submit("/sign-up", name="guest", password=PASSWORD, code="tea")
     assert guest.answer.url.path == "/account"
     boss.submit("/desk/sign-up", rule="closed")
-    late = browser_at_sign_up(browser())
-    assert "Sign-up is closed" in late.page.text
-    assert not [form for form in late.page.forms if form.action == "/sign-up"]
+    late = Browser(site).get("/sign-up")
+    assert "Sign-up is closed" in late.text
+    assert not [form for form in late.forms if form.action == "/sign-up"]
     assert "tea" not in site.client.get("/v1/audit").text
 
 
-def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Callable[[], Browser]) -> None:
-    bob = browser().sign_up("bob")
+def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, site: Site) -> None:
+    bob = Browser(site).sign_up("bob")
     ada.submit("/account/teams", name="lovelace")
     ada.submit("/account/teams/1/invite", name="bob")
-    bob.get("/account")
-    bob.submit("/account/teams/1/join")
-    ada.get("/account")
-    ada.submit("/account/teams/1/hand-over", name="bob")
+    bob.submit("/account/teams/1/join", at="/account")
+    ada.submit("/account/teams/1/hand-over", at="/account", name="bob")
     ada.submit("/account/teams/1/leave", name="ada")
     assert "lovelace" not in ada.page.text
     assert "lovelace" in bob.get("/account").text
@@ -380,95 +336,84 @@ def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, browser: Calla
 @pytest.mark.parametrize("count", [3])
 def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site, monkeypatch, count: int) -> None:
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", count)
-    with strict(site, trusted_proxies="127.0.0.1") as slow:
-        slow.author("ada")
-        for _ in range(count):
-            slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
-        answer = slow.client.post("/v1/tokens", json={"name": "ADA", "password": PASSWORD})
-        slow.problem(429, answer, "over-quota")
-        assert 1 <= int(answer.headers["retry-after"]) <= 900
-        answer = slow.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
-        assert answer.status_code == 429
-        assert "retry-after" in answer.headers
-        slow.author("bob")
-        elsewhere = {"X-Forwarded-For": "192.0.2.7"}
-        slow.ok(201, slow.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD}, headers=elsewhere))
+    slow = site.beside(trusted_proxies="127.0.0.1")
+    slow.author("ada")
+    for _ in range(count):
+        slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
+    answer = slow.client.post("/v1/tokens", json={"name": "ADA", "password": PASSWORD})
+    slow.problem(429, answer, "over-quota")
+    assert 1 <= int(answer.headers["retry-after"]) <= 900
+    answer = slow.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
+    assert answer.status_code == 429
+    assert "retry-after" in answer.headers
+    slow.author("bob")
+    elsewhere = {"X-Forwarded-For": "192.0.2.7"}
+    slow.ok(201, slow.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD}, headers=elsewhere))
 
 
 def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
-    with strict(site) as slow:
-        slow.author("ada")
-        for _ in range(4):
-            slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
-            slow.sign_in("ada")
+    slow = site.beside()
+    slow.author("ada")
+    for _ in range(4):
+        slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
+        slow.sign_in("ada")
 
 
 @pytest.mark.parametrize(
     ("setting", "path"), [("sign_ups_per_hour", "/v1/users"), ("sign_ins_per_minute", "/v1/tokens")]
 )
 def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, setting: str, path: str) -> None:
-    with strict(site, **{setting: 2}) as slow:
-        answers = [
-            slow.client.post(path, json={"name": f"n{number}", "password": PASSWORD}).status_code for number in range(3)
-        ]
-        assert answers[2] == 429
-        assert 429 not in answers[:2]
+    slow = site.beside(**{setting: 2})
+    bodies = [{"name": f"n{number}", "password": PASSWORD} for number in range(3)]
+    answers = [slow.client.post(path, json=body).status_code for body in bodies]
+    assert answers[2] == 429
+    assert 429 not in answers[:2]
 
 
 def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
-    with strict(site, reads_per_minute=15) as slow:
-        for _ in range(3):
-            slow.problem(401, slow.client.post("/v1/bots", json={}))
-        answer = slow.client.post("/v1/bots", json={})
-        slow.problem(429, answer, "over-quota")
-        assert "retry-after" in answer.headers
-        slow.ok(200, slow.client.get("/v1/seasons"))
+    slow = site.beside(reads_per_minute=15)
+    for _ in range(3):
+        slow.problem(401, slow.client.post("/v1/bots", json={}))
+    answer = slow.client.post("/v1/bots", json={})
+    slow.problem(429, answer, "over-quota")
+    assert "retry-after" in answer.headers
+    slow.ok(200, slow.client.get("/v1/seasons"))
 
 
 def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -> None:
-    with strict(site, reads_per_minute=25, trusted_proxies="127.0.0.1") as slow:
-        ada, bob = slow.author("ada"), slow.author("bob")
-        answers = [
-            slow.client.post("/v1/bots", json={}, headers={**who, "X-Forwarded-For": f"192.0.2.{number}"})
-            for number, who in enumerate([*[ada] * 6, bob])
-        ]
-        assert [answer.status_code for answer in answers] == [*[422] * 5, 429, 422]
+    slow = site.beside(reads_per_minute=25, trusted_proxies="127.0.0.1")
+    ada, bob = slow.author("ada"), slow.author("bob")
+    answers = [
+        slow.client.post("/v1/bots", json={}, headers={**who, "X-Forwarded-For": f"192.0.2.{number}"})
+        for number, who in enumerate([*[ada] * 6, bob])
+    ]
+    assert [answer.status_code for answer in answers] == [*[422] * 5, 429, 422]
 
 
 def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(site: Site, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.api.services.FRESH_SECONDS", 3600)
-    with strict(site, reads_per_minute=3) as slow:
-        for _ in range(5):
-            assert slow.client.get("/").status_code == 200
-            assert slow.client.get("/static/site.css").status_code == 200
-            assert slow.client.get("/healthz").status_code == 200
-        for _ in range(2):
-            slow.ok(200, slow.client.get("/v1/matches"))
-        answer = slow.client.get("/v1/matches")
-        slow.problem(429, answer, "over-quota")
-        assert int(answer.headers["retry-after"]) >= 1
+    slow = site.beside(reads_per_minute=3)
+    for _ in range(5):
         assert slow.client.get("/").status_code == 200
+        assert slow.client.get("/static/site.css").status_code == 200
+        assert slow.client.get("/healthz").status_code == 200
+    for _ in range(2):
+        slow.ok(200, slow.client.get("/v1/matches"))
+    answer = slow.client.get("/v1/matches")
+    slow.problem(429, answer, "over-quota")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert slow.client.get("/").status_code == 200
 
 
 def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
-    with closing(
-        Site(site.world.settings.data_dir / "slow", reads_per_minute=10, broker_url="redis://127.0.0.1:1/0")
-    ) as slow:
-        answers = [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)]
-        assert answers == [401, 401, 429]
+    slow = site.beside(reads_per_minute=10, broker_url="redis://127.0.0.1:1/0")
+    assert [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)] == [401, 401, 429]
 
 
 def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
     for trusted, status in (("", 429), ("127.0.0.1", 401), ("10.0.0.0/8", 429)):
-        slow = Site(
-            site.world.settings.data_dir / f"slow{status}{trusted[:3]}", reads_per_minute=5, trusted_proxies=trusted
-        )
-        try:
-            answers = [
-                slow.client.post("/v1/bots", json={}, headers={"X-Forwarded-For": f"192.0.2.{number}"})
-                for number in range(2)
-            ]
-            assert answers[1].status_code == status
-        finally:
-            slow.close()
+        slow = site.beside(reads_per_minute=5, trusted_proxies=trusted)
+        for address in ("192.0.2.0", "192.0.2.1"):
+            answer = slow.client.post("/v1/bots", json={}, headers={"X-Forwarded-For": address})
+        assert answer.status_code == status

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,17 +16,15 @@ from tests.api.site import Site
 from tests.site.leagues import play
 
 
-@pytest.fixture(params=["betris-large", "liars-dice-six", "yacht-auction-forfeit"])
-def shown(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[Site, int]]:
-    """A league with a match of that transcript."""
-    site = Site(tmp_path)
-    name = str(request.param)
-    yield site, play(site, name, name.removesuffix("-six").removesuffix("-forfeit"))
-    site.close()
+@pytest.fixture
+def match_id(site: Site) -> int:
+    """A match that is over."""
+    return play(site, "betris-large", "betris-large")
 
 
-def test_a_match_has_a_picture_for_other_sites(shown: tuple[Site, int]) -> None:
-    site, match_id = shown
+@pytest.mark.parametrize("name", ["betris-large", "liars-dice-six", "yacht-auction-forfeit"])
+def test_a_match_has_a_picture_for_other_sites(site: Site, name: str) -> None:
+    match_id = play(site, name, name.removesuffix("-six").removesuffix("-forfeit"))
     text = site.client.get(f"/matches/{match_id}").text
     tags = dict(re.findall(r'<meta property="og:(\w+)" content="([^"]*)">', text))
     assert tags["image"] == f"http://league/matches/{match_id}/card.png"
@@ -43,8 +40,7 @@ def test_a_match_has_a_picture_for_other_sites(shown: tuple[Site, int]) -> None:
     assert len(found.content) < 40_000
 
 
-def test_a_picture_is_drawn_once(shown: tuple[Site, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    site, match_id = shown
+def test_a_picture_is_drawn_once(site: Site, match_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.client.get(f"/matches/{match_id}/card.png")
     monkeypatch.setattr(card, "draw", None)
     again = site.client.get(f"/matches/{match_id}/card.png")
@@ -53,8 +49,7 @@ def test_a_picture_is_drawn_once(shown: tuple[Site, int], monkeypatch: pytest.Mo
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
-def test_a_picture_is_in_english_whoever_asks_first(shown: tuple[Site, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    site, match_id = shown
+def test_a_picture_is_in_english_whoever_asks_first(site: Site, match_id: int, monkeypatch) -> None:
     monkeypatch.setattr(card, "VERSION", card.VERSION + 1)
     monkeypatch.setattr(card, "draw", lambda *_: language().encode())
     assert site.client.get(f"/matches/{match_id}/card.png", headers={"accept-language": "ko"}).content == b"en"
@@ -69,15 +64,14 @@ def test_a_match_that_is_not_over_has_none(site: Site) -> None:
 
 
 @pytest.mark.parametrize("origins", ["", "https://blog.example https://*.example.org:8443", "*"])
-def test_only_the_frame_is_shown_elsewhere_and_only_where_the_operator_allows_it(tmp_path: Path, origins: str) -> None:
-    site = Site(tmp_path, embed_origins=origins)
+def test_only_the_frame_is_shown_elsewhere_and_only_where_the_operator_allows_it(site: Site, origins: str) -> None:
+    site = site.beside(embed_origins=origins)
     match_id = play(site, "betris-large", "betris-large")
     page, frame = (site.client.get(f"/matches/{match_id}{part}") for part in ("", "/embed"))
     assert page.headers["content-security-policy"].endswith("frame-ancestors 'none'")
     assert frame.headers["content-security-policy"].endswith(f"frame-ancestors {origins or chr(39) + 'none' + chr(39)}")
     assert len(frame.headers.get_list("content-security-policy")) == 1
     assert ("&lt;iframe" in page.text) == bool(origins)
-    site.close()
 
 
 @pytest.mark.parametrize("origins", ["https://a.example; script-src *", "blog.example", "https://a.example\n", "none"])

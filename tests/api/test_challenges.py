@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from tests.league.world import forfeited, won
 
 
 class Asking:
-    """A season of Bob's bot, and Ada, whose bot is not in it, at a browser."""
+    """A season with Bob's bot, and Ada, whose bot is not in it, in a browser."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
@@ -24,7 +23,7 @@ class Asking:
         self.ada = Browser(site).sign_up("ada")
         self.headers = site.sign_in("ada")
         self.bot_id = site.bot(self.headers, "swift")
-        site.world.build(site.ok(202, site.upload(self.headers, self.bot_id, b"print()"))["id"])
+        site.version(self.headers, self.bot_id)
 
     def ask(self, **body: object) -> Any:
         wanted = {"season_id": self.season_id, "bot_id": self.bot_id, "opponent_id": self.rival, "games": 2} | body
@@ -43,17 +42,14 @@ class Asking:
 
 
 @pytest.fixture
-def asking(site: Site) -> Iterator[Asking]:
-    made = Asking(site)
-    yield made
-    made.ada.close()
+def asking(site: Site) -> Asking:
+    return Asking(site)
 
 
 def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
     ada, path = asking.ada, f"/bots/{asking.rival}/challenge?season={asking.season_id}"
     assert path in asking.site.client.get(f"/bots/{asking.rival}").text
-    ada.get(path)
-    ada.submit(path, 422, games="21")
+    ada.submit(path, 422, at=path, games="21")
     assert "allows an author 20 unrated games a day" in ada.page.text
     ada.submit(path, games="4", elo0="0", elo1="100", private="true")
     assert ada.answer.url.path == "/challenges/1"
@@ -69,8 +65,7 @@ def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
 
 def test_a_form_with_half_a_test_is_shown_again(asking: Asking) -> None:
     path = f"/bots/{asking.rival}/challenge?season={asking.season_id}"
-    asking.ada.get(path)
-    asking.ada.submit(path, 422, games="4", elo1="100")
+    asking.ada.submit(path, 422, at=path, games="4", elo1="100")
     asking.ada.submit(path, 422, games="4", elo0="100", elo1="0")
     assert "elo0 must be below elo1" in asking.ada.page.text
 
@@ -95,9 +90,8 @@ def test_a_public_challenge_is_seen_by_everybody_and_stopped_by_its_author(askin
 def test_a_quota_tells_when_there_is_more(asking: Asking) -> None:
     asking.ask(games=20)
     body = {"season_id": asking.season_id, "bot_id": asking.bot_id, "opponent_id": asking.rival, "games": 1}
-    problem = asking.site.problem(
-        429, asking.site.client.post("/v1/challenges", json=body, headers=asking.headers), "over-quota"
-    )
+    answer = asking.site.client.post("/v1/challenges", json=body, headers=asking.headers)
+    problem = asking.site.problem(429, answer, "over-quota")
     assert "20 a day" in problem["detail"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from enum import StrEnum
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.deployment import ROOT
 
 SUBJECT = re.compile(r'aria-label="Decisions about ([^"]*)"')
 RECORDERS = ("record", "note_ruling", "_come_back")
-COMPOSED = {"season": SeasonState, "entry": Absence, "evaluation": EvaluationState}
+COMPOSED: dict[str, type[StrEnum]] = {"season": SeasonState, "entry": Absence, "evaluation": EvaluationState}
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import closing
 from datetime import timedelta
 from urllib.parse import quote
 
@@ -37,12 +35,18 @@ from tests.league.world import GAME
 SETTLED_ONCE_OPEN = {"ranks", "seats", "opens_at", "divisions"}
 HOSTILE = "<script>alert(1)</script>\u202e"
 
+FOUND: dict[str, object] = {"verified": True, "exchanges": 1, "faults": [], "attempts": []}
+"""The findings of an appeal against a match that replays."""
+
 
 @pytest.fixture
-def ada(site: Site, played: Played) -> Iterator[Browser]:
-    browser = Browser(site).sign_in("ada")
-    yield browser
-    browser.close()
+def ada(site: Site, played: Played) -> Browser:
+    return Browser(site).sign_in("ada")
+
+
+def winter(boss: Browser, **settings: str) -> None:
+    """Make a season by the form."""
+    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
 
 
 def clean(browser: Browser) -> None:
@@ -53,8 +57,7 @@ def clean(browser: Browser) -> None:
 
 
 def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME, series_length="4", closes_at="2099-01-02T03:04:05")
+    winter(boss, series_length="4", closes_at="2099-01-02T03:04:05")
     assert boss.page.text.count("Winter")
     path = boss.answer.url.path
     assert "scheduled" in boss.page.text
@@ -84,11 +87,8 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
     fields = boss.form("/desk/seasons").fields
     assert {name: fields[name] for name in typed} == typed
     boss.submit("/desk/seasons", 422, seats="2", name="!", finals_top="1", divisions="First, 4\nSecond, 1")
-    for name, text in (
-        ("name", "It begins with"),
-        ("finals_top", "It should be"),
-        ("divisions", "Number 2: It should"),
-    ):
+    wrong = {"name": "It begins with", "finals_top": "It should be", "divisions": "Number 2: It should"}
+    for name, text in wrong.items():
         assert f'id="season-{name}-wrong">{text}' in boss.answer.text
     boss.submit("/desk/seasons", name="Winter", finals_top="8", divisions="First, 4\n\nSecond")
     page = boss.get("/desk/seasons/new")
@@ -103,64 +103,33 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
     given = set(boss.form("/desk/seasons").fields) - {"csrf"}
     assert given == set(schemas.SeasonRequest.model_fields) - {"previous_id"}
     everything = {
-        "name": "All",
-        "game": GAME,
-        "divisions": "First, 8\nSecond",
-        "ranks": "wins",
-        "seats": "2",
-        "series_length": "4",
-        "games_per_pair": "12",
-        **dict.fromkeys(("ladder", "ladder_during_evaluations"), "false"),
-        "opens_at": "2099-01-01T00:00:00",
-        "finals": "swiss",
-        **dict.fromkeys(("stages", "variant"), ""),
-        "freezes_at": "2099-01-02T00:00:00",
-        "finals_at": "2099-01-03T00:00:00",
-        "closes_at": "2099-01-04T00:00:00",
-        "finals_top": "6",
-        "finals_games": "5",
-        "finals_rounds": "3",
-        "finals_extra_games": "40",
-        "finals_log": "finals",
-        "closes_when_done": "false",
-        "promoted": "1",
-        "admission": "invited",
-        "entries_per_author": "2",
-        "teams_only": "true",
-        "languages": "c, python",
-        "upload_kib": "512",
-        "panel": "boss/sample, boss/another",
-        "panel_games": "4",
-        "panel_minimum": "3",
-        "uploads_per_hour": "9",
-        "uploads_per_five_minutes": "2",
-        "versions_per_day": "8",
-        "challenge_games": "0",
-        "unrated_games": "50",
-        **dict.fromkeys(("transcripts", "sources"), "closed"),
-        "rest_faults": "6",
-        "rest_matches": "12",
-    }
+        "name": "All", "game": GAME, "divisions": "First, 8\nSecond", "ranks": "wins", "seats": "2",
+        "series_length": "4", "games_per_pair": "12", "ladder": "false", "ladder_during_evaluations": "false",
+        "stages": "", "variant": "",
+        "opens_at": "2099-01-01T00:00:00", "freezes_at": "2099-01-02T00:00:00", "finals_at": "2099-01-03T00:00:00",
+        "closes_at": "2099-01-04T00:00:00", "finals": "swiss", "finals_top": "6", "finals_games": "5",
+        "finals_rounds": "3", "finals_extra_games": "40", "finals_log": "finals", "closes_when_done": "false",
+        "promoted": "1", "admission": "invited", "entries_per_author": "2", "teams_only": "true",
+        "languages": "c, python", "upload_kib": "512", "panel": "boss/sample, boss/another", "panel_games": "4",
+        "panel_minimum": "3", "uploads_per_hour": "9", "uploads_per_five_minutes": "2", "versions_per_day": "8",
+        "challenge_games": "0", "unrated_games": "50", "transcripts": "closed", "sources": "closed",
+        "rest_faults": "6", "rest_matches": "12",
+    }  # fmt: skip
     assert set(everything) == given
     boss.submit("/desk/seasons", 200, **everything)
     shown = boss.form(f"{boss.answer.url.path}/settings").fields
-    assert set(shown) - {"csrf"} == set(schemas.SeasonChange.model_fields) - {"state", "force"}
-    assert {name: everything[name] for name in shown if name in everything} == {
-        name: value for name, value in shown.items() if name != "csrf"
-    }
+    del shown["csrf"]
+    assert set(shown) == set(schemas.SeasonChange.model_fields) - {"state", "force"}
+    assert shown == {name: everything[name] for name in shown}
     season = boss.api("GET", "/v1/seasons/1").json()
     sizes = [(division["name"], division["size"]) for division in season["divisions"]]
     assert sizes == [("First", 8), ("Second", None)]
-    assert (season["languages"], season["opens_at"], season["challenge_games"]) == (
-        ["c", "python"],
-        "2099-01-01T00:00:00Z",
-        0,
-    )
+    assert (season["languages"], season["challenge_games"]) == (["c", "python"], 0)
+    assert season["opens_at"] == "2099-01-01T00:00:00Z"
 
 
 def test_divisions_are_changed_until_the_season_opens(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 8\nSecond")
+    winter(boss, divisions="First, 8\nSecond")
     settings = f"{boss.answer.url.path}/settings"
     assert boss.form(settings).fields["divisions"] == "First, 8\nSecond"
     boss.submit(settings, name="Winter", divisions="Top\nMiddle, 8\nLow")
@@ -170,8 +139,7 @@ def test_divisions_are_changed_until_the_season_opens(boss: Browser) -> None:
 
 
 def test_saving_what_is_unchanged_decides_nothing(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 4\nSecond")
+    winter(boss, divisions="First, 4\nSecond")
     form = "/desk/seasons/1/settings"
     decided = len(boss.client.get("/v1/audit").json()["items"])
     boss.submit(form)
@@ -183,8 +151,7 @@ def test_saving_what_is_unchanged_decides_nothing(boss: Browser) -> None:
 
 
 def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME)
+    winter(boss)
     path = boss.answer.url.path
     boss.client.post(f"{path}/state", data={"state": "open", "csrf": boss.page.token}, headers=OURS)
     boss.get(path)
@@ -192,17 +159,15 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     assert tag is not None
     assert tag[0].endswith(" disabled>")
     assert "can no longer be changed" in boss.page.text
-    sent = {
-        name: value for name, value in boss.form(f"{path}/settings").fields.items() if name not in SETTLED_ONCE_OPEN
-    }
+    fields = boss.form(f"{path}/settings").fields
+    sent = {name: value for name, value in fields.items() if name not in SETTLED_ONCE_OPEN}
     answer = boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS)
     assert answer.status_code == 303
     assert boss.api("GET", "/v1/seasons/1").json()["promoted"] == 3
 
 
 def test_a_season_continues_another_with_its_settings_and_divisions(boss: Browser, site: Site) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME, series_length="7", divisions="First, 4\nSecond")
+    winter(boss, series_length="7", divisions="First, 4\nSecond")
     for state in ("open", "closed"):
         boss.client.post("/desk/seasons/1/state", data={"state": state, "csrf": boss.page.token}, headers=OURS)
     site.world.clock.turn(60)
@@ -221,8 +186,7 @@ def test_a_season_continues_another_with_its_settings_and_divisions(boss: Browse
 
 
 def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME, divisions="First, 4\nSecond")
+    winter(boss, divisions="First, 4\nSecond")
     owner, bot_id = site.world.bot("climber")
     site.world.write(enter, owner, 1, bot_id)
     boss.get("/desk/seasons/1")
@@ -235,8 +199,7 @@ def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> Non
 
 def test_an_entry_is_disqualified_with_a_reason_and_reinstated(boss: Browser, played: Played) -> None:
     path, bot = f"/desk/seasons/{played.season}", played.bots[0]
-    boss.get(path)
-    boss.submit(f"{path}/entries/{bot}/disqualify", 422, reason="  ")
+    boss.submit(f"{path}/entries/{bot}/disqualify", 422, at=path, reason="  ")
     page = boss.submit(f"{path}/entries/{bot}/disqualify", reason=HOSTILE)
     assert "disqualified" in page.text
     clean(boss)
@@ -245,8 +208,7 @@ def test_an_entry_is_disqualified_with_a_reason_and_reinstated(boss: Browser, pl
 
 def test_whose_author_must_leave_after_the_freeze_is_withdrawn_at_the_desk(boss: Browser, played: Played) -> None:
     path, bot = f"/desk/seasons/{played.season}", played.bots[0]
-    boss.get(path)
-    boss.submit(f"{path}/state", state="frozen")
+    boss.submit(f"{path}/state", at=path, state="frozen")
     page = boss.submit(f"{path}/entries/{bot}/withdraw", reason="The author asked.")
     assert "withdrawn The author asked." in " ".join(page.text.split())
     progress = played.site.world.read(season_progress, played.season)
@@ -262,8 +224,7 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     season = site.world.season(0, admission=Admission.NOBODY)
     owner, bot = site.world.bot()
     path = f"/desk/seasons/{season}"
-    boss.get(path)
-    boss.submit(f"{path}/entries", 422, bot="x")
+    boss.submit(f"{path}/entries", 422, at=path, bot="x")
     assert 'id="enter-bot-wrong">Enter a whole number.' in boss.answer.text
     assert "There is no bot 999" in boss.submit(f"{path}/entries", 404, bot="999").text
     boss.submit(f"{path}/entries", bot=str(bot))
@@ -304,25 +265,20 @@ def test_every_entry_of_a_large_season_can_be_decided_about(boss: Browser, site:
 
 def test_a_match_is_voided_restored_and_played_again(boss: Browser, played: Played) -> None:
     for verb in ("void", "restore", "rejudge"):
-        boss.get("/desk")
-        boss.submit("/desk/matches", match=str(played.ids[0]), verb=verb, reason=HOSTILE)
+        boss.submit("/desk/matches", at="/desk", match=str(played.ids[0]), verb=verb, reason=HOSTILE)
         assert boss.answer.url.path == f"/matches/{played.ids[0]}"
         clean(boss)
-    boss.get("/desk")
-    boss.submit("/desk/matches", 409, match=str(played.ids[0]), verb="rejudge", reason="again")
+    boss.submit("/desk/matches", 409, at="/desk", match=str(played.ids[0]), verb="rejudge", reason="again")
     assert boss.form("/desk/matches").fields["reason"] == "again"
     boss.submit("/desk/matches", 404, match="999", verb="void", reason="it")
     boss.submit("/desk/matches", 422, match="x", verb="void", reason="it")
 
 
-def test_an_appeal_is_made_on_the_matchs_page_and_ruled_at_the_desk(
-    ada: Browser, boss: Browser, played: Played
-) -> None:
+def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, boss: Browser, played: Played) -> None:
     match = played.ids[1]
     ada.get(f"/matches/{match}")
     assert f'href="/matches/{match}/appeal"' in ada.answer.text
-    ada.get(f"/matches/{match}/appeal")
-    ada.submit(f"/matches/{match}/appeal", text=HOSTILE)
+    ada.submit(f"/matches/{match}/appeal", at=f"/matches/{match}/appeal", text=HOSTILE)
     assert "It could not be re-simulated: its transcript is lost" in ada.page.text
     clean(ada)
     ada.submit(f"/matches/{match}/appeal", 409, text="once more")
@@ -339,14 +295,13 @@ def test_an_appeal_is_made_on_the_matchs_page_and_ruled_at_the_desk(
 
 def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, played: Played) -> None:
     match = played.ids[1]
-    ada.get(f"/matches/{match}/appeal")
-    ada.submit(f"/matches/{match}/appeal", text="It was fast.")
-    with closing(Browser(site).sign_up("eve")) as eve:
-        fields = {"csrf": eve.page.token}
-        path = f"/matches/{match}/appeals/1/withdraw"
-        assert eve.client.post(path, data=fields, headers=OURS).status_code == 404
-        assert "It was fast." not in eve.get(f"/matches/{match}/appeal").text
-        eve.submit(f"/matches/{match}/appeal", 404, text="me too")
+    ada.submit(f"/matches/{match}/appeal", at=f"/matches/{match}/appeal", text="It was fast.")
+    eve = Browser(site).sign_up("eve")
+    fields = {"csrf": eve.page.token}
+    path = f"/matches/{match}/appeals/1/withdraw"
+    assert eve.client.post(path, data=fields, headers=OURS).status_code == 404
+    assert "It was fast." not in eve.get(f"/matches/{match}/appeal").text
+    eve.submit(f"/matches/{match}/appeal", 404, text="me too")
     assert "withdrawn" in ada.submit(f"/matches/{match}/appeals/1/withdraw").text
 
 
@@ -361,13 +316,7 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
 def test_an_appeal_tells_what_looking_again_found(
     boss: Browser, site: Site, played: Played, verified: bool | None, told: str
 ) -> None:
-    findings: dict[str, object] = {
-        "verified": verified,
-        "exchanges": 7,
-        "faults": [],
-        "attempts": [],
-        "problem": "diverged at <3>",
-    }
+    findings = FOUND | {"verified": verified, "exchanges": 7, "problem": "diverged at <3>"}
     author = site.world.write(check_password, "ada", PASSWORD)
     site.world.write(open_appeal, author, played.ids[1], "It was fast.", findings)
     assert told in boss.get("/desk").text
@@ -379,12 +328,11 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
     monkeypatch.setattr(desk, "SHOWN", 2)
     site.world.season(2, games_per_pair=6)
     site.world.play_all()
-    findings = {"verified": True, "exchanges": 1, "faults": [], "attempts": []}
     with site.world.db.transaction() as session:
         owner = bot_info(session, 1).author
         author = check_password(session, owner, PASSWORD)
         for match in range(1, 6):
-            open_appeal(session, author, match, f"appeal {match}", findings)
+            open_appeal(session, author, match, f"appeal {match}", FOUND)
 
     def shown() -> list[str]:
         return re.findall(r">(appeal \d)<", boss.answer.text)
@@ -398,8 +346,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
     boss.submit("/desk/appeals/5", 422, uphold="false", ruling=" ")
     assert shown() == ["appeal 5"], "what was refused is said at its form"
     for number, left in ((5, ["appeal 1", "appeal 2"]), (1, ["appeal 2", "appeal 3"])):
-        boss.get(f"/desk?after={number - 1}")
-        boss.submit(f"/desk/appeals/{number}", uphold="false", ruling="no")
+        boss.submit(f"/desk/appeals/{number}", at=f"/desk?after={number - 1}", uphold="false", ruling="no")
         assert shown() == left
     assert "no later appeals" in boss.get("/desk?after=5").text
 
@@ -409,26 +356,22 @@ def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
 ) -> None:
     monkeypatch.setattr(appeal, "SHOWN", 1)
     path = f"/matches/{played.ids[1]}/appeal"
-    ada.get(path)
-    ada.submit(path, text="It was fast.")
+    ada.submit(path, at=path, text="It was fast.")
     other = f"/matches/{played.ids[0]}/appeal"
-    ada.get(other)
-    ada.submit(other, text="The other, and newer.")
+    ada.submit(other, at=other, text="The other, and newer.")
     for browser, forms in ((ada, 1), (boss, 0)):
         assert "It was fast." in browser.get(path).text
         assert browser.answer.text.count("Withdraw the appeal") == forms
 
 
 def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
-    boss.get("/desk")
-    boss.submit("/desk/announcements", title=HOSTILE, text=f"{HOSTILE}\r\nSecond line.")
+    boss.submit("/desk/announcements", at="/desk", title=HOSTILE, text=f"{HOSTILE}\r\nSecond line.")
     assert "\\r" not in boss.page.text
     assert "\\n" not in boss.page.text
     clean(boss)
     boss.get("/")
     clean(boss)
-    boss.get("/desk")
-    boss.submit("/desk/announcements/1/take-down")
+    boss.submit("/desk/announcements/1/take-down", at="/desk")
     assert "Take down" not in boss.page.text
 
 
@@ -447,9 +390,7 @@ def test_the_desk_begins_with_what_waits_for_a_decision(boss: Browser, site: Sit
     world.ranked(2, closes_at=world.clock.now + timedelta(hours=1))
     name = world.read(bot_info, 1).author
     author = Person(world.read(existing_user, name).id, name, Role.AUTHOR)
-    world.write(
-        open_appeal, author, 1, "it was the host", {"verified": True, "exchanges": 1, "faults": [], "attempts": []}
-    )
+    world.write(open_appeal, author, 1, "it was the host", FOUND)
     page = boss.get("/desk").text
     assert page.index("1 open appeal") < page.index("Open appeals")
     assert "should be closed" not in page
@@ -537,8 +478,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     assert "timeout 1" in page.text
     assert "void attempts, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
     assert "matches in the last day" not in page.text
-    boss.get("/play?bot=1")
-    boss.submit("/play")
+    boss.submit("/play", at="/play?bot=1")
     boss.get("/operator")
     assert re.search(r">exhibition</th><td class=\"number\">1<", boss.answer.text)
     site.world.clock.turn(9000)
@@ -546,8 +486,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     assert "void attempts, of 6 attempts in the last 2.5 h" in page.text
     assert "timeouts, in 2 matches in the last 2.5 h" in page.text
     (exhibition_id,) = site.queue.exhibitions
-    boss.get(f"/play/{exhibition_id}")
-    boss.submit(f"/play/{exhibition_id}/resign")
+    boss.submit(f"/play/{exhibition_id}/resign", at=f"/play/{exhibition_id}")
     assert "matches in the last day: left 1." in boss.get("/operator").text
     assert "Operator" in boss.get("/account").text
     site.world.write(set_role, "chief", Role.ORGANISER)

@@ -29,13 +29,12 @@ NOON = datetime(2027, 7, 1, 12, tzinfo=UTC)
 
 
 def said(browser: Browser) -> list[str]:
-    """What the page says was just done."""
+    """Return what the page says was just done."""
     return re.findall(r'<p class="told" role="status">([^<]*)</p>', browser.answer.text)
 
 
 def test_each_step_is_confirmed_where_it_was_taken(site: Site, boss: Browser) -> None:
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", name="Winter", game=GAME)
+    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME)
     assert "The season was created. Nothing is played before it opens." in said(boss)
     path = boss.answer.url.path
     boss.submit(f"{path}/settings", games_per_pair="20")
@@ -79,12 +78,7 @@ def test_its_timetable_stands_at_the_top_in_order(site: Site, boss: Browser) -> 
 def test_a_time_zone_has_a_column_if_it_says_something_else(zone: str | None, local: str) -> None:
     opens, closes = DeclaredDate("dates.opens_at", "Opens", NOON), DeclaredDate("dates.closes_at", "Closes", None)
     first, second = steps([opens, closes], zone, NOON - timedelta(days=2))
-    assert (first.label, first.utc, first.local, first.away) == (
-        "Opens",
-        "2027-07-01 12:00:00 UTC",
-        local,
-        "in 2 days",
-    )
+    assert (first.label, first.utc, first.local, first.away) == ("Opens", "2027-07-01 12:00:00 UTC", local, "in 2 days")
     assert (first.next, second.next, second.utc) == (True, False, "manually")
     (past,) = steps([opens], zone, NOON + timedelta(minutes=10))
     assert (past.label, past.away, past.next) == ("Opened", "10 minutes ago", False)
@@ -156,8 +150,7 @@ def test_resting_bots_are_nothing_to_decide(site: Site, boss: Browser) -> None:
 
 
 def test_a_new_season_starts_from_a_file_that_is_valid_as_it_is(site: Site, boss: Browser) -> None:
-    boss.get("/desk/season-file")
-    boss.submit("/desk/season-file")
+    boss.submit("/desk/season-file", at="/desk/season-file")
     assert "Correct this" not in boss.page.text
     assert "has passed" not in boss.page.text
     boss.submit("/desk/season-file", apply="yes")

@@ -64,9 +64,7 @@ def test_a_games_page_offers_only_programs_that_this_server_takes(site: Site) ->
     describe(site)
     text = " ".join(page(site, "/games/yacht-auction").text.split())
     offered, refused = text.split("In languages that this server does not have")
-    assert (
-        "comments. random Python 3 starter C The smallest bot, in each language. hello-c C hello-cpp C++ 20" in offered
-    )
+    assert "random Python 3 starter C The smallest bot, in each language. hello-c C hello-cpp C++ 20" in offered
     assert "learn from. counter C expert Python 3 greedy Python 3" in offered
     assert "hello-java" not in offered and "hello-java Java" in refused
 

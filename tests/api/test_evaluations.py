@@ -104,12 +104,11 @@ def test_one_that_cannot_be_is_refused_and_one_that_is_over_is_not_cancelled(sit
 def test_an_organiser_begins_and_cancels_one_at_the_desk(site: Site, boss: Browser) -> None:
     season_id = site.world.season(2)
     form = f"/desk/seasons/{season_id}/evaluations"
-    boss.get(f"/desk/seasons/{season_id}")
-    assert "a Swiss needs rounds" in boss.submit(form, 422, format="swiss", rounds="").text
+    boss.submit(form, 422, at=f"/desk/seasons/{season_id}", format="swiss", rounds="")
+    assert "a Swiss needs rounds" in boss.page.text
     boss.submit(form, format="swiss", rounds="1", matches="2")
     assert boss.answer.url.path == "/evaluations/1"
-    boss.get(f"/desk/seasons/{season_id}")
-    boss.submit(f"{form}/1/cancel")
+    boss.submit(f"{form}/1/cancel", at=f"/desk/seasons/{season_id}")
     assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "cancelled"
 
 
@@ -143,9 +142,7 @@ def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -
 
 
 @pytest.mark.parametrize(("format_", "rounds"), [("swiss", 3), ("round-robin", None)])
-def test_standings_so_far_that_are_kept_are_those_that_would_be_computed(
-    site: Site, format_: str, rounds: int | None
-) -> None:
+def test_standings_that_are_kept_are_those_that_would_be_computed(site: Site, format_: str, rounds: int | None) -> None:
     world, chance = site.world, random.Random(7)
     season_id = world.season(5, ladder_during_evaluations=False)
     body = {"format": format_, "rounds": rounds}
@@ -179,7 +176,7 @@ def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("format_", "rounds"), [("swiss", 6), ("round-robin", None)])
 def test_its_whole_course_follows_from_the_export(site: Site, format_: str, rounds: int | None) -> None:
-    """Random results, faults and our failures: a second implementation draws each round and places everybody."""
+    """After random results, faults and our failures a second implementation draws each round and places everybody."""
     world, chance = site.world, random.Random(7)
     season_id = world.season(9, ladder_during_evaluations=False)
     body = {"format": format_, "rounds": rounds}
@@ -193,10 +190,8 @@ def test_its_whole_course_follows_from_the_export(site: Site, format_: str, roun
             world.finish(job, [chance.choices(ways, (6, 3, 1, 1))[0](match) for match in job.matches])
     seeded = [row["version_id"] for row in exported(site, season_id, "evaluation_players")]
     rows = exported(site, season_id, "evaluation_pairings")
-    played = [
-        Meeting(row["round"], row["first_id"], row["second_id"], row["first_points"], row["second_points"])
-        for row in rows
-    ]
+    names = ("round", "first_id", "second_id", "first_points", "second_points")
+    played = [Meeting(*(row[name] for name in names)) for row in rows]
     if format_ == "swiss":
         for number in range(1, 7):
             drawn = [one for one in played if one.round == number]

@@ -43,11 +43,10 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
-    """Ada has taken a seat, and a worker has taken the match."""
+    """Let Ada take a seat, and a worker take the match."""
     _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
-    ada.get(f"/play?bot={bot_id}")
-    ada.submit("/play", table=table)
+    ada.submit("/play", at=f"/play?bot={bot_id}", table=table)
     (exhibition_id,) = site.queue.exhibitions
     job = site.world.write(exhibiting.claim_exhibition, exhibition_id, "w1", site.world.host)
     assert job is not None
@@ -75,21 +74,18 @@ def test_a_move_is_posted_and_heard(site: Site) -> None:
     assert "Thirteen rounds." in ada.page.text, "the rules are at hand"
     ada.submit(path, bundle="B", bid="1200")
     assert heard(site, job) == "BID B 1200"
-    ada.close()
 
 
 def test_a_refused_move_is_told_and_may_be_made_again(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
     ask(site, job, READY)
-    ada.get(path)
-    page = ada.submit(path, bundle="B", bid="100001")
+    page = ada.submit(path, at=path, bundle="B", bid="100001")
     assert "That is not possible: “Your bid” must be a whole number from 0 to 100000." in page.text
     assert heard(site, job) is None
     assert ada.form(path).fields["bid"] == "100001", "what was typed stays"
     ada.submit(path, bundle="A", bid="1")
     assert heard(site, job) == "BID A 1"
-    ada.close()
 
 
 def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +105,6 @@ def test_a_match_that_ends_while_its_page_is_made_is_heard_of(site: Site, monkey
     assert 'data-version="running-' in ada.client.get(path, headers=PAGE).text
     monkeypatch.undo()
     assert "data-version" not in ada.client.get(path, headers=PAGE).text
-    ada.close()
 
 
 def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
@@ -120,7 +115,6 @@ def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
     ask(site, job, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
     ada.submit(path, bundle="A", bid="7", turn="1")
     assert heard(site, job) is None
-    ada.close()
 
 
 def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
@@ -132,7 +126,6 @@ def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
     assert job.seed.hex() not in answer.text
     page = ada.get(f"/play/{job.exhibition_id}")
     assert job.seed.hex() not in page.text
-    ada.close()
 
 
 def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
@@ -145,7 +138,6 @@ def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
     assert [len(hand) for hand in hands] == [5, 0]
     ada.submit(path, quantity="2", face="3")
     assert heard(site, job) == '{"type":"bid","quantity":2,"faceValue":3}'
-    ada.close()
 
 
 def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
@@ -165,7 +157,6 @@ def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
         ada.submit("/play", 422, table=nonsense)
     ada.submit("/play", table="2-any")
     assert len(site.queue.exhibitions) == 1
-    ada.close()
 
 
 def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,7 +169,6 @@ def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pyte
     assert answer.text.count("event: table") == 1
     site.app.state.tables.streams = Streams(0, 5)
     assert ada.client.get(f"/play/{job.exhibition_id}/events").status_code == 429
-    ada.close()
 
 
 def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
@@ -196,11 +186,10 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     assert "share it" in page.text
     mine = ada.get("/play")
     assert "against greedy" in mine.text
-    ada.close()
 
 
 def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
-    """Ada's match of a kept transcript is over."""
+    """End Ada's match with a stored transcript."""
     ada, job = seated(site)
     content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
     record = decode(content)
@@ -211,7 +200,7 @@ def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
 
 
 def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have_moved_otherwise(site: Site) -> None:
-    ada, job, record = over(site)
+    _, job, record = over(site)
     path, stranger = f"/play/{job.exhibition_id}", Browser(site)
     assert "It is looking at" in stranger.get(path).text
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
@@ -234,7 +223,6 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     assert "100,001" not in page
     assert f'href="#move-{advice_in(record, session)[1].scene}"' in stranger.answer.text
     assert site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice").content == said
-    ada.close()
 
 
 def advice_in(record: Transcript, session: Transcript) -> list[Advice]:
@@ -247,16 +235,13 @@ def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
     assert work is not None
     site.world.write(advising.store_advice, work, "0" * 64)
     assert "would have done" not in ada.get(f"/play/{job.exhibition_id}").text
-    ada.close()
 
 
 def test_who_cannot_sit_down_is_told_why(site: Site) -> None:
     ada, job = seated(site)
-    ada.get("/play?bot=1")
-    assert "Too many matches against bots" in ada.submit("/play", 409).text
+    assert "Too many matches against bots" in ada.submit("/play", 409, at="/play?bot=1").text
     assert f"/play/{job.exhibition_id}" in ada.answer.text, "and where the open one is"
     site.problem(404, site.client.get("/v1/exhibitions/99/replay"))
-    ada.close()
 
 
 def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_take_a_seat(site: Site) -> None:
@@ -288,20 +273,16 @@ def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None
     site.problem(404, site.client.patch(path, json={"plays_people": False}, headers=stranger))
     token = site.sign_in("ada")
     assert not site.ok(200, site.client.patch(path, json={"plays_people": False}, headers=token))["plays_people"]
-    ada.get(f"/play?bot={bot_id}")
-    assert "author does not let people play against it" in ada.submit("/play", 409).text
-    ada.close()
+    assert "author does not let people play against it" in ada.submit("/play", 409, at=f"/play?bot={bot_id}").text
 
 
 def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
     _, bot_id = site.world.playing_bot()
     ada = Browser(site).sign_up()
-    ada.get(f"/play?bot={bot_id}")
-    ada.submit("/play")
+    ada.submit("/play", at=f"/play?bot={bot_id}")
     (exhibition_id,) = site.queue.exhibitions
     page = ada.submit(f"/play/{exhibition_id}/resign")
     assert "ada left before it began" in page.text
-    ada.close()
 
 
 def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
@@ -313,10 +294,8 @@ def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
     assert "You have resigned; the record is being written." in page.text
     assert not any(form.action.endswith("/resign") for form in page.forms)
     assert "Play against greedy" in page.text
-    ada.get("/play?bot=1")
-    ada.submit("/play")
+    ada.submit("/play", at="/play?bot=1")
     assert len(site.queue.exhibitions) == 2, "a second seat is taken while the first record is not written yet"
-    ada.close()
 
 
 @pytest.mark.parametrize(
@@ -372,7 +351,7 @@ def test_a_form_that_is_not_filled_in_is_refused_in_its_own_words(
 
 
 def asked_of(name: str, asked: int) -> Turn:
-    """The form for what is asked at that exchange of a recorded match."""
+    """Return the form for what is asked at this exchange of a recorded match."""
     record = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     replies = [dict(exchange.replies) for exchange in record.exchanges[:asked]]
     match = unfinished(GAMES[name], record.seats, record.seed, replies)

@@ -125,11 +125,11 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
 """Exported tables that are rows of the database, and columns that have another name there."""
 
 FURNISHED = [table for table in Exported if table is not Exported.SOURCES]
-"""All but the one that is empty while the season goes on: see `tests/league/test_public.py`."""
+"""All tables except SOURCES, which is empty until the season is over (tests/league/test_public.py)."""
 
 
 def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[dict[str, Any]]:
-    """All the season's rows, in the order of their keys."""
+    """Return all rows of the season, in the order of their keys."""
     statement: Any = select(row_type)
     if row_type is tables.Challenge:
         statement = statement.where(col(tables.Challenge.entry_id).is_not(None))
@@ -143,7 +143,7 @@ def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[d
 
 
 def plain(value: Any) -> Any:
-    """A stored value as an export says it."""
+    """Return a stored value as exports write it."""
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True)
     return value.replace("Z", "+00:00") if isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\dT", value) else value
@@ -195,9 +195,7 @@ def test_standings_are_the_newest_ranking_with_its_intervals(furnished: Furnishe
     every = board.standings["rows"] + board.standings["unranked"]
     assert len(lines) == len(every) >= 4
     for line, row in zip(lines, every, strict=True):
-        assert {name: line[name] for name in line.keys() & row.keys()} == {
-            name: row[name] for name in line.keys() & row.keys()
-        }
+        assert all(line[name] == row[name] for name in line.keys() & row.keys())
         assert line["log_sha256"] == board.log_sha256
     assert {"elo", "se", "low", "high", "rank_low", "rank_high"} <= lines[0].keys()
     assert {line["active"] for line in lines[: len(board.standings["rows"])]} == {True}
@@ -213,13 +211,8 @@ def test_what_an_export_says_beside_its_rows(furnished: Furnished) -> None:
     assert [(entry["team"], entry["division"], entry["absence"]) for entry in entries] == [
         ("us", 1, None), (None, 1, None), (None, 2, None), (None, 2, "disqualified"),
     ]  # fmt: skip
-    assert {row["purpose"] for row in furnished.lines(Exported.SERIES)} == {
-        "ladder",
-        "panel",
-        "challenge",
-        "evaluation",
-    }
     series = furnished.lines(Exported.SERIES)
+    assert {row["purpose"] for row in series} == {"ladder", "panel", "challenge", "evaluation"}
     assert all((row["gate_id"] is not None) == (row["purpose"] == "challenge") for row in series)
     (panel,) = furnished.lines(Exported.PANELS)
     assert {row["panel_id"] for row in series if row["purpose"] == "panel"} == {panel["panel_id"]}

@@ -10,7 +10,7 @@ def test_notices_come_page_by_page_and_are_read(site: Site) -> None:
     ada = site.author("ada")
     bot_id = site.bot(ada, "swift")
     for content in (b"1", b"2", b"3"):
-        site.world.build(site.ok(202, site.upload(ada, bot_id, content))["id"])
+        site.version(ada, bot_id, content)
     first = site.ok(200, site.client.get("/v1/inbox?limit=2", headers=ada))
     assert ([one["about"]["version"] for one in first["items"]], first["unread"]) == ([3, 2], 3)
     rest = site.ok(200, site.client.get(f"/v1/inbox?limit=2&cursor={first['next']}", headers=ada))
@@ -32,4 +32,3 @@ def test_the_menu_counts_what_is_unread_until_it_is_read(site: Site) -> None:
     assert "Version 1 of swift is broken: <b>It</b> is broken." in shown.text and "b" not in shown.tags
     browser.submit("/inbox/read")
     assert "Inbox (" not in browser.page.text and "new" not in browser.page.text
-    browser.close()

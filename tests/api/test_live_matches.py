@@ -89,4 +89,3 @@ def test_the_match_page_says_what_is_going_on(site: Site) -> None:
     assert "Bundle A is" in page.text
     assert "running" in page.text and "scheduled" not in page.text
     assert "watch live" in browser.get("/").text
-    browser.close()

@@ -31,7 +31,7 @@ def site_of_three(site: Site) -> Site:
 
 
 def walked(site: Site, path: str) -> list[int]:
-    """The matches that links alone lead to from there, as they are listed."""
+    """Return the matches to which links lead from this page, in the order of the lists."""
     numbers: list[int] = []
     while path:
         found = page(site, path)
@@ -71,7 +71,7 @@ def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(
 
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three series of four; the one that was planned first is played to its end last, and one is not over."""
+    """Of three series, the one planned first ends last, and one is not over."""
     monkeypatch.setattr(matches, "ROWS", 3)
     monkeypatch.setattr(home, "NEWEST", 8)
     world = site.world
@@ -155,7 +155,7 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site, mo
     monkeypatch.setattr(home, "NEWEST", 20)
     entrant = Entrant(site.world)
     entrant.upload()
-    job = entrant.claim(site.world.tick()[0])
+    job = site.world.claimed(site.world.tick()[0])
     one, drawn, lost, nobody, *rest = job.matches
     outcomes = [
         dataclasses.replace(won(one), transcript_sha256=site.blobs.put(transcript(job))),

@@ -17,7 +17,7 @@ from tests.league.world import GAME, abandoned, forfeited, release_series, won
 
 
 def transcript(job: SeriesJob, number: int = 0) -> bytes:
-    """A very short match, won by its first seat as in `won`."""
+    """Return the transcript of a very short match, won by its first seat as in `won`."""
     match = job.matches[number]
     events = ({"type": "roll", "round": 1, "a": "12345"}, {"type": "odd", "text": "<script>\u202e\x1b[31m"})
     exchange = Exchange((Message(0, "READY", 3_000_000_000),), {0: Reply("OK", 5_000_000)}, events)
@@ -37,7 +37,7 @@ class Played:
         self.season = site.world.season(0, series_length=3, games_per_pair=3)
         for headers in (self.ada, self.bob):
             bot_id = site.bot(headers)
-            site.world.build(site.ok(202, site.upload(headers, bot_id, b"print()"))["id"])
+            site.version(headers, bot_id)
             site.ok(200, site.client.put(f"/v1/seasons/{self.season}/entries/{bot_id}", headers=headers))
             self.bots.append(bot_id)
         (self.series,) = site.world.tick()
@@ -61,20 +61,10 @@ def test_a_match_tells_how_it_ended(played: Played) -> None:
     assert [seat["rank"] for seat in won_["seats"]] == [1, 2]
     assert [seat["points"] for seat in won_["seats"]] == ["2000", "1000"]
     assert [seat["author"] for seat in won_["seats"]] == ["ada", "bob"]
-    assert won_["latencies"][0] == {
-        "seat": 0,
-        "command": "ROLL",
-        "limit_ns": 500_000_000,
-        "prompts": 12,
-        "mean_ns": 5_000_000,
-        "worst_ns": 9_000_000,
-    }
-    assert lost["seats"][0]["fault"] == {
-        "fault": "timeout",
-        "command": "ROLL",
-        "elapsed_ms": 500.1,
-        "why": "no line within 500 ms",
-    }
+    slow = {"limit_ns": 500_000_000, "prompts": 12, "mean_ns": 5_000_000, "worst_ns": 9_000_000}
+    assert won_["latencies"][0] == slow | {"seat": 0, "command": "ROLL"}
+    late = {"fault": "timeout", "command": "ROLL", "elapsed_ms": 500.1, "why": "no line within 500 ms"}
+    assert lost["seats"][0]["fault"] == late
     assert [seat["points"] for seat in lost["seats"]] == [None, None]
     assert [(attempt["cause"], attempt["evidence"]) for attempt in lost["attempts"]] == [
         ("referee-late", {"late_ns": 7}),
@@ -102,9 +92,8 @@ def test_a_transcript_is_given_as_it_was_stored(played: Played) -> None:
     assert answer.headers["content-type"] == "application/x-ndjson"
     assert answer.content == transcript(played.job)
     decode(answer.content)
-    again = played.site.client.get(
-        f"/v1/matches/{played.ids[0]}/transcript", headers={"If-None-Match": answer.headers["etag"]}
-    )
+    unchanged = {"If-None-Match": answer.headers["etag"]}
+    again = played.site.client.get(f"/v1/matches/{played.ids[0]}/transcript", headers=unchanged)
     assert again.status_code == 304
 
 

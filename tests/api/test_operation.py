@@ -1,4 +1,4 @@
-"""For operators: alive, ready, measured, documented."""
+"""What operators need: the server is alive, ready, measured and documented."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.api.site import PROBLEM, Site
 
 
 def metric(site: Site, name: str) -> float:
-    """The value of one line of /metrics."""
+    """Return the value of one line of /metrics."""
     text = site.client.get("/metrics").text
     found = re.search(rf"^{re.escape(name)} (\S+)$", text, re.MULTILINE)
     assert found is not None, f"{name} not in\n{text}"
@@ -169,6 +169,7 @@ def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
 import os, sys
 from pathlib import Path
 from tests.api.site import Site
+assert "joserfc" not in sys.modules, "only a league with a provider imports it"
 folder = Path(sys.argv[1])
 for number in ("1", "2"):
     if os.fork():

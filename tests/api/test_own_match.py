@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import html
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ HOSTILE = "</pre><script>alert(1)</script>\n\x1b[31mred\x1b]0;title\x07 \u202egn
 
 
 class Watched(Played):
-    """The same season, with a signed-in browser for each author."""
+    """A finished series, and a signed-in browser for each author."""
 
     def __init__(self, site: Site) -> None:
         super().__init__(site)
@@ -41,7 +40,7 @@ class Watched(Played):
         return html.unescape(self.browsers[name].answer.text)
 
     def won_by_ada(self, transcript: Transcript) -> int:
-        """One more match, with that transcript."""
+        """Play one more match, which Ada wins, with this transcript; return its place in `ids`."""
         number = self.another()
         with self.site.world.db.transaction() as session:
             match = session.exec(select(Match).where(Match.id == self.ids[number])).one()
@@ -51,7 +50,7 @@ class Watched(Played):
         return number
 
     def another(self, **endings: str) -> int:
-        """One more match, in which Ada's seat 0 was too slow; `endings`: seat0, seat1."""
+        """Play one more match, in which Ada is too slow on seat 0; return its place in `ids`. `endings`: stderrs."""
         site = self.site
         season = site.world.season(0, series_length=1, games_per_pair=1)
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
@@ -70,13 +69,8 @@ class Watched(Played):
 
 
 @pytest.fixture
-def watched(tmp_path: Path) -> Iterator[Watched]:
-    site = Site(tmp_path)
-    made = Watched(site)
-    yield made
-    for browser in made.browsers.values():
-        browser.close()
-    site.close()
+def watched(site: Site) -> Watched:
+    return Watched(site)
 
 
 def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) -> None:
@@ -98,7 +92,7 @@ def test_who_shares_a_bot_sees_it_too_and_nobody_afterwards(watched: Watched) ->
 
 
 def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
-    """Not by the server for the next who asks for the same address, nor by anybody on the way."""
+    """Neither the server nor anybody on the way keeps it for the next reader of the same address."""
     path = f"/matches/{watched.ids[0]}/mine"
     public = f"/matches/{watched.ids[0]}"
     for _ in range(2):

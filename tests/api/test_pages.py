@@ -101,6 +101,7 @@ def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
 def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     season = site.world.season(3, series_length=2, games_per_pair=2)
     assert "No ranking yet" in page(site, f"/seasons/{season}").text
+    assert "No ranking" in page(site, f"/seasons/{season}/statistics").text
     site.world.play_all()
     site.world.write(refit, season)
     site.app.state.services.bodies._seconds = lambda: 10**9
@@ -109,8 +110,10 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert "±" in found.text
     assert "1=" in found.text and "1\u20133" in found.text  # a tie, and its interval
     assert {"/about/ratings", f"/seasons/{season}/statistics"} <= set(found.links)
-    beside = page(site, f"/seasons/{season}/statistics").text
-    assert "What a seat is worth" in beside and "Who took points from whom" in beside and "1/2" in beside
+    beside = page(site, f"/seasons/{season}/statistics")
+    assert "What a seat is worth" in beside.text and "Who took points from whom" in beside.text
+    assert beside.text.count("1/2") == 6
+    assert {"/bots/1", "/bots/2", "/bots/3"} <= set(beside.links)
     assert "6 matches ranked" in found.text
 
 
@@ -134,7 +137,7 @@ def test_at_tables_of_three_and_more_pages_say_what_is_counted(site: Site, seats
         assert [told in text for told in TALLIES.values()] == [seats > 2 and ranks is one for one in TALLIES]
 
 
-def test_divisions_stand_apart(site: Site) -> None:
+def test_divisions_stand_apart_and_have_pages_of_their_own(site: Site) -> None:
     season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
     with site.world.db.transaction() as session:
         for bot_id in (1, 2):
@@ -144,17 +147,13 @@ def test_divisions_stand_apart(site: Site) -> None:
     text = page(site, f"/seasons/{season}").text
     assert text.index("Gold") < text.index("Silver")
     assert "1\u20132" in text
-
-
-def test_how_the_ratings_are_made_is_told(site: Site) -> None:
-    found = page(site, "/about/ratings")
-    assert "Bradley and Terry" in found.text
-    assert "table" in found.tags
+    alone = site.client.get(f"/seasons/{season}?division=1").text
+    board = alone[alone.index('id="board"') : alone.index('id="newest"')]
+    assert set(re.findall(r"/bots/(\d+)\"", board.split("<details>")[0])) == {"1", "2"}
 
 
 @pytest.mark.parametrize(
-    ("name", "link"),
-    [("authors", "/about/client"), ("players", "/games/liars-dice"), ("organisers", "/about/export")],
+    ("name", "link"), [("authors", "/about/client"), ("players", "/games/liars-dice"), ("organisers", "/about/export")]
 )
 def test_what_people_should_know_has_a_page_that_the_index_leads_to(site: Site, name: str, link: str) -> None:
     assert "/docs" in page(site, "/").links
@@ -296,29 +295,6 @@ def test_hostile_searches_stay_text(site: Site) -> None:
     assert site.client.get(f"/seasons/{season}?q={'x' * 65}").status_code == 422
 
 
-def test_a_division_has_a_page_of_its_own(site: Site) -> None:
-    season = site.world.season(4, series_length=2, games_per_pair=2, divisions=[("Gold", None), ("Silver", None)])
-    with site.world.db.transaction() as session:
-        for bot_id in (1, 2):
-            assign_division(session, site.world.boss, season, bot_id, 1)
-    site.world.play_all()
-    site.world.write(refit, season)
-    text = site.client.get(f"/seasons/{season}?division=1").text
-    board = text[text.index('id="board"') : text.index('id="newest"')]
-    assert set(re.findall(r"/bots/(\d+)\"", board.split("<details>")[0])) == {"1", "2"}
-
-
-def test_who_took_points_from_whom_has_a_page(site: Site) -> None:
-    season = site.world.season(3, series_length=2, games_per_pair=2)
-    assert "No ranking" in page(site, f"/seasons/{season}/statistics").text
-    site.world.play_all()
-    site.world.write(refit, season)
-    site.app.state.services.bodies._seconds = lambda: 10**9
-    found = page(site, f"/seasons/{season}/statistics")
-    assert found.text.count("1/2") == 6
-    assert {"/bots/1", "/bots/2", "/bots/3"} <= set(found.links)
-
-
 def test_a_bots_page_tells_what_its_author_wants_to_know(played: Played) -> None:
     site = played.site
     with site.world.db.transaction() as session:
@@ -347,9 +323,8 @@ def test_a_bots_opponents_are_listed_page_by_page(site: Site, monkeypatch: pytes
     first, second = (page(site, f"{path}&page={number}") for number in (1, 2))
     assert {f"/bots/1?season={season}", f"/bots/1/opponents?page=2&season={season}"} <= set(first.links)
     met = [[link for link in one.links if "opponent=" in link] for one in (first, second)]
-    assert sorted(link for links in met for link in links) == [
-        f"/bots/1/matches?opponent={number}" for number in (2, 3)
-    ]
+    links = sorted(link for links in met for link in links)
+    assert links == [f"/bots/1/matches?opponent={number}" for number in (2, 3)]
     assert met[0] != met[1] and "counted matches among the bot's newest 5,000" in first.text
     assert "None in this season." in page(site, f"{path}&page=3").text
     page(site, "/bots/1/opponents?season=99", 404)

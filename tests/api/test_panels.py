@@ -44,4 +44,3 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels?version=1", headers=headers))["items"]
     assert (found["state"], found["plays"]) == ("failed", False)
     assert site.client.get(f"/v1/bots/{bot_id}/panels?version=2", headers=headers).json()["items"] == []
-    browser.close()

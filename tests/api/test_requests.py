@@ -25,7 +25,7 @@ blob-missing blobs-away illegal-move name-taken narrow-token no-place not-admitt
 not-found not-invited not-ready over-quota own-match provider-away provider-refused sign-in-again too-many
 too-soon unknown-game unsettled upload-too-large wrong-credentials wrong-game wrong-state
 """
-"""Of all errors of the league. Programs know them, so none may change."""
+"""The codes of all errors of the league. Programs know them, so none may change."""
 
 
 def test_every_error_of_the_league_has_a_status_and_its_code() -> None:
@@ -233,7 +233,7 @@ def test_entering(site: Site) -> None:
     bot_id = site.bot(ada)
     path = f"/v1/seasons/{season}/entries/{bot_id}"
     site.problem(409, site.client.put(path, headers=ada), "not-ready")
-    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.version(ada, bot_id)
     site.problem(404, site.client.put(path, headers=bob), "not-found")
     site.problem(401, site.client.put(path))
     site.problem(404, site.client.put(path, json={"version": 9}, headers=ada), "not-found")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,32 +26,20 @@ def made(site: Site, headers: Headers, **settings: Any) -> dict[str, Any]:
     return found
 
 
-def ready_bot(site: Site, headers: Headers, name: str = "greedy") -> int:
-    bot_id = site.bot(headers, name)
-    site.world.build(site.ok(202, site.upload(headers, bot_id, b"print()"))["id"])
+def ready_bot(site: Site, headers: Headers) -> int:
+    bot_id = site.bot(headers)
+    site.version(headers, bot_id)
     return bot_id
 
 
 def test_a_season_is_made_with_every_setting_and_shows_them(site: Site) -> None:
     boss = site.organiser()
     settings = {
-        "freezes_at": "2027-01-01T00:00:00Z",
-        "closes_at": "2027-02-01T00:00:00Z",
-        "finals": "swiss",
-        "finals_top": 8,
-        "finals_rounds": 4,
-        "finals_extra_games": 500,
-        "finals_log": "finals",
-        "closes_when_done": False,
-        "promoted": 2,
-        "admission": "invited",
-        "entries_per_author": 2,
-        "teams_only": True,
-        "languages": ["c", "python"],
-        "uploads_per_hour": 10,
-        "versions_per_day": 5,
-        "challenge_games": 0,
-    }
+        "freezes_at": "2027-01-01T00:00:00Z", "closes_at": "2027-02-01T00:00:00Z", "finals": "swiss", "finals_top": 8,
+        "finals_rounds": 4, "finals_extra_games": 500, "finals_log": "finals", "closes_when_done": False, "promoted": 2,
+        "admission": "invited", "entries_per_author": 2, "teams_only": True, "languages": ["c", "python"],
+        "uploads_per_hour": 10, "versions_per_day": 5, "challenge_games": 0,
+    }  # fmt: skip
     divisions = [{"name": "First", "size": 8}, {"name": "Second"}]
     season = made(site, boss, **settings, divisions=divisions)
     assert {name: season[name] for name in settings} == settings
@@ -203,7 +190,7 @@ def test_a_gate_is_asked_for_kept_and_given_up(site: Site) -> None:
     bot_id = ready_bot(site, ada)
     entry = f"/v1/seasons/{season_id}/entries/{bot_id}"
     assert site.ok(200, site.client.put(entry, json={"gate": {"elo1": 50}}, headers=ada))["gated"]
-    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print(2)"))["id"])
+    site.version(ada, bot_id, b"print(2)")
     kept = site.ok(200, site.client.put(entry, json={}, headers=ada))
     assert (kept["gated"], kept["version"], kept["challenger"]) == (True, 1, 2)
     (challenge,) = site.ok(200, site.client.get(f"{entry}/challenges", headers=ada))["items"]
@@ -249,8 +236,8 @@ def test_a_team_may_own_a_bot_from_the_start(site: Site) -> None:
 
 
 @pytest.mark.parametrize(("quota", "seconds"), [("uploads_per_hour", 3600), ("versions_per_day", 24 * 3600)])
-def test_over_a_quota_an_upload_is_refused_with_the_time_to_wait(tmp_path: Path, quota: str, seconds: int) -> None:
-    site = Site(tmp_path, **{quota: 2})
+def test_over_a_quota_an_upload_is_refused_with_the_time_to_wait(site: Site, quota: str, seconds: int) -> None:
+    site = site.beside(**{quota: 2})
     ada = site.author()
     bot_id = site.bot(ada)
     site.ok(202, site.upload(ada, bot_id, b"print(1)"))
@@ -263,7 +250,6 @@ def test_over_a_quota_an_upload_is_refused_with_the_time_to_wait(tmp_path: Path,
     assert len(site.queue.builds) == 2
     site.world.clock.turn(seconds - 10)
     site.ok(202, site.upload(ada, bot_id, b"print(3)"))
-    site.close()
 
 
 def test_the_transcript_of_a_qualification_is_its_authors(site: Site) -> None:

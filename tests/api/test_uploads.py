@@ -5,7 +5,6 @@ from __future__ import annotations
 import stat
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -62,7 +61,7 @@ def test_the_same_file_is_no_new_version_unless_it_was_broken(site: Site) -> Non
     broken = site.ok(202, site.upload(ada, bot_id, b"print()"))["id"]
     site.problem(422, site.upload(ada, bot_id, b"print()", "main.py"), "bad-upload")
     site.world.build(broken, "does not compile")
-    site.world.build(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"])
+    site.version(ada, bot_id)
     site.ok(202, site.upload(ada, bot_id, b"print(1)"))
     refused = site.problem(422, site.upload(ada, bot_id, b"print()"), "bad-upload")
     assert refused["reason"] == "same-file"
@@ -140,15 +139,14 @@ def test_a_bad_form_is_refused(site: Site, body: bytes, kind: str, status: int) 
     assert versions(site) == 0
 
 
-def test_the_largest_upload_is_taken_and_one_byte_more_is_not(tmp_path: Path) -> None:
-    site = Site(tmp_path, upload_limit_bytes=100_000)
+def test_the_largest_upload_is_taken_and_one_byte_more_is_not(site: Site) -> None:
+    site = site.beside(upload_limit_bytes=100_000)
     ada = site.author()
     bot_id = site.bot(ada)
     site.ok(202, site.upload(ada, bot_id, b"#" * 100_000))
     problem = site.problem(413, site.upload(ada, bot_id, b"#" * 100_001), "upload-too-large")
     assert problem["limit_bytes"] == 100_000
     assert versions(site) == 1
-    site.close()
 
 
 class Endless:
@@ -165,7 +163,7 @@ class Endless:
 
 
 def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tuple[int, dict[str, str]]:
-    """One request at the level of ASGI; its status and headers."""
+    """Send one request at the level of ASGI, and return the answer's status and headers."""
     sent: list[dict[str, Any]] = []
 
     async def send(message: Any) -> None:
@@ -194,8 +192,8 @@ def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tup
     return sent[0]["status"], {name.decode(): value.decode() for name, value in sent[0]["headers"]}
 
 
-def test_a_body_without_a_length_is_cut_off_while_it_comes(tmp_path: Path) -> None:
-    site = Site(tmp_path, upload_limit_bytes=100_000)
+def test_a_body_without_a_length_is_cut_off_while_it_comes(site: Site) -> None:
+    site = site.beside(upload_limit_bytes=100_000)
     ada = site.author()
     client = Endless()
     headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Transfer-Encoding": "chunked"}
@@ -203,17 +201,15 @@ def test_a_body_without_a_length_is_cut_off_while_it_comes(tmp_path: Path) -> No
     assert status == 413
     assert answered["connection"] == "close"
     assert 100_000 < client.sent <= 120_000
-    site.close()
 
 
-def test_a_body_that_declares_too_much_is_not_read_at_all(tmp_path: Path) -> None:
-    site = Site(tmp_path, upload_limit_bytes=100_000)
+def test_a_body_that_declares_too_much_is_not_read_at_all(site: Site) -> None:
+    site = site.beside(upload_limit_bytes=100_000)
     ada = site.author()
     client = Endless()
     headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Content-Length": "10000000000"}
     status, _ = call(site, client, headers, f"/v1/bots/{site.bot(ada)}/versions")
     assert (status, client.sent) == (413, 0)
-    site.close()
 
 
 @pytest.mark.parametrize("headers", [{}, bearer("dh_wrong")])
@@ -252,9 +248,8 @@ def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
     bot_id = site.bot(ada)
     made = site.ok(202, site.upload(ada, bot_id, b"print()"))
     job = site.world.building(made["id"], "w1")
-    site.world.write(
-        give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no answer at /run/docker.sock")
-    )
+    failure = Failure("no-engine", "no answer at /run/docker.sock")
+    site.world.write(give_back_build, job.version_id, job.attempt, "w1", failure)
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))
     assert [(attempt["cause"], attempt["detail"]) for attempt in log["tries"]] == [
         ("no-engine", "A machine's container engine did not answer.")

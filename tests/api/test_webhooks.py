@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from sqlmodel import Session, col, select
 
 from deadheat.api.edge.rates import MAILS_PER_HOUR
@@ -16,8 +14,7 @@ from tests.api.site import PASSWORD, Site
 
 def test_a_webhook_is_added_tested_and_removed_and_its_secret_shown_once(site: Site) -> None:
     browser = Browser(site).sign_up("ada")
-    browser.get("/account/webhooks")
-    browser.submit("/account/webhooks", 422, url="http://169.254.169.254/latest/meta-data")
+    browser.submit("/account/webhooks", 422, at="/account/webhooks", url="http://169.254.169.254/latest/meta-data")
     assert "Its host is not on the public internet." in browser.page.text
     browser.submit("/account/webhooks", url="https://discord.example/api/webhooks/1")
     assert "shown only once" in browser.page.text
@@ -26,14 +23,12 @@ def test_a_webhook_is_added_tested_and_removed_and_its_secret_shown_once(site: S
     assert "test or link," in browser.page.text and "waiting" in browser.page.text
     browser.submit("/account/webhooks/1/remove")
     assert "discord.example" not in browser.page.text and "None yet." in browser.page.text
-    browser.close()
 
 
-def test_an_address_is_confirmed_by_the_link_in_its_message_alone(tmp_path: Path) -> None:
-    site = Site(tmp_path, smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
+def test_an_address_is_confirmed_by_the_link_in_its_message_alone(site: Site) -> None:
+    site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
     browser = Browser(site).sign_up("ada")
-    browser.get("/account/webhooks")
-    browser.submit("/account/webhooks/mail", 422, address="nobody", password=PASSWORD)
+    browser.submit("/account/webhooks/mail", 422, at="/account/webhooks", address="nobody", password=PASSWORD)
     browser.submit("/account/webhooks/mail", 403, address="ada@a.example", password="not hers at all")
     browser.submit("/account/webhooks/mail", address="ada@a.example", password=PASSWORD)
     assert "not confirmed" in browser.page.text
@@ -46,23 +41,18 @@ def test_an_address_is_confirmed_by_the_link_in_its_message_alone(tmp_path: Path
     stranger.submit("/mail/confirm")
     assert "not confirmed" not in browser.get("/account/webhooks").text
     stranger.get(links[Link.CONFIRM], 404)
-    stranger.get(links[Link.UNSUBSCRIBE])
-    stranger.submit("/mail/unsubscribe")
+    stranger.submit("/mail/unsubscribe", at=links[Link.UNSUBSCRIBE])
     assert "ada@a.example" not in browser.get("/account/webhooks").text
     for _ in range(3):
         browser.submit("/account/webhooks/mail", address="bob@a.example", password=PASSWORD)
     browser.submit("/account/webhooks/mail", 429, address="bob@a.example", password=PASSWORD)
-    for one in (browser, stranger):
-        one.close()
-    site.close()
 
 
-def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_is_there(tmp_path: Path) -> None:
-    site = Site(tmp_path, smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
+def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_is_there(site: Site) -> None:
+    site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
     browser, stranger = Browser(site).sign_up("ada"), Browser(site)
     token = site.sign_in("ada")
-    browser.get("/account/webhooks")
-    browser.submit("/account/webhooks/mail", address="ada@a.example", password=PASSWORD)
+    browser.submit("/account/webhooks/mail", at="/account/webhooks", address="ada@a.example", password=PASSWORD)
     answers = []
     for name in ("ada", "nobody"):
         stranger.get("/forgotten")
@@ -71,20 +61,17 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     assert site.world.read(resets) == [], "the address is not confirmed"
     secret = site.world.row(Channel, 1).secret
     site.world.write(channels.follow_link, Link.CONFIRM, 1, channels.link_token(secret, Link.CONFIRM))
-    stranger.get("/forgotten")
-    stranger.submit("/forgotten", name="b@a.example")
+    stranger.submit("/forgotten", at="/forgotten", name="b@a.example")
     assert site.world.read(resets) == []
     for named in (" ADA@a.example", "Ada"):
-        stranger.get("/forgotten")
-        stranger.submit("/forgotten", name=named)
+        stranger.submit("/forgotten", at="/forgotten", name=named)
         assert site.world.read(resets) == [1], "one at a time"
     for spaces in range(MAILS_PER_HOUR):  # one was asked for above
-        stranger.get("/forgotten")
-        stranger.submit("/forgotten", 429 if spaces == MAILS_PER_HOUR - 1 else 200, name=" " * spaces + "nobody")
+        status = 429 if spaces == MAILS_PER_HOUR - 1 else 200
+        stranger.submit("/forgotten", status, at="/forgotten", name=" " * spaces + "nobody")
     link = f"/reset?{site.world.read(forgotten.link_query, 1)}"
     stranger.get(link[:-1] + ("0" if link[-1] != "0" else "1"), 404)
-    stranger.get(link)
-    stranger.submit("/reset", 422, password="short")
+    stranger.submit("/reset", 422, at=link, password="short")
     stranger.submit("/reset", password="quite another password")
     stranger.sign_in("ada", "quite another password")
     assert "Sign in" in browser.get("/account").text
@@ -93,11 +80,8 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     late = f"/reset?{site.world.read(forgotten.link_query, 1)}"
     site.world.clock.turn(forgotten.WITHIN.total_seconds() + 1)
     stranger.get(late, 404)
-    for one in (browser, stranger):
-        one.close()
-    site.close()
 
 
 def resets(session: Session) -> list[int]:
-    """The channels to which links to choose another password are on their way."""
+    """Return the channels to which links for a new password are on their way."""
     return list(session.exec(select(Delivery.channel_id).where(col(Delivery.resets_password).is_(True))))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
@@ -28,12 +27,11 @@ SOURCE = b"print('hello')\n"
 
 
 @pytest.fixture
-def ada(site: Site) -> Iterator[Browser]:
+def ada(site: Site) -> Browser:
     browser = Browser(site).sign_up("ada")
     browser.submit("/account/bots", name="greedy", game=GAME)
     assert browser.answer.url.path == "/bots/1/upload"
-    yield browser
-    browser.close()
+    return browser
 
 
 def upload(browser: Browser, content: bytes = SOURCE, name: str = "bot.py", token: str | None = None) -> str:
@@ -101,15 +99,14 @@ def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
 def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site) -> None:
     world = site.world
     season = world.write(create_season, world.boss, name="S", game=GAME).id
-    ada.get("/bots/1/upload")
-    page = ada.submit(f"/bots/1/seasons/{season}/enter", 409)
+    page = ada.submit(f"/bots/1/seasons/{season}/enter", 409, at="/bots/1/upload")
     assert "no ready version" in page.text
     upload(ada)
     with world.db.transaction() as session:
         values = {"state": VersionState.READY, "program_sha256": "f" * 64}
         session.exec(update(BotVersion).values(**values))
-    ada.get("/bots/1/upload")
-    assert "Version 1 plays, and newer ones take over" in ada.submit(f"/bots/1/seasons/{season}/enter").text
+    ada.submit(f"/bots/1/seasons/{season}/enter", at="/bots/1/upload")
+    assert "Version 1 plays, and newer ones take over" in ada.page.text
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
@@ -141,8 +138,7 @@ def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
     assert form not in [found.action for found in ada.page.forms]
     site.world.build(site.world.upload(Person(2, "ada", Role.AUTHOR), 1))
     site.world.write(let_in, site.world.boss, season, 1)
-    ada.get("/bots/1/upload")
-    ada.submit(form, version="1")
+    ada.submit(form, at="/bots/1/upload", version="1")
     assert "Version 1 plays." in ada.page.text, "whoever entered it, its author chooses"
 
 
@@ -187,8 +183,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
 
 def test_a_change_of_a_bot_says_what_changes(ada: Browser, site: Site) -> None:
     assert "field to change" in site.problem(422, ada.api("PATCH", "/v1/bots/1", json={}))["detail"]
-    found = site.ok(
-        200, ada.api("PATCH", "/v1/bots/1", json={"name": "Greedy", "description": "  new  ", "retired": True})
-    )
+    change = {"name": "Greedy", "description": "  new  ", "retired": True}
+    found = site.ok(200, ada.api("PATCH", "/v1/bots/1", json=change))
     assert (found["name"], found["description"]) == ("Greedy", "new") and found["retired_at"]
     site.problem(422, ada.api("PATCH", "/v1/bots/1", json={"retired": "yes"}))

@@ -72,9 +72,9 @@ DOING = {
 class CWorld(PlayingWorld):
     """A league whose bots are written in C."""
 
-    def upload(self, owner: Person, bot_id: int, content: str = "") -> int:
+    def upload(self, owner: Person, bot_id: int, content: str = "", language: str = "c") -> int:
         sha256 = f"{next(self._uploads):064x}"
-        return self.write(add_version, owner, bot_id, Upload("bot.c", 10, sha256, "c", "main.c")).id
+        return self.write(add_version, owner, bot_id, Upload("bot.c", 10, sha256, language, "main.c")).id
 
 
 class League:

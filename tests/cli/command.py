@@ -1,8 +1,9 @@
-"""The command as a person starts it, and bots to start it with."""
+"""Run the command as people do: in a process of its own, or, a second faster, inside this one."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,35 @@ def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subproces
     return done
 
 
+IN_ONE_PROCESS = """
+import json, sys
+from typer.testing import CliRunner
+before, commands = json.load(sys.stdin)
+exec(before)
+from deadheat.cli.main import app
+for command in commands:
+    done = CliRunner().invoke(app, command.split())
+    print(json.dumps([done.exit_code, done.stdout + done.stderr]), flush=True)
+"""
+
+
+def in_one_process(commands: Sequence[str], before: str = "", **environment: str) -> list[tuple[int, str]]:
+    """Run these commands one after the other in one new process, which first executes `before`; return each exit code
+    with all that was said.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", IN_ONE_PROCESS],
+        input=json.dumps([before, commands]),
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return [(code, said) for code, said in map(json.loads, done.stdout.splitlines())]
+
+
 def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
     """Check that the transcripts named by `play --json` exist when it ends."""
     for match in done.stdout.splitlines() if "--json" in done.args and "play" in done.args else ():
@@ -61,7 +91,7 @@ def verbs() -> Iterator[tuple[str, Any]]:
 
 
 class Typing:
-    """People who type commands for one server, each with a token (`headers` by name)."""
+    """Let people type commands for one server, each with a token (`headers` by name)."""
 
     def __init__(self, site: Site, server: str) -> None:
         self.site, self.server = site, server
@@ -75,6 +105,12 @@ class Typing:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
+    def json(self, who: str, *words: object) -> Any:
+        return json.loads(self.says(who, *words, "--json"))
+
+    def rows(self, who: str, *words: object) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.says(who, *words, "--json").splitlines()]
+
 
 def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory() as folder, mock.patch("tempfile.tempdir", folder):
@@ -84,7 +120,7 @@ def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subproces
 
 
 def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = ()) -> Path:
-    """The transcript of one match."""
+    """Play one match, and return the file of its transcript."""
     before = set(folder.glob("*.jsonl"))
     done = play(*bots, game=game, options=["--matches", "1", "--transcripts", str(folder), *options])
     assert done.returncode == 0, done.stderr
@@ -93,7 +129,7 @@ def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = 
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], sentence: str, code: int = 2) -> None:
-    """It failed as a command should: one clear sentence on stderr, a non-zero code, no traceback."""
+    """Check that a command failed as it should: one clear sentence on stderr, this exit code, no traceback."""
     assert done.returncode == code, (done.returncode, done.stderr)
     assert sentence in done.stderr
     assert sum(line.startswith("error: ") for line in done.stderr.splitlines()) == 1
@@ -105,7 +141,7 @@ def read(path: Path) -> Transcript:
 
 
 def with_reply(transcript: Transcript, number: int, seat: int, line: str | None, fault: Fault | None) -> Transcript:
-    """Another reply at one exchange: a forgery unless the rest is mended as well."""
+    """Replace one reply of a transcript, which forges it."""
     exchange = transcript.exchanges[number]
     replies = {**exchange.replies, seat: Reply(line, exchange.replies[seat].elapsed_ns, fault)}
     forged = Exchange(exchange.messages, replies, exchange.events)

@@ -18,6 +18,6 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def server(site: Site) -> Iterator[str]:
-    """The address of a real server of `site`."""
+    """The address at which a real server serves `site`."""
     with served(site.app) as address:
         yield address

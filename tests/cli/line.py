@@ -16,13 +16,13 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 CUT, RESET, SILENT = b"cut", b"reset", b"silent"
-"""Answers that are none: the connection is closed, is reset, or stays open until the test is over."""
+"""Instead of an answer: close the connection, reset it, or keep it open until the test is over."""
 
 
 def answer(
     status: int, content: Any = b"", headers: Mapping[str, str] | None = None, length: int | None = None
 ) -> bytes:
-    """A server's answer; anything but bytes is sent as JSON."""
+    """Build a server's answer; anything but bytes is sent as JSON."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     lines = {"Content-Length": str(len(body) if length is None else length), "Connection": "close", **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -31,7 +31,7 @@ def answer(
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as it was heard."""
+    """A request as the server received it."""
 
     method: str
     target: str
@@ -109,7 +109,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def line(*answers: bytes) -> Iterator[Line]:
-    """A line that listens."""
+    """Run a server that gives these answers."""
     made = Line(*answers)
     made.listens()
     try:

@@ -14,7 +14,7 @@ from deadheat.api.edge import middleware
 from deadheat.cli.server import wire
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.league.config import Settings
-from deadheat.league.records import Record
+from deadheat.league.records import Record, seasons
 from tests.cli.line import Asked, Line, answer, line
 
 ARGUMENTS: dict[str, Any] = {
@@ -35,7 +35,7 @@ def server() -> Iterator[Line]:
 
 
 def requests_of(method: str, server: Line) -> list[Asked]:
-    """The requests that a method of the client sends."""
+    """Call a method of the client, and return the requests that it sent."""
     server.asked.clear()
     signature = inspect.signature(getattr(Client, method))
     for verb in VERBS.get(method, ("",)):
@@ -50,14 +50,14 @@ def requests_of(method: str, server: Line) -> list[Asked]:
 
 
 def told(method: str) -> str | None:
-    """The name of the record that a method reads the answer, or each of its items, into."""
-    shape = get_type_hints(getattr(Client, method))["return"]
+    """Return the name of the record that a method makes of the answer or of each of its items."""
+    shape = get_type_hints(getattr(Client, method), localns=vars(seasons))["return"]
     (item,) = get_args(shape) or (shape,)
     return item.__name__ if isinstance(item, type) and issubclass(item, Record) else None
 
 
 def answers(operation: dict[str, Any], schemas: dict[str, Any]) -> set[str]:
-    """The names of what the server answers, and of its items."""
+    """Return the names of the schemas of an operation's answer and of its items."""
     (answer,) = [response for status, response in operation["responses"].items() if status in {"200", "201", "202"}]
     name = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
     items = schemas[name]["properties"].get("items", {}).get("items", {})

@@ -21,7 +21,7 @@ from tests.cli.line import CUT, RESET, SILENT, Line, answer, line
 ME = {"id": 1, "name": "ada", "role": "author"}
 TOKEN = {"id": 3, "token": "dh_x", "scope": "full", "expires_at": "2027-01-01T00:00:00Z"}
 SOMETIME = 0.05
-"""Seconds until a server is too slow."""
+"""How many seconds a server may take in these tests."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def deaf(monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> Iterator[Line]:
-    """A line that refuses connections until somebody has waited once."""
+    """A server that refuses connections until the client has waited once."""
     made = Line(answer(201, TOKEN))
 
     def wait(seconds: float) -> None:

@@ -46,7 +46,7 @@ for command in commands:
 
 
 def installed_with(names: set[str]) -> set[str]:
-    """The distributions that these bring with them on this machine, and they themselves."""
+    """Return these distributions and all that they require on this machine."""
     found: set[str] = set()
     left = [Requirement(name) for name in names]
     while left:
@@ -68,7 +68,7 @@ def installed_with(names: set[str]) -> set[str]:
 
 
 def missing_for_authors() -> list[str]:
-    """The modules on this machine that an author's install does not bring."""
+    """Return the modules on this machine that an author's install lacks."""
     own = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     brought = installed_with(set(own))
     return [
@@ -93,7 +93,7 @@ def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> 
 
 
 def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -> None:
-    """Ratings, a test, a match without an engine, and what is done with its transcript."""
+    """Rate, test, play without an engine, and verify, explain and replay the transcript."""
     transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
     log.write_text('{"players": ["a", "b"], "ranks": [1, 2], "group": 1}\n{"players": ["b", "a"], "ranks": [1, 1]}\n')
     transcript = transcripts / f"{GAME}-{'0' * 32}.jsonl"

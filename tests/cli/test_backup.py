@@ -20,7 +20,7 @@ from tests.league.world import World, drifted, settings
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A league where the command finds it."""
+    """A league that the command finds through the environment."""
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "data"))
     made = World(settings(tmp_path / "data"))
     made.author("ada")

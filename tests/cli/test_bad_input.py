@@ -38,10 +38,7 @@ def nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: py
         ("x" * 5000, "File name too long"),
         ("/dev/null", "/dev/null is neither a file nor a folder"),
         ("docs", "docs: The archive has no main.py, main.c, "),
-        (
-            "house:nobody",
-            "there is no house bot 'nobody' for yacht-auction; choose from counter, ",
-        ),
+        ("house:nobody", "there is no house bot 'nobody' for yacht-auction; choose from counter, "),
         ("house:../random", "there is no house bot '../random'"),
         ("pyproject.toml", "pyproject.toml is neither executable nor a source file of a known language (.py .c"),
         ("recorded:nowhere#1", "cannot read nowhere: No such file"),

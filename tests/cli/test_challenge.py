@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from tests.league.world import GAME, won
 
 @pytest.fixture
 def desk(site: Site, server: str) -> Desk:
-    """Ada and Bob, whose bots have played all that is rated."""
+    """A season in which the bots of Ada and Bob have played all rated matches."""
     desk = Desk(site, server)
     desk.author("ada", "swift")
     desk.author("bob", "slow")
@@ -33,7 +32,7 @@ def desk(site: Site, server: str) -> Desk:
 
 
 def play(site: Site) -> None:
-    """All that is planned; the first bot wins all its games, whatever their record tells."""
+    """Play all that is planned. The first bot wins every game; the stored transcript is always the same one."""
     record = site.blobs.put(encode(match_of(1)))
     while made := site.world.tick():
         for series_id in made:
@@ -103,5 +102,5 @@ def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
     second = desk.site.bot(desk.headers["ada"], "second")
     desk.upload("ada", second)
     assert "choose one with --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
-    answer = json.loads(desk.says("ada", "challenge", "slow", "--games", 2, "--bot", "second", "--json"))
+    answer = desk.json("ada", "challenge", "slow", "--games", 2, "--bot", "second")
     assert answer["bot"] == "second"

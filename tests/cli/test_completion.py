@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from deadheat.cli.main import PANELS
 from tests.cli.command import ROOT, deadheat
 
 
+@cache
 def script(shell: str) -> str:
     done = deadheat("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
     assert done.returncode == 0, done.stderr
@@ -45,7 +47,7 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
 
 
 def brought_by(program: str) -> set[str]:
-    """The modules that a Python program has imported at its end."""
+    """Run a Python program, and return the modules that it has imported at its end."""
     done = subprocess.run(
         [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
         cwd=ROOT,
@@ -58,7 +60,7 @@ def brought_by(program: str) -> set[str]:
 
 
 def test_help_waits_for_no_library_that_it_does_not_need() -> None:
-    """Each takes a tenth of a second or more, and a key pressed for a completion would wait for all of them."""
+    """Each takes a tenth of a second or more, and every completion would wait for all of them."""
     brought = brought_by("from typer.testing import CliRunner as C; from deadheat.cli.main import app; C().invoke(app)")
     assert {"typer", "deadheat.cli.main"} <= brought
     assert not brought & {"alembic", "celery", "docker", "numpy", "pydantic", "scipy", "sqlalchemy", "urllib3"}
@@ -80,4 +82,5 @@ def test_authors_commands_wait_for_no_library_of_servers() -> None:
 def test_importing_the_library_brings_nothing_until_it_is_used() -> None:
     brought = brought_by("import deadheat")
     assert not {name for name in brought if name.startswith("deadheat.")} | brought & {"urllib3", "pydantic"}
-    assert "urllib3" in brought_by("import deadheat; deadheat.Client")
+    brought = brought_by("import deadheat; deadheat.Client")
+    assert "urllib3" in brought and "deadheat.league.terms" not in brought

@@ -1,4 +1,4 @@
-"""A command ends when it is told to."""
+"""Ctrl-C ends a command."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_times_are_counted_by_share_of_their_limit() -> None:
     clock = Clock()
     clock.add(timed(*(Reply("x", int(ms * MS), None, MS) for ms in (0.01, 0.1, 0.11, 1, 10, 49, 51, 100))))
     clock.add(
-        timed(Reply(None, 103 * MS, Fault.TIMEOUT), Reply(None, 0, Fault.EXITED), Reply(None, 0, Fault.UNEXPECTED))
+        timed(*(Reply(None, *fault) for fault in ((103 * MS, Fault.TIMEOUT), (0, Fault.EXITED), (0, Fault.UNEXPECTED))))
     )
     times = clock.own[0]["GO"]
     assert dict(zip(LABELS, times.buckets, strict=True)) == {

@@ -18,7 +18,7 @@ from tests.league.world import settings
 
 
 class Unready:
-    """A client whose server answers at the try that is told."""
+    """A client whose server is ready at the try number `answers_at`."""
 
     answers_at = 0
 
@@ -39,7 +39,7 @@ class Unready:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A server that lives and has written something; each reading of the clock is ten seconds later."""
+    """A running server with a log. Each reading of the clock is ten seconds later."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
     clock = SimpleNamespace(monotonic=itertools.count(0, 10).__next__, sleep=lambda _: None)

@@ -36,7 +36,7 @@ def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
 
 
 def found(chosen: Settings, about: str, role: Role = Role.API) -> dict[Verdict, list[str]]:
-    """The findings about one subject, by verdict."""
+    """Return the findings about one subject, by verdict."""
     said: dict[Verdict, list[str]] = {}
     for finding in look(chosen, role):
         if finding.about == about:
@@ -55,9 +55,8 @@ def test_nothing_is_wrong_with_the_embedded_default(well: Settings) -> None:
 def test_findings_can_be_read_by_programs(well: Settings) -> None:
     done = invoke("doctor", "--json", "--role", "api")
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    assert {"settings", "database", "broker", "blobs", "clock", "disk", "workers", "scheduler"} <= {
-        row["about"] for row in rows
-    }
+    parts = {"settings", "database", "broker", "blobs", "clock", "disk", "workers", "scheduler"}
+    assert parts <= {row["about"] for row in rows}
     assert {row["verdict"] for row in rows} <= {"good", "remark"}
 
 
@@ -119,13 +118,13 @@ def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_room_is_looked_for_where_a_worker_writes(well: Settings) -> None:
-    """Its container may mount the working folder alone."""
+    """The worker's container may mount nothing but the working folder."""
     (well.data_dir / "run").mkdir()
     assert found(well, "disk")[Verdict.GOOD][0].endswith(f"{well.data_dir.absolute() / 'run'} lies.")
 
 
 def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its inodes as well: small blobs use them up before the bytes."""
+    """So are its inodes: small blobs use them up before the bytes."""
     mine = well.data_dir.stat().st_dev
     blobs = next(folder for folder in (Path("/dev/shm"), Path("/var/tmp")) if folder.stat().st_dev != mine)
     plenty = Room(10**12, 10**12, 10**6, 10**6)
@@ -192,7 +191,7 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 
 @pytest.mark.containers
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
-    """A mount of this process's own, as that of a container would be, is unknown to the engine's machine."""
+    """A mount in this process's own namespace, like one in a container, is unknown to the engine's machine."""
     script = (
         "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import _shared_folder; "
         "from tests.league.world import settings; run = Path(sys.argv[1]); "

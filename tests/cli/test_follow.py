@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from deadheat.api.cursors import write_cursor
+from deadheat.cli.server import follow
 from deadheat.cli.server.api_client import Client, Refused
 from deadheat.cli.server.follow import OVERLAP, POLL_SECONDS, News, Patience, newest_end
 from deadheat.league.jobs import SeriesJob
@@ -19,7 +20,7 @@ from deadheat.league.tables import Match
 from tests.api.site import Site
 
 SERIES = 60
-"""Matches of a series: two of them are more than a page."""
+"""Matches of a series; two series are more than a page."""
 
 
 class Followed:
@@ -99,9 +100,7 @@ def test_who_reads_more_pages_waits_longer_for_the_next_look(followed: Followed,
 
     news, patience = followed.news(), Patience(3600, "never")
     monkeypatch.setattr(followed.client, "call", counted)
-    monkeypatch.setattr(
-        "deadheat.cli.server.follow.time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append)
-    )
+    monkeypatch.setattr(follow, "time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
     for job in (None, *followed.jobs):
         if job is not None:
             followed.ends(job)
@@ -132,7 +131,6 @@ def test_the_list_by_end_goes_on_where_its_cursor_says(followed: Followed) -> No
     assert told == [number for job in (first, third, second) for number in reversed(numbers(job))]
     refused = followed.client.matches(finished_since=since + OVERLAP, state="abandoned")
     assert list(refused) == []
+    params = {"finished_since": since.isoformat(), "cursor": write_cursor(999_999)}
     with pytest.raises(Refused, match="cursor"):
-        followed.client.call(
-            "GET", "/v1/matches", params={"finished_since": since.isoformat(), "cursor": write_cursor(999_999)}
-        )
+        followed.client.call("GET", "/v1/matches", params=params)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from deadheat.league import measured
+from tests.league.world import migrated_file
 
 SERVE = """
 import os, signal, sys, time
@@ -137,6 +139,7 @@ def test_copies_of_a_parent_that_is_killed_are_told_by_the_kernel(tmp_path: Path
 
 
 def test_what_a_copy_counts_is_told(tmp_path: Path) -> None:
+    shutil.copy(migrated_file(), tmp_path)
     told = {"DATA_DIR": str(tmp_path), "PORT": "0", "SANDBOX": "local", "LOG_LEVEL": "ERROR"}
     environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in told.items()}}
     subprocess.run([sys.executable, "-c", COUNTS], env=environment, check=True, timeout=PATIENCE_SECONDS)

@@ -1,16 +1,14 @@
-"""What `deadheat` says of itself."""
+"""The help of `deadheat`, its version, and what an author's install says about a server's commands."""
 
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 from deadheat import __version__
 from deadheat.cli.main import GAMES_HELP, PANELS, PARTS, load, said_of
 from deadheat.cli.server.wire import API
 from deadheat.engine.games import GAMES
-from tests.cli.command import ROOT, invoke
+from tests.cli.command import in_one_process, invoke
 
 
 def test_it_says_its_version() -> None:
@@ -36,27 +34,9 @@ def test_a_verb_says_of_itself_what_the_list_says() -> None:
         assert load(name).help.partition("\n\n")[0] == said_of(name)
 
 
-AUTHORS_INSTALL = """
-import sys
-sys.modules["pydantic_settings"] = None
-from typer.testing import CliRunner
-from deadheat.cli.main import app
-for line in sys.stdin:
-    done = CliRunner().invoke(app, line.split())
-    print(done.exit_code, done.stdout + done.stderr, end="")
-"""
-
-
 def test_a_servers_command_in_an_authors_install_says_what_to_install() -> None:
     words = {"backup": "folder", "restore": ".", "user": "role ada author", "jobs": "play 1"}
     asked = [f"{name} {words.get(name, '')}" for name in [*PANELS["Running a server"], *PARTS]]
-    done = subprocess.run(
-        [sys.executable, "-c", AUTHORS_INSTALL],
-        input="\n".join(asked),
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
     sentence = "this needs the server's packages: pip install 'deadheat[server]' (pydantic_settings is missing)"
-    assert done.stdout == f"2 error: {sentence}\n" * len(asked)
+    ends = in_one_process(asked, "sys.modules['pydantic_settings'] = None")
+    assert ends == [(2, f"error: {sentence}\n")] * len(asked)

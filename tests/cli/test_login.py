@@ -15,12 +15,12 @@ from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site, token_in
-from tests.cli.command import assert_one_sentence, deadheat, invoke
+from tests.cli.command import assert_one_sentence, invoke
 
 
 @pytest.fixture(autouse=True)
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home without settings and an environment without tokens."""
+    """The file of logins in a home that has none, and an environment without tokens."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("DEADHEAT_SERVER", "DEADHEAT_TOKEN", "DEADHEAT_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -133,11 +133,13 @@ def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
     assert_one_sentence(invoke("whoami"), "is damaged; delete it", 1)
 
 
-def test_in_ci_the_environment_is_enough_and_nothing_is_written(site: Site, server: str, tmp_path: Path) -> None:
-    token = token_in(site.author())
-    done = deadheat("whoami", DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, HOME=str(tmp_path / "nowhere"))
-    assert (done.returncode, done.stdout) == (0, f"ada (author) at {server}\n"), done.stderr
-    assert not (tmp_path / "nowhere").exists()
+def test_in_ci_the_environment_is_enough_and_nothing_is_written(
+    site: Site, server: str, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.author()))
+    assert told("whoami") == f"ada (author) at {server}\n"
+    assert not settings.parent.exists()
 
 
 @pytest.mark.parametrize("server", ["http://league.example", "http://192.0.2.7:8080", "http://127.0.0.1.example"])

@@ -14,7 +14,7 @@ from deadheat.league.config import Settings
 
 @pytest.fixture
 def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
-    """The settings of every API that was started, which then ends."""
+    """The settings with which APIs were started; none of them really runs."""
     found: list[Settings] = []
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     for name in ("DEADHEAT_HOST", "DEADHEAT_PORT"):

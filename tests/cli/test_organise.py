@@ -64,7 +64,7 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
     head, *text = listed.splitlines()
     assert head.startswith(f"Appeal 1, open: match {match}, by ") and "(it could not be re-simulated" in head
     assert text == [r"  | my bot was quick", rf"  | and \u202e\u061c[red]sure[/] {'of it ' * 40}".rstrip()]
-    item = json.loads(desk.says("boss", "organise", "appeals", "--json"))
+    item = desk.json("boss", "organise", "appeals")
     ruled = desk.says("boss", "organise", "rule", item["id"], "--uphold", "--remedy", "void", "--reason", "true")
     assert f"about match {match} is upheld" in ruled
     assert "No appeal." in desk.says("boss", "organise", "appeals")
@@ -123,23 +123,13 @@ def test_a_season_is_exported(desk: Desk, tmp_path: Path) -> None:
 def test_an_export_whose_reader_has_seen_enough_ends_without_a_word(desk: Desk) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [
-        sys.executable,
-        "-m",
-        "deadheat.cli.main",
-        "export",
-        str(desk.played.season),
-        "matches",
-        "--server",
-        desk.server,
-    ]
+    command = [sys.executable, "-m", "deadheat.cli.main", "export", str(desk.played.season), "matches"]
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
-        )
+        at = ["--server", desk.server]
+        done = subprocess.run([*command, *at], cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, timeout=60, check=False)
     finally:
         os.close(writer)
-    assert (done.returncode, done.stderr) == (1, "")
+    assert (done.returncode, done.stderr) == (1, b"")
 
 
 def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, tmp_path: Path, monkeypatch) -> None:
@@ -158,7 +148,7 @@ def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, t
 
 
 def test_an_export_takes_the_place_of_no_pipe(desk: Desk, tmp_path: Path) -> None:
-    """Nor of a device: an operator may well write to /dev/null."""
+    """Nor of a device, because operators write to /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:

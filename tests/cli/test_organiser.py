@@ -21,9 +21,11 @@ from deadheat.league.tables import Token
 from tests.cli.command import invoke
 from tests.league.world import World, settings
 
+YESTERDAY = datetime.now(UTC) - timedelta(days=1)
+
 
 class Kept:
-    """A token in its file, and the league that it opens."""
+    """The file of the organiser's token, and the league that the token opens."""
 
     def __init__(self, folder: Path) -> None:
         made = World(settings(folder))  # with the schema
@@ -43,6 +45,18 @@ class Kept:
     def changes_tokens(self, **values: datetime) -> None:
         with self.database.transaction() as session:
             session.exec(update(Token).where(col(Token.id) > 0).values(**values))
+
+    def loses(self, what: str) -> str:
+        """Lose the token in this way, and return the one that opens nothing."""
+        before = self.token
+        if what == "file":
+            self.file.unlink()
+        elif what == "unknown":
+            before = "dh_of-another-league"
+            self.file.write_text(f"{before}\n")
+        elif what == "expired":
+            self.changes_tokens(expires_at=YESTERDAY)
+        return before
 
     def has_role(self, role: Role) -> None:
         with self.database.transaction() as session:
@@ -64,9 +78,6 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Kept]:
         yield made
 
 
-YESTERDAY = datetime.now(UTC) - timedelta(days=1)
-
-
 def is_replaced(kept: Kept, before: str) -> bool:
     assert kept.starts() == ""
     assert kept.file.stat().st_mode & 0o777 == 0o600
@@ -80,21 +91,9 @@ def test_a_token_that_opens_is_kept(kept: Kept) -> None:
     assert kept.organises(before)
 
 
-def test_a_missing_token_is_made_anew(kept: Kept) -> None:
-    before = kept.token
-    kept.file.unlink()
-    assert is_replaced(kept, before)
-
-
-def test_an_unknown_token_is_replaced(kept: Kept) -> None:
-    kept.file.write_text("dh_of-another-league\n")
-    assert is_replaced(kept, "dh_of-another-league")
-
-
-def test_an_expired_token_is_replaced(kept: Kept) -> None:
-    before = kept.token
-    kept.changes_tokens(expires_at=YESTERDAY)
-    assert is_replaced(kept, before)
+@pytest.mark.parametrize("lost", ["file", "unknown", "expired"])
+def test_a_token_that_opens_nothing_is_replaced(kept: Kept, lost: str) -> None:
+    assert is_replaced(kept, kept.loses(lost))
 
 
 @pytest.mark.parametrize("expired", [False, True])
@@ -111,12 +110,7 @@ def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, exp
 @pytest.mark.parametrize("lost", ["nothing", "file", "unknown", "expired"])
 def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept, lost: str) -> None:
     assert invoke("user", "role", organiser_token.NAME, "author").returncode == 0
-    if lost == "file":
-        kept.file.unlink()
-    elif lost == "unknown":
-        kept.file.write_text("dh_of-another-league\n")
-    elif lost == "expired":
-        kept.changes_tokens(expires_at=YESTERDAY)
+    kept.loses(lost)
     before = kept.file.read_text() if kept.file.exists() else None
     assert "no longer an organiser" in kept.starts()
     assert (kept.file.read_text() if kept.file.exists() else None) == before

@@ -24,19 +24,19 @@ PAGE = (ROOT / "docs" / "organisers.md").read_text(encoding="utf-8")
 
 
 def commands() -> list[list[str]]:
-    """Every `deadheat season` of the page, without its comment."""
+    """Return every `deadheat season` command of the page, without its comment."""
     lines = re.findall(r"^    (deadheat season .*)$", PAGE, re.MULTILINE)
     return [shlex.split(line, comments=True)[1:] for line in lines]
 
 
 def example() -> str:
-    """The page's file of a season."""
+    """Return the page's example of a season's file."""
     block = PAGE.partition("as `contest.toml`:\n\n")[2]
     return textwrap.dedent(block[: re.search(r"^\S", block, re.MULTILINE).start()])  # type: ignore[union-attr]
 
 
 def house_bots(world: World) -> None:
-    """The bots that the page's panels name."""
+    """Upload the house bots that the page's panels name."""
     for name in ("random", "greedy", "expert"):
         world.bot(name, owner=world.write(house))
 

@@ -53,7 +53,7 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
 
 
 class Sitting:
-    """An arena that plays nothing: every attempt is void, or one match is always the same."""
+    """An arena that plays nothing: it returns always the same match, or (None) every attempt is void."""
 
     def __init__(self, found: Played | None) -> None:
         self.found, self.attempts = found, list[int]()
@@ -66,7 +66,7 @@ class Sitting:
 
 
 def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
-    """Return the outcome of one match in such an arena."""
+    """Run one match in such an arena, and return the run with the numbers of its attempts."""
     run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
     programs = [SimpleNamespace(label=name) for name in run.bots]
     run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])
@@ -149,10 +149,8 @@ def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) 
     bot = tmp_path / "talker.py"
     bot.write_text("import sys\nprint('hello', file=sys.stderr)\n" + Path(RANDOM).read_text())
     transcript = played(tmp_path, "house:random", str(bot), options=["--seed", "0" * 32])
-    assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == [
-        transcript.name,
-        f"{transcript.stem}.seat2.stderr",
-    ]
+    names = [transcript.name, f"{transcript.stem}.seat2.stderr"]
+    assert sorted(path.name for path in tmp_path.glob(f"{GAME}*")) == names
     assert (tmp_path / f"{transcript.stem}.seat2.stderr").read_text() == "hello\n"
     options = ["--matches", "1", "--transcripts", str(tmp_path), "--seed", "0" * 32]
     assert play("house:random", "house:random", options=options).returncode == 0

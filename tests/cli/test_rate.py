@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Participant
-from tests.cli.command import assert_one_sentence, deadheat, invoke
+from tests.cli.command import assert_one_sentence, invoke
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
 from tests.league.world import World, settings
@@ -22,7 +22,7 @@ ELO_PER_NAT = 173.7177928
 
 
 def written(folder: Path, lines: list[Line]) -> str:
-    """A file with these games."""
+    """Write a file with these games."""
     path = folder / "log.jsonl"
     games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
     path.write_text("".join(json.dumps(game) + "\n" for game in games))
@@ -42,13 +42,9 @@ def test_seven_of_ten(tmp_path: Path) -> None:
     assert first.keys() >= {"player", "elo", "se", "ci95", "rank_low", "rank_high", "games"}
     assert first["elo"] - second["elo"] == pytest.approx(147.19, abs=0.005)
     assert (first["gap_elo"], first["gap_se"]) == pytest.approx((147.19, 119.88), abs=0.005)
-    assert first["ci95"] == pytest.approx(
-        [first["elo"] - 1.96 * first["se"], first["elo"] + 1.96 * first["se"]], abs=0.01
-    )
-    assert [(entry["rank"], entry["rank_low"], entry["rank_high"]) for entry in (first, second)] == [
-        (1, 1, 2),
-        (2, 1, 2),
-    ]
+    half = 1.96 * first["se"]
+    assert first["ci95"] == pytest.approx([first["elo"] - half, first["elo"] + half], abs=0.01)
+    assert [(one["rank"], one["rank_low"], one["rank_high"]) for one in (first, second)] == [(1, 1, 2), (2, 1, 2)]
     assert (first["games"], second["gap_elo"], found["games"]) == (10, None, 10)
     assert len(found["log_sha256"]) == 64
     assert found["pairs"] == {"players": ["a", "b"], "games": [[0, 10], [10, 0]], "points": [[0, 7], [3, 0]]}
@@ -95,8 +91,7 @@ def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_a_file() -> None:
-    done = deadheat("rate", "/dev/stdin", "--json")
-    assert json.loads(done.stdout)["entries"] == []
+    assert rated("/dev/stdin")["entries"] == []
 
 
 # A season of a deployment ------------------------------------------------------------------------------------------
@@ -117,19 +112,15 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 
 def test_a_seasons_ranking_is_recomputed_and_is_the_same(world: World) -> None:
     done = invoke("rate", "--season", "1", "--check")
-    assert (done.returncode, done.stdout.splitlines()[0]) == (
-        0,
-        "Ranking 1 of season 1 follows from its log of 6 games.",
-    )
+    assert (done.returncode, "follows from its log of 6 games." in done.stdout) == (0, True)
     found = json.loads(invoke("rate", "--season", "1", "--check", "--json").stdout)
     assert (found["differences"], found["games"], len(found["log_sha256"])) == ([], 6, 64)
 
 
 def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) -> None:
     with world.db.transaction() as session:
-        session.execute(
-            update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0), {"rank": 2}
-        )
+        seat = update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0)
+        session.execute(seat, {"rank": 2})
     done = invoke("rate", "--season", "1", "--check")
     assert done.returncode == 1
     assert "does NOT follow from its log of 6 games" in done.stdout

@@ -45,7 +45,7 @@ def kept(site: Site, server: str) -> Served:
 
 
 def test_everybody_can_make_a_ranking_again(kept: Served) -> None:
-    """With a voided match, a disqualified bot, and a version that follows another."""
+    """The season has a voided match, a disqualified bot, and a version that follows another."""
     season_id = kept.world.season(5, series_length=2, games_per_pair=4)
     kept.world.play_all()
     with kept.world.db.transaction() as session:
@@ -83,7 +83,7 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Ser
 
 
 def test_what_authors_asked_for_is_no_part_of_ranking_or_dice(kept: Served) -> None:
-    """With the secret told: a version that passed a public test, and matches that no export shows."""
+    """The season's secret is public; a version passed a public test, and some matches are in no export."""
     league = League(kept.world)
     league.ask(50, test=TEST)
     league.ask(2, private=True)
@@ -131,9 +131,8 @@ def test_a_season_without_a_ranking_and_one_that_is_not_there(kept: Served) -> N
     season_id = kept.world.season(1)
     code, said = kept.check(season_id)
     assert (code, said.splitlines()[0]) == (0, "Season 1 has no ranking yet.")
-    assert_one_sentence(
-        invoke("rate", "--season", "9", "--check", "--server", kept.url), "There is no season 9.", code=1
-    )
+    nothing = invoke("rate", "--season", "9", "--check", "--server", kept.url)
+    assert_one_sentence(nothing, "There is no season 9.", code=1)
     assert_one_sentence(invoke("rate", "--season", "1", "--server", kept.url), "--server works only with --check")
 
 
@@ -146,10 +145,7 @@ def test_everybody_can_make_the_dice_of_a_season_again(kept: Served) -> None:
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
     assert world.write(publish, season_id)
     code, said = kept.check(season_id)
-    assert (code, "The dice follow from the secret that the season opened with: 6 seeds of 6 matches." in said) == (
-        0,
-        True,
-    )
+    assert (code, "follow from the secret that the season opened with: 6 seeds of 6 matches." in said) == (0, True)
     with world.db.transaction() as session:
         session.exec(update(Match).where(col(Match.id) == 2).values(seed=bytes(16), commitment=commitment(bytes(16))))
     code, said = kept.check(season_id)

@@ -1,4 +1,4 @@
-"""How matches look, where the command itself has no transcript at hand to look at."""
+"""How matches of Liar's Dice look in the terminal, played here by bots of every temper."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
-from typing import Any
 
 import pytest
 
@@ -26,11 +24,8 @@ class Desk(Typing):
     def says(self, who: str, *words: object) -> str:
         return " ".join(super().says(who, *words).split())  # a table is as wide as the terminal
 
-    def json(self, who: str, *words: object) -> Any:
-        return json.loads(self.says(who, *words, "--json"))
-
     def author(self, name: str, bot: str = "") -> None:
-        """Signs up, and brings a bot that is ready."""
+        """Sign up, and upload a bot that is ready."""
         self.headers[name] = self.site.author(name)
         if bot:
             self.upload(name, self.site.bot(self.headers[name], bot))
@@ -51,17 +46,15 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     settings = ("games_per_pair=4", "series_length=2", "finals=round-robin", "finals_games=2")
     assert "Season 1 is scheduled" in desk.says("boss", "season", "create", "Winter", "--game", GAME, *settings)
     assert "Season 1 is open" in desk.says("boss", "season", "open", 1)
-    assert "swift plays version 1 in season 1; newer versions take over" in desk.says(
-        "ada", "enter", "swift", "--season", 1
-    )
+    told = desk.says("ada", "enter", "swift", "--season", 1)
+    assert "swift plays version 1 in season 1; newer versions take over" in told
     desk.says("bob", "enter", "slow", "--season", 1)
     desk.site.world.settle()
     assert "Season 1 is frozen" in desk.says("boss", "season", "freeze", 1)
     assert "Season 1 is finals" in desk.says("boss", "season", "finals", 1)
     assert "finals=round-robin" in desk.says("boss", "season", "show", 1)
-    assert "finals that are not over. Use `force` to close it" in " ".join(
-        desk.run("boss", "season", "close", 1).stderr.split()
-    )
+    refused = desk.run("boss", "season", "close", 1).stderr
+    assert "finals that are not over. Use `force` to close it" in " ".join(refused.split())
     for _ in range(3):
         desk.site.world.settle()
     found = desk.json("boss", "season", "show", 1)
@@ -124,9 +117,8 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     desk.author("ada", "swift")
     desk.says("boss", "season", "create", "Cup", "--game", GAME)
     desk.says("boss", "season", "open", 1)
-    assert "newer versions must first pass the gate" in desk.says(
-        "ada", "enter", "swift", "--season", 1, "--gate", "0,50,100"
-    )
+    told = desk.says("ada", "enter", "swift", "--season", 1, "--gate", "0,50,100")
+    assert "newer versions must first pass the gate" in told
     desk.upload("ada", 1, b"print(2)", program="2")
     assert "Version 2 is at the gate" in desk.says("ada", "enter", "swift", "--season", 1)
     desk.site.world.settle()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +27,7 @@ opens_at = 2098-12-01T18:00:00+09:00
 
 @pytest.fixture
 def contest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A file, and a reader in New York."""
+    """A season's file, read by somebody in New York."""
     path = tmp_path / "contest.toml"
     path.write_text(FILE, encoding="utf-8")
     with monkeypatch.context() as there:
@@ -51,12 +50,12 @@ def test_a_season_is_previewed_made_changed_and_written(site: Site, server: str,
     assert_one_sentence(desk.run("boss", "season", "apply", contest, "--yes"), "season 1 has this name", 1)
     assert "nothing to change" in desk.says("boss", "season", "apply", contest, "--season", 1)
     assert "an estimate" in desk.says("boss", "season", "forecast", 1, "--bots", 23)
-    assert json.loads(desk.says("boss", "season", "forecast", 1, "--bots", 23, "--json"))["ladder_matches"] == 253 * 20
+    assert desk.json("boss", "season", "forecast", 1, "--bots", 23)["ladder_matches"] == 253 * 20
     desk.says("boss", "season", "export", 1, "-o", contest)
     assert desk.says("boss", "season", "export", 1) == contest.read_text(encoding="utf-8")
     assert "nothing to change" in desk.says("boss", "season", "apply", contest, "--season", 1)
     contest.write_text(FILE.replace("20\n", "30\n"), encoding="utf-8")
-    told = json.loads(desk.says("boss", "season", "apply", contest, "--season", 1, "--yes", "--json"))
+    told = desk.json("boss", "season", "apply", contest, "--season", 1, "--yes")
     assert told["changes"] == [{"path": "matches.games_per_pair", "now": 20, "then": 30}]
     with Client(server, token_in(desk.headers["boss"])) as client:
         assert client.season(1).games_per_pair == 30

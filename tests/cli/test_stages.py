@@ -10,18 +10,18 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
 from tests.cli.command import invoke
-from tests.league.test_stages import play
+from tests.league.world import lower_wins
 
 STAGES = ["round-robin matches=2 keep=4", "knockout matches=2 third-place"]
 
 
 def test_the_command_shows_stages_and_brackets(site: Site, server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     staged = site.world.season(5, games_per_pair=2, finals=FinalsFormat.STAGES, stages=STAGES)
-    play(site.world)
+    site.world.play_all(lower_wins)
     site.world.settle_rankings()
     site.world.write(set_season_state, site.world.boss, staged, SeasonState.FINALS)
     site.world.settle_rankings()
-    play(site.world)
+    site.world.play_all(lower_wins)
     site.world.settle()
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     told = invoke("season", "show", str(staged))

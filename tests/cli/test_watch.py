@@ -70,7 +70,7 @@ SECRET = bytes(32)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript, secret: str | None = None) -> None:
-    """A server that says this of match 7 and of its season's secret, and serves that."""
+    """Let the server describe match 7 like this, publish this secret, and serve this transcript."""
     season = SimpleNamespace(dice_commitment=commitment(SECRET), dice_secret=secret)
     monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
@@ -97,7 +97,7 @@ def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.Monke
 
 
 def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It says that match 7 was won with 999 points, and serves a forfeit of another game."""
+    """The server says that match 7 was won with 999 points, and serves a forfeit of another game."""
     claimed = told(labelled(read(EXAMPLE)))
     won = replace(claimed, seats=(replace(claimed.seats[0], points="999"), *claimed.seats[1:]))
     serve(monkeypatch, won, read(TRANSCRIPTS / "betris-large-forfeit.jsonl"))
@@ -154,7 +154,7 @@ def test_a_result_is_told_without_lists(tmp_path: Path) -> None:
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Path:
-    """A match in which the host took time from seat 1."""
+    """The transcript of a match in which the host took time from seat 1."""
     file = tmp_path / "busy.jsonl"
     file.write_bytes(encode(on_a_busy_host(read(EXAMPLE))))
     return file
@@ -259,9 +259,7 @@ def test_what_is_not_verified_is_shown_line_by_line_with_a_warning(tmp_path: Pat
 def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "other.jsonl"
     other = read(EXAMPLE)
-    file.write_bytes(
-        encode(type(other)("chess", 1, 2, other.seed, other.exchanges, other.result, {"players": [1, "[x]"]}))
-    )
+    file.write_bytes(encode(replace(other, game="chess", rules_version=1, about={"players": [1, "[x]"]})))
     done = invoke("replay", str(file))
     assert "the game 'chess' is not known here" in done.stderr
     assert "1 << ROLL 32146 62656" in done.stdout

@@ -16,12 +16,16 @@ import re
 import select
 import signal
 import struct
+import sys
 import termios
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fcntl import ioctl
 from pathlib import Path
+
+from tests.cli.command import ROOT
 
 ANSWERS = {"Password: ": "a long enough password", "Repeat for confirmation: ": "a long enough password"}
 COMMAND_SECONDS = 120
@@ -38,9 +42,10 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    """Return all commands of a page."""
+    """Return all commands of a page of docs."""
     found: list[Step] = []
-    for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    for kind, block in re.findall(r"^```(console|python)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
         if kind == "python":
             found.append(Step(f"python - <<'END'\n{block}END"))
             continue
@@ -53,7 +58,7 @@ def steps(page: str) -> list[Step]:
 
 
 class Terminal:
-    """A shell on a terminal of its own."""
+    """A shell on its own terminal."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self._child, self._fd = pty.fork()
@@ -94,7 +99,44 @@ class Terminal:
         return seen.decode()
 
 
+PYTHON = f'PYTHONPATH="{ROOT}/src" exec "{sys.executable}"'
+PROGRAMS = {"deadheat": f"{PYTHON} -m deadheat.cli.main", "python": PYTHON}
+"""What a reader of this checkout can type, and what it starts."""
+
+
+@contextmanager
+def terminal(folder: Path, programs: Mapping[str, str] = PROGRAMS, **environment: str) -> Iterator[Terminal]:
+    """A terminal in `folder / "work"`, which is also the reader's home, in which these programs can be typed."""
+    scripts, work = folder / "bin", folder / "work"
+    for made in (scripts, work):
+        made.mkdir(exist_ok=True)
+    for name, started in programs.items():
+        (scripts / name).write_text(f'#!/bin/sh\n{started} "$@"\n')
+        (scripts / name).chmod(0o755)
+    path = {"PATH": f"{scripts}:{os.environ['PATH']}", "HOME": str(work), "TERM": "dumb"}
+    opened = Terminal(work, path | environment)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def follow(reader: Terminal, todo: list[Step], here: Mapping[str, str]) -> None:
+    """Type the commands, and check what is seen. `here`: what pages write, and what it is in this test."""
+    assert todo
+    for step in todo:
+        command = step.command
+        for written, real in here.items():
+            command = command.replace(written, real)
+        code, output = reader.run(command)
+        for written, real in here.items():
+            output = output.replace(real, written)
+        assert code == 0, f"$ {command}\n{output}"
+        for expected in step.expected:
+            assert fits(expected, output), f"$ {command}\nis to say\n{expected}\nand says\n{output}"
+
+
 def fits(expected: str, output: str) -> bool:
-    """Whether the line, with "..." for anything, is among the output's."""
+    """Return whether the output has this line, in which "..." stands for anything."""
     pattern = ".*".join(map(re.escape, expected.strip().split("...")))
     return any(re.fullmatch(pattern, line.strip()) for line in output.splitlines())

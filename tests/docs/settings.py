@@ -13,7 +13,7 @@ HEAD = "| setting | default | what it is |\n|---|---|---|\n"
 
 
 def table() -> str:
-    """Every setting: its variable, its default, what the code says about it."""
+    """Return a table of all settings: variable, default and description."""
     rows = []
     for name, field in Settings.model_fields.items():
         default = "" if field.default in {None, ""} else f"`{field.default}`"
@@ -22,7 +22,7 @@ def table() -> str:
 
 
 def example(text: str) -> str:
-    """The example as it should be: the headings of `text` stay, and a new setting stands after the one before it."""
+    """Return the example brought up to date: headings stay, and a new setting follows the one before it."""
     parts = text.rstrip("\n").split("\n\n")
     place = 0
     for name, field in Settings.model_fields.items():

@@ -1,9 +1,7 @@
-"""The authors' and the client's pages, followed to the letter against a server that builds and plays."""
+"""Pages followed to the letter on servers that build and play."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +10,12 @@ import pytest
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build
-from tests.cli.command import GAME, RANDOM, ROOT
+from tests.cli.command import GAME, RANDOM
 from tests.deployment import serving
-from tests.docs.console import ANSWERS, Step, Terminal, fits, steps
+from tests.docs.console import ANSWERS, follow, steps, terminal
 
-PAGES = ("authors", "client")
 ADDRESS = "http://127.0.0.1:8080"
-"""As the pages write it; the test's own server listens elsewhere."""
+"""The server's address on the pages; the test's own server listens elsewhere."""
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +30,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]
 
 
 def prepare(address: str, organiser: str) -> str:
-    """The token of an author whose bot waits in season 1."""
+    """Open season 1, and return the token of an author whose bot waits in it."""
     password = ANSWERS["Password: "]
     with Client(address, organiser) as boss:
         season = boss.create_season({"name": "Winter 2026", "game": GAME, "series_length": 2, "games_per_pair": 10})
@@ -49,32 +46,14 @@ def prepare(address: str, organiser: str) -> str:
     return token
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", ["authors.md", "client.md"])
 def test_a_page_can_be_followed_to_the_letter(page: str, league: dict[str, str], tmp_path: Path) -> None:
-    todo = steps((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
-    assert todo
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    for name, started in (("deadheat", f'"{sys.executable}" -m deadheat.cli.main'), ("python", f'"{sys.executable}"')):
-        (programs / name).write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}/src" exec {started} "$@"\n')
-        (programs / name).chmod(0o755)
-    environment = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path), "TERM": "dumb"}
-    folder = tmp_path / "work"
-    folder.mkdir()
-    terminal = Terminal(folder, environment)
-    try:
-        for step in todo:
-            follow(terminal, step, league)
-    finally:
-        terminal.close()
+    with terminal(tmp_path) as reader:
+        follow(reader, steps(page), league)
 
 
-def follow(terminal: Terminal, step: Step, here: dict[str, str]) -> None:
-    command = step.command
-    for written, real in here.items():
-        command = command.replace(written, real)
-    code, output = terminal.run(command)
-    output = output.replace(here[ADDRESS], ADDRESS)
-    assert code == 0, f"$ {command}\n{output}"
-    for expected in step.expected:
-        assert fits(expected, output), f"$ {command}\nis to say\n{expected}\nand says\n{output}"
+def test_the_operators_page_can_be_followed_to_the_letter(tmp_path: Path) -> None:
+    todo = steps("operators.md")
+    assert {"upgrade", "doctor", "backup", "restore"} <= {step.command.split()[1] for step in todo}
+    with terminal(tmp_path, DEADHEAT_DATA_DIR=str(tmp_path / "data")) as reader:
+        follow(reader, todo, {})

@@ -1,4 +1,4 @@
-"""What the pages claim about the code and about each other."""
+"""Claims of the pages about the code and about each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub and our site make them."""
+    """Return the anchors of a page's headings, as GitHub and our site make them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -40,9 +40,9 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_authors_find_every_fault_and_every_protocol() -> None:
     text = (ROOT / "docs" / "authors.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \|$", text, re.MULTILINE)
+    assert [(fault.value, verdict.happened, verdict.cure) for fault, verdict in VERDICTS.items()] == rows
     assert set(VERDICTS) == set(Fault)
-    for fault, verdict in VERDICTS.items():
-        assert f"| `{fault}` | {verdict.happened} | {verdict.cure} |" in text
     for game in GAMES:
         page = protocol_of(game)
         assert page is not None
@@ -70,9 +70,7 @@ def test_a_translated_protocol_says_the_same(game: str) -> None:
 
 
 def said(text: str) -> tuple[list[str], ...]:
-    """The parts of a text that translations keep: rulings, spans of code except words of the text's own, links,
-    headings and samples.
-    """
+    """Return what translations keep of a text: samples, code, rulings, links, headings and rows of tables."""
     blocks = "\n".join(re.findall(r"```\n(.*?)```", text, re.DOTALL))
     samples = re.findall(r"^(?:<<|>>|[{.#A-Z]).*", re.sub(r"^\.\.\. .*", "", blocks, flags=re.MULTILINE), re.MULTILINE)
     code = [span for span in re.findall("`[^`\n]+`", text) if span != "`overflow`"]
@@ -93,7 +91,7 @@ def test_the_clients_page_names_every_verb() -> None:
 
 
 def test_the_clients_page_knows_which_refusals_pass() -> None:
-    """Exit code 3 is for what the same call may not meet again; no refusal of the league is both."""
+    """Exit code 3 means that the same call may succeed later."""
     passing = {error.__name__ for error, status in STATUS.items() if status == 429 or status >= 500}
     assert {"OverQuota"} <= passing
     assert not passing & {"NotFound", "BadUpload", "NotAllowed"}

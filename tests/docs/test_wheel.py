@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import ROOT
-from tests.docs.console import Terminal, steps
-from tests.docs.test_commands import follow, league
+from tests.docs.console import follow, steps, terminal
+from tests.docs.test_commands import league
 
 __all__ = ["league"]  # a fixture
 
 NOBODY = 65534
 MOST_DISTRIBUTIONS = 15
-"""What an author's install may bring, `deadheat` itself not counted."""
+"""How many distributions an author's install may bring besides `deadheat`."""
 
 pytestmark = pytest.mark.all
 
@@ -32,7 +32,7 @@ def run(*command: str) -> str:
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Path]:
-    """A folder that everybody can read, with the wheel in an environment of its own, `env`."""
+    """A folder that everybody can read; the wheel is installed in its environment `env`."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-wheel-"))
     folder.chmod(0o755)
     try:
@@ -55,23 +55,11 @@ def test_it_brings_little(installed: Path) -> None:
 
 
 def test_the_authors_page_can_be_followed_with_the_wheel_alone(installed: Path, league: dict[str, str]) -> None:
-    programs, folder = installed / "bin", installed / "work"
-    programs.mkdir()
-    folder.mkdir()
-    user = f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups" if os.geteuid() == 0 else ""
-    if user:
-        os.chown(folder, NOBODY, NOBODY)
-    (programs / "deadheat").write_text(f'#!/bin/sh\nexec {user} "{installed}/env/bin/deadheat" "$@"\n')
-    (programs / "deadheat").chmod(0o755)
-    environment = {
-        "PATH": f"{programs}:{os.environ['PATH']}",
-        "HOME": str(folder),
-        "TERM": "dumb",
-        "DOCKER_HOST": f"unix://{installed}/no-engine",
-    }
-    terminal = Terminal(folder, environment)
-    try:
-        for step in steps((ROOT / "docs" / "authors.md").read_text(encoding="utf-8")):
-            follow(terminal, step, league)
-    finally:
-        terminal.close()
+    user = ""
+    if os.geteuid() == 0:
+        (installed / "work").mkdir()
+        os.chown(installed / "work", NOBODY, NOBODY)
+        user = f"setpriv --reuid {NOBODY} --regid {NOBODY} --clear-groups"
+    programs = {"deadheat": f'exec {user} "{installed}/env/bin/deadheat"'}
+    with terminal(installed, programs, DOCKER_HOST=f"unix://{installed}/no-engine") as reader:
+        follow(reader, steps("authors.md"), league)

@@ -61,12 +61,13 @@ def test_a_game_is_not_played_by_a_number_of_seats_it_does_not_have(seats: int) 
         pytest.param(Answer(None, 3, Fault.MEMORY), Reply(None, 3, Fault.MEMORY), id="memory"),
         pytest.param(Answer("x" * 4096, 3), Reply("x" * 4096, 3), id="C-09-longest-line"),
         pytest.param(Answer("x" * 4097, 3), Reply(None, 3, Fault.OVERFLOW), id="C-09-overflow"),
+        pytest.param("x" * 4097, Reply(None, 0, Fault.OVERFLOW), id="C-09-overflow-in-no-time"),
         pytest.param(Answer("\udcff" * 4096, 3), Reply("\udcff" * 4096, 3), id="C-09-bytes-are-counted"),
         pytest.param(Answer("x" * 4097, 11), Reply(None, 10, Fault.TIMEOUT), id="C-02-late-before-overflow"),
         pytest.param(Answer(None, 11, Fault.EXITED), Reply(None, 10, Fault.TIMEOUT), id="C-02-late-before-exit"),
     ],
 )
-def test_simulated_time_is_judged_like_real_time(answer: Answer | None, reply: Reply) -> None:
+def test_simulated_time_is_judged_like_real_time(answer: Answer | str | None, reply: Reply) -> None:
     transcript = run_match(GuessTheDie(), 1, seed(0), MemoryTransport([lambda _: answer]))
     assert transcript.exchanges[0].replies == {0: reply}
 

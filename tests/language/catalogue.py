@@ -23,7 +23,7 @@ from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
 from deadheat.engine.games.folder import folders
-from deadheat.league import states
+from deadheat.league import states, tables
 from deadheat.league.locale import LANGUAGES, place, read
 from deadheat.league.locale.messages import Message, counted, declared, of_python, of_template
 from deadheat.league.terms import TERMS, Group
@@ -34,7 +34,7 @@ TEMPLATES = sorted(
     for path in (*(SITE / "templates").glob("*.html"), *ROOT.glob("games/*/*.html"))
     if not path.name.startswith("report-")
 )
-"""Without those of the command's reports, which are English."""
+"""The command's reports are left out: they are in English."""
 
 PYTHON = [
     path
@@ -58,7 +58,7 @@ WORDS: tuple[type[StrEnum], ...] = (
 
 
 def messages() -> Iterator[Message]:
-    """The messages in the sources."""
+    """Yield the messages in the sources."""
     for path in TEMPLATES:
         yield from of_template(path.read_text(encoding="utf-8"))
     for path in PYTHON:
@@ -80,10 +80,11 @@ def messages() -> Iterator[Message]:
     # Python's versions name these differently:
     yield from ("Content Too Large", "Request Entity Too Large", "Unprocessable Content", "Unprocessable Entity")
     yield from (counted([name]) for name, _ in figures.UNITS)
+    yield tables.Evaluation.__name__.lower()  # what `existing` does not find; its other words are messages, too
 
 
 def gathered(found: Iterable[Message]) -> Catalog:
-    """A catalogue without translations."""
+    """Return a catalogue of these messages without translations."""
     catalogue = Catalog(fuzzy=False)
     for message in found:
         catalogue.add(message)
@@ -91,13 +92,13 @@ def gathered(found: Iterable[Message]) -> Catalog:
 
 
 def kept(language: str) -> Catalog:
-    """The catalogue as it is in the tree."""
+    """Return the catalogue that is in the tree."""
     path = place(language)
     return read(path, language) if path.exists() else Catalog(locale=language, project="Deadheat", fuzzy=False)
 
 
 def write(language: str, catalogue: Catalog) -> None:
-    """Write it without lines of sources and dates, which change with everything."""
+    """Write a catalogue without sources and dates, which would change every time."""
     text = BytesIO()
     write_po(text, catalogue, width=118, omit_header=True, no_location=True, sort_output=True, ignore_obsolete=True)
     place(language).write_bytes(HEAD.format(language=language).encode() + text.getvalue())

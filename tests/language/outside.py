@@ -37,14 +37,14 @@ UNTOLD = frozenset(
         *("Deadheat, match", "only matches that were played to the end have a picture"),
     ]
 )
-"""Names, what programs read, and words in texts and pictures that are English for everybody."""
+"""Names, texts for programs, and words that are English for everybody."""
 
 UNKNOWN = "\N{WHITE SQUARE}"
-"""Stands for what a template's expression gives."""
+"""Stands for the value of a template's expression."""
 
 
 def of_template(source: str) -> list[str]:
-    """The texts and attributes of a template that are not looked up."""
+    """Return the texts and attributes of a template that are not looked up."""
     reader = _Reader()
     reader.feed("".join(_pieces(templates().env.parse(source))))
     reader.close()
@@ -101,7 +101,7 @@ def _pieces(node: nodes.Node) -> Iterator[str]:
 
 
 def _texts(node: nodes.Node) -> Iterator[str]:
-    """The literal texts of an expression."""
+    """Yield the literal texts of an expression."""
     match node:
         case nodes.Const(value=str() as text):
             yield text
@@ -122,7 +122,7 @@ def _texts(node: nodes.Node) -> Iterator[str]:
 
 
 def of_module(path: Path) -> list[str]:
-    """The sentences of a module that are not looked up, each with its line."""
+    """Return the sentences of a module that are not looked up, each with its line."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     apart = {id(part) for part in ast.walk(tree) if _is_apart(part) for part in ast.walk(part)}
     return [
@@ -134,7 +134,7 @@ def of_module(path: Path) -> list[str]:
 
 
 def of_script(source: str) -> list[str]:
-    """The texts of a script that it does not `say`, each with its line."""
+    """Return the texts of a script that it does not `say`, each with its line."""
     found, before = [], ["", ""]
     for token in tokenize(source):
         if token.type in ("string", "template_string"):
@@ -151,7 +151,7 @@ def _is_prose(text: str) -> bool:
 
 
 def _is_apart(part: ast.AST) -> bool:
-    """Whether a text is a key to look up, or is shown to nobody."""
+    """Return whether a text is a key to look up, or is shown to nobody."""
     match part:
         case ast.Expr(value=ast.Constant()):
             return True  # a docstring
@@ -166,7 +166,7 @@ def _is_apart(part: ast.AST) -> bool:
 
 
 def half_translated(path: Path) -> list[str]:
-    """The English sentences of a module in which one word is in the reader's language, each with its line."""
+    """Return a module's English sentences that contain a word in the reader's language, each with its line."""
     found = []
     for part in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(part, ast.JoinedStr):
@@ -178,4 +178,4 @@ def half_translated(path: Path) -> list[str]:
 
 
 COUNTS = frozenset({"counted", "away", "wait"})
-"""What spells a figure in the reader's language."""
+"""Functions that spell a figure in the reader's language."""

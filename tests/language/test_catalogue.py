@@ -24,7 +24,7 @@ TRANSLATED = [name for name in LANGUAGES if name != "en"]
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 ENGLISH = frozenset({"style.html", "style.py"})
-"""The page for those who change the site."""
+"""The page of styles is for developers, in English."""
 
 PAGES = sorted(ROOT.glob("api/pages/**/*.py"))
 SCRIPTS = sorted(
@@ -32,7 +32,7 @@ SCRIPTS = sorted(
     for path in (*(SITE / "static").glob("*.js"), *ROOT.glob("games/*/web/*.js"))
     if path.name not in ("kept.js", "report.js")
 )
-"""Without those of the command's reports, which are English."""
+"""The command's reports are left out: they are in English."""
 
 
 @pytest.mark.parametrize("path", [*TEMPLATES, *PAGES], ids=lambda path: path.name)
@@ -42,7 +42,7 @@ def test_no_text_is_outside_the_catalogues(path: Path) -> None:
 
 
 def test_no_english_sentence_has_a_figure_in_another_language() -> None:
-    """Else a Korean reader's appeal would store evidence in two languages. Such sentences use `plural`."""
+    """Such sentences use `plural`; otherwise a Korean reader's appeal would store evidence in two languages."""
     found = {path.name: told for path in PYTHON if "bots" not in path.parts if (told := outside.half_translated(path))}
     assert found == {}
 
@@ -63,10 +63,7 @@ def test_a_text_that_a_script_does_not_say_is_found() -> None:
         ("<p>Hello there</p>", ["Hello there"]),
         ('<img alt="A bot">', ["A bot"]),
         ('{{ "won" if x else "lost" }}', [f"{outside.UNKNOWN}wonlost"]),
-        (
-            '<p class="{{ "won" if x }}">{{ _("Hi") }} <code>a bot</code> {% trans %}there{% endtrans %}</p>',
-            [],
-        ),
+        ('<p class="{{ "won" if x }}">{{ _("Hi") }} <code>a bot</code> {% trans %}there{% endtrans %}</p>', []),
     ],
 )
 def test_a_text_that_is_not_looked_up_is_found(source: str, told: list[str]) -> None:
@@ -118,7 +115,7 @@ def test_english_is_the_messages_themselves() -> None:
 
 @pytest.fixture
 def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The Korean texts of one more game, whose folder is elsewhere."""
+    """The file for Korean texts of one more game, whose folder is elsewhere."""
     module = ModuleType("odd_one")
     module.__file__ = str(tmp_path / "__init__.py")
     monkeypatch.setitem(sys.modules, module.__name__, module)

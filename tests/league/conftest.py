@@ -19,7 +19,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
-    """The URL of a server with a migrated database `template`, or a skipped test."""
+    """Yield the URL of a server with a migrated database `template`, or skip the test."""
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
     with postgres.server() as url:
@@ -32,7 +32,7 @@ def postgres_url() -> Iterator[str]:
 
 @pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """A database for one test; "" means SQLite's usual place."""
+    """Yield a database for one test; "" is SQLite's usual place."""
     if request.param == "sqlite":
         yield ""
         return
@@ -43,23 +43,26 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
     execute(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-@pytest.fixture(params=DATABASES)
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A database without a schema."""
+def unused(request: pytest.FixtureRequest, folder: Path) -> Settings:
+    """Return the settings of a deployment without a schema, on the database that the fixture's parameter names."""
+    folder.mkdir()
     if request.param == "sqlite":
-        database = Database(settings(tmp_path))
-    else:
-        url: str = request.getfixturevalue("postgres_url")
-        name = f"empty{next(_numbers)}"
-        execute(url, f"CREATE DATABASE {name}")
-        database = Database(Settings(database_url=url.format(name)))
-    yield database
-    database.close()
+        return settings(folder, database_url=f"sqlite:///{folder / 'league.sqlite3'}")
+    url: str = request.getfixturevalue("postgres_url")
+    name = f"empty{next(_numbers)}"
+    execute(url, f"CREATE DATABASE {name}")
+    return settings(folder, database_url=url.format(name))
+
+
+@pytest.fixture(params=DATABASES)
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    """Return the settings of a deployment without a schema."""
+    return unused(request, tmp_path / "new")
 
 
 @pytest.fixture
 def world(tmp_path: Path, database_url: str) -> Iterator[World]:
-    """A small league, once on SQLite and once on PostgreSQL."""
+    """Yield an empty league, on SQLite and on PostgreSQL."""
     made = World(settings(tmp_path, database_url=database_url))
     yield made
     made.close()

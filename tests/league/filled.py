@@ -128,17 +128,24 @@ FIXED: Mapping[str, Callable[[Values], bool]] = {
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A row that was written: its key, and all that it held then."""
+    """A stored row: its key, and everything that it held."""
 
     table: str
     key: tuple[Any, ...]
     values: Values
 
 
-def reflected(connection: sa.Connection) -> sa.MetaData:
-    """The schema as it is now."""
+def reflected(connection: sa.Connection, known: sa.MetaData) -> sa.MetaData:
+    """Return the schema as it is now; a table with the same columns as in `known` is not reflected again."""
     schema = sa.MetaData()
-    schema.reflect(connection)
+    found = sa.inspect(connection).get_multi_columns()
+    columns = {name: repr(found[None, name]) for _, name in found}
+    for table in known.sorted_tables:
+        if table.info["columns"] == columns.get(table.name):
+            table.to_metadata(schema)
+    schema.reflect(connection, only=[name for name in columns if name not in schema.tables])
+    for table in schema.tables.values():
+        table.info["columns"] = columns[table.name]
     return schema
 
 
@@ -156,7 +163,7 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
 
 
 def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
-    """Every row there is."""
+    """Yield every row there is."""
     for table in schema.sorted_tables:
         if table.name != "alembic_version":
             for row in connection.execute(table.select()).mappings():

@@ -1,4 +1,4 @@
-"""Logs for tests of ratings: written out, or drawn from a known truth."""
+"""Logs for tests of ratings are written out or drawn from known strengths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Line = tuple[Any, ...]
 
 
 def log(lines: Iterable[Line]) -> Log:
-    """The log of these games."""
+    """Return the log of these games."""
     full = [(*line, None)[:3] for line in lines]
     players = list(dict.fromkeys(player for seated, _, _ in full for player in seated))
     groups = list(dict.fromkeys(group for _, _, group in full if group is not None))
@@ -35,7 +35,7 @@ def log(lines: Iterable[Line]) -> Log:
 
 
 def lines_of(log: Log) -> Iterator[str]:
-    """The log as lines that `league.ratings.jsonl.read` makes the same log of."""
+    """Return the log as lines that `league.ratings.jsonl.read` reads."""
     for tables in log.tables:
         rows = zip(tables.players, tables.ranks, tables.groups, tables.counts, strict=True)
         for players, ranks, group, count in rows:
@@ -49,14 +49,14 @@ def lines_of(log: Log) -> Iterator[str]:
 
 
 def duels(one: str, other: str, wins: int, losses: int = 0, draws: int = 0) -> list[Line]:
-    """Games of two."""
+    """Return games of two."""
     pair = (one, other)
     return [(pair, (1, 2))] * wins + [(pair, (2, 1))] * losses + [(pair, (1, 1))] * draws
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A log drawn from a truth: normal strengths with a deviation of 200 Elo, random matchings."""
+    """A log drawn from known strengths, which are normal with a deviation of 200 Elo, in random matchings."""
 
     truth_elo: np.ndarray
     names: tuple[str, ...]
@@ -73,7 +73,7 @@ def names_of(players: int) -> tuple[str, ...]:
 
 
 def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat_elo: float = 0.0) -> Drawn:
-    """A fifth of the games between equals is drawn, and the expected result is Bradley and Terry's at any distance."""
+    """Draw a fifth of the games between equals; the expected result is Bradley and Terry's at any distance."""
     truth = chance.normal(0, 200, players)
     seated = matchings(chance, players, 2, games_each)
     ranks = duel_ranks(chance, truth[seated[:, 0]] - truth[seated[:, 1]] + seat_elo)
@@ -81,7 +81,7 @@ def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat
 
 
 def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray:
-    """Ranks of two players with that lead of the first."""
+    """Draw the ranks of two players with that lead of the first."""
     expected = 1 / (1 + np.exp(-ahead_elo / ELO_PER_NAT))
     drawn = 0.2 * 4 * expected * (1 - expected)
     throw = chance.random(len(expected))
@@ -92,7 +92,7 @@ def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray
 def drawn_tables(
     chance: np.random.Generator, players: int, seats: int, tables_each: int, seats_elo: Sequence[float] = ()
 ) -> Drawn:
-    """Plackett and Luce's choices, by adding a Gumbel variable to each strength (Yellott 1977)."""
+    """Draw Plackett and Luce's choices by adding a Gumbel variable to each strength (Yellott 1977)."""
     truth = chance.normal(0, 200, players)
     seated = matchings(chance, players, seats, tables_each)
     ahead = truth[seated] + np.array(seats_elo or [0.0] * seats)
@@ -101,6 +101,6 @@ def drawn_tables(
 
 
 def matchings(chance: np.random.Generator, players: int, seats: int, games_each: int) -> np.ndarray:
-    """(games, seats): everybody sits at one table of every round."""
+    """Return random tables of shape (games, seats); every player sits at one table of every round."""
     assert players % seats == 0
     return np.concatenate([chance.permutation(players).reshape(-1, seats) for _ in range(games_each)])

@@ -1,4 +1,4 @@
-"""A ladder without a database: what the scheduler remembers, kept in memory."""
+"""A ladder in memory, without a database."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SEED = b"seed"
 
 @dataclass
 class Ladder:
-    """A season on paper: what `league.service.course.schedule` keeps in the database."""
+    """A season in memory, with what `league.service.course.schedule` keeps in the database."""
 
     terms: Terms = field(default_factory=Terms)
     seed: bytes = SEED
@@ -40,7 +40,7 @@ class Ladder:
         }
 
     def plan(self, wanted: int = 1) -> list[Proposal]:
-        """So many series, each played before the next call."""
+        """Plan that many series, each of which is played before the next call."""
         self.linked = parts(self.there, (), self.linked)
         entrants = [replace(one, part=self.linked[one.version]) for one in self.there.values()]
         proposals = propose(entrants, self.met, wanted, self.terms, len(self.series), self.seed)
@@ -59,6 +59,6 @@ class Ladder:
         return proposals
 
     def parts(self) -> int:
-        """The number of parts into which the played games divide the players."""
+        """Return the number of parts into which the played games divide the players."""
         linked = parts(self.there, (), self.linked)
         return len({linked[version] for version in self.there})

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own: made in a temporary folder, reached through a socket in it, then removed."""
+"""Tests have a PostgreSQL server of their own in a temporary folder, reached through a socket."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEMORY_BYTES = 2 * 2**30
 
 @cache
 def binaries() -> Path | None:
-    """The folder of the newest installed server; None: there is none."""
+    """Return the folder of the newest installed server, or None."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=lambda path: float(path.parts[4]))
     if found:
         return found[-1].parent
@@ -29,7 +29,7 @@ def binaries() -> Path | None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A running server's URL without a database's name: ``postgresql://.../{}?host=...``."""
+    """Yield a running server's URL without a database's name: ``postgresql://.../{}?host=...``."""
     programs = binaries()
     assert programs is not None
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # PostgreSQL refuses to run as root
@@ -50,9 +50,7 @@ def server() -> Iterator[str]:
 
 
 def _quick_place() -> Path | None:
-    """A fast folder: in memory if there is plenty, because every test has its own database; else for temporary
-    files.
-    """
+    """Return a folder in memory if there is plenty of it, because every test has its own database; else None."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES else None
 

@@ -1,4 +1,4 @@
-"""The league's record of a match, compared with its transcript."""
+"""The league's record of a match is compared with its transcript."""
 
 from __future__ import annotations
 

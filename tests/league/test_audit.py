@@ -1,8 +1,8 @@
-"""The log of decisions: chained, and every later change shows."""
+"""The audit log is a chain in which every later change shows."""
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ from sqlmodel import func, select
 
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.tables import AuditRecord, Match
-from tests.league.world import World, settings
+from tests.league.world import World, in_threads, settings
 
 
 def test_a_change_below_the_database_is_found(tmp_path: Path) -> None:
@@ -37,14 +37,9 @@ def test_records_written_at_once_still_form_one_chain(world: World) -> None:
             with db.transaction() as session:
                 record(session, name, "tested", f"thing/{number}", {"n": number})
 
-    threads = [threading.Thread(target=write, args=(f"w{number}",)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    with world.db.reading() as session:
-        assert first_broken(session) is None
-        assert session.exec(select(func.count()).select_from(AuditRecord)).one() == 21
+    in_threads(*(partial(write, f"w{number}") for number in range(4)))
+    assert world.read(first_broken) is None
+    assert world.one(select(func.count()).select_from(AuditRecord)) == 21
 
 
 @pytest.mark.databases

@@ -1,4 +1,4 @@
-"""Back-up and restore: what comes back is what was there, from and to both kinds of database."""
+"""A restored league is the one that was backed up, from and to both kinds of database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from alembic import command
 from sqlalchemy import text
 from sqlmodel import col, select
 
@@ -50,30 +49,39 @@ from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import AuditRecord, BotVersion, Match, RatingSnapshot, Season, Series, User
 from deadheat.league.verification import fairness
 from tests.bots.loading import in_process
-from tests.league.conftest import DATABASES, execute
-from tests.league.test_migrations import FIRST_LEAGUE
+from tests.league.conftest import DATABASES, execute, unused
+from tests.league.test_migrations import make_first_league
 from tests.league.world import World, drifted, settings
 
-_numbers = itertools.count(1)
 RESTORED = "league-restored"
 
 
 @pytest.fixture
 def played(world: World) -> World:
-    """A league that has been played in, whose blobs are real: sources, programs and transcripts that re-simulate."""
+    """Return a league with played matches, whose sources, programs and transcripts are really there."""
     return play_for_real(world)
 
 
+@pytest.fixture(scope="session")
+def small_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a league like `played` on SQLite, which tests copy."""
+    folder = tmp_path_factory.mktemp("small")
+    play_for_real(World(settings(folder))).close()
+    return folder
+
+
 @pytest.fixture
-def small(tmp_path: Path) -> Iterator[World]:
-    """A league on SQLite, for tests in which the kind of database does not matter."""
+def small(tmp_path: Path, small_once: Path) -> Iterator[World]:
+    """Yield a league on SQLite, for tests in which the kind of database does not matter."""
     world = World(settings(tmp_path))
-    yield play_for_real(world)
+    world.close()
+    shutil.copytree(small_once, tmp_path, dirs_exist_ok=True)
+    yield world
     world.close()
 
 
 def play_for_real(world: World) -> World:
-    season_id = world.season(3)
+    season_id = world.season(3, games_per_pair=2)
     world.play_all()
     blobs = Blobs(world.settings.blobs)
     with world.db.transaction() as session:
@@ -92,22 +100,9 @@ def transcript(seed: bytes) -> bytes:
     return encode(run_match(GAMES["yacht-auction"], 2, seed, MemoryTransport([new(1), new(2)])))
 
 
-@pytest.fixture(params=DATABASES)
-def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """A deployment in which there is nothing yet."""
-    folder = tmp_path / "new"
-    folder.mkdir()
-    if request.param == "sqlite":
-        return settings(folder, database_url=f"sqlite:///{folder / 'league.sqlite3'}")
-    url: str = request.getfixturevalue("postgres_url")
-    name = f"restored{next(_numbers)}"
-    execute(url, f"CREATE DATABASE {name}")
-    return settings(folder, database_url=url.format(name))
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The folder of back-ups."""
+    """Return the folder of back-ups."""
     return tmp_path / "backups"
 
 
@@ -136,10 +131,9 @@ def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
     try:
         world.season(2)  # new rows get unused numbers
         assert world.play_all() > 0
-        with world.db.reading() as session:
-            assert first_broken(session) is None
-            told = session.exec(select(AuditRecord).where(AuditRecord.action == RESTORED)).one()
-            before, after = (deals(made_of) for made_of in (played, world))
+        assert world.read(first_broken) is None
+        told = world.one(select(AuditRecord).where(AuditRecord.action == RESTORED))
+        before, after = (deals(made_of) for made_of in (played, world))
         assert after[1] > before[1] + SKIPPED  # its dice may have been seen
         assert json.loads(told.data)["database_sha256"] == made.manifest.database_sha256
     finally:
@@ -230,7 +224,7 @@ def test_a_running_league_on_postgresql_is_not_even_overwritten_by_force(
     world.close()
 
 
-def test_nor_is_one_whose_worker_was_heard_of_a_moment_ago(world: World, folder: Path) -> None:
+def test_a_league_whose_worker_has_just_reported_is_not_overwritten_by_force(world: World, folder: Path) -> None:
     made = back_up(world.settings, folder)
     world.clock.now = datetime.now(UTC)
     world.beat()
@@ -295,8 +289,7 @@ def test_what_is_damaged_in_the_folder_is_copied_anew(small: World, folder: Path
 
 def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder: Path) -> None:
     whole = [back_up(small.settings, folder) for _ in range(2)][1]
-    with small.db.transaction() as session:
-        session.exec(select(BotVersion)).first().source_sha256 = "0" * 64  # type: ignore[union-attr]
+    name_source(small, "0" * 64)
     lacking = [back_up(small.settings, folder) for _ in range(2)][1]
     assert prune(folder, 1) == Pruned(2, whole.path, [])
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, lacking.path]
@@ -350,8 +343,7 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
 def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
     small: World, empty: Settings, folder: Path
 ) -> None:
-    with small.db.transaction() as session:
-        session.exec(select(BotVersion)).first().source_sha256 = "0" * 64  # type: ignore[union-attr]
+    name_source(small, "0" * 64)
     made = back_up(small.settings, folder)
     assert made.manifest.missing == ["0" * 64]
     assert restore(empty, made).blobs == made.manifest.blobs - 1
@@ -395,32 +387,21 @@ def test_nothing_is_no_backup(tmp_path: Path) -> None:
 
 @pytest.fixture(params=DATABASES)
 def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """A league of the first release."""
-    chosen = settings(tmp_path / "older")
-    if request.param == "postgresql":
-        url: str = request.getfixturevalue("postgres_url")
-        name = f"older{next(_numbers)}"
-        execute(url, f"CREATE DATABASE {name}")
-        chosen = settings(tmp_path / "older", database_url=url.format(name))
+    """Return a league of the first release."""
+    chosen = unused(request, tmp_path / "older")
     database = Database(chosen)
-    with database._migrating() as config:
-        command.upgrade(config, "0023")
-    with database.transaction() as session:
-        for table, row in FIRST_LEAGUE:
-            columns = ", ".join(row)
-            session.execute(text(f"INSERT INTO {table} ({columns}) VALUES (:{', :'.join(row)})"), row)
+    make_first_league(database)
     database.close()
     return chosen
 
 
 def deals(world: World) -> dict[int, int]:
     """By season how many numbers of dice are used up."""
-    with world.db.reading() as session:
-        return dict(session.exec(select(Season.id, Season.deals)).all())
+    return dict(world.rows(select(Season.id, Season.deals)))
 
 
 def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
-    """The content of a league's most telling tables, without the records of its restoring and the skipped numbers."""
+    """Return the main tables' content without what a restore adds to them."""
     database = Database(chosen)
     with database.reading() as session:
         found = {
@@ -436,12 +417,16 @@ def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
 
 
 def upload(world: World, content: bytes) -> str:
-    """Give a version another source; its name."""
+    """Give a version another source, and return its name."""
+    name = Blobs(world.settings.blobs).put(content)
+    name_source(world, name)
+    return name
+
+
+def name_source(world: World, sha256: str) -> None:
+    """Say that a version's source has that name."""
     with world.db.transaction() as session:
-        version = session.exec(select(BotVersion)).first()
-        assert version is not None
-        version.source_sha256 = Blobs(world.settings.blobs).put(content)
-        return version.source_sha256
+        session.exec(select(BotVersion)).first().source_sha256 = sha256  # type: ignore[union-attr]
 
 
 def blobs_of(folder: Path) -> str:
@@ -449,7 +434,7 @@ def blobs_of(folder: Path) -> str:
 
 
 def of_a_match(world: World) -> str:
-    """A transcript's name."""
+    """Return the name of a match's transcript."""
     with world.db.reading() as session:
         return session.exec(select(Match.transcript_sha256).where(Match.transcript_sha256 != "")).first() or ""
 
@@ -467,7 +452,7 @@ def alter(path: Path) -> None:
 
 
 def forge(backup: Backup, script: str, *, tables: bool = False) -> None:
-    """Change the database, and what the manifest says of its file (`tables`: and of its tables)."""
+    """Change the database, and correct the manifest's hash of its file (`tables`: and those of its tables)."""
     with closing(sqlite3.connect(backup.database)) as connection:
         connection.executescript(script)
     manifest = json.loads((backup.path / "manifest.json").read_text())

@@ -1,4 +1,4 @@
-"""Content by its name."""
+"""Blobs are stored and found by the hash of their content."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
 
 
 def test_what_was_put_is_got(blobs: Blobs) -> None:
+    blobs.check()
     for content in (b"", b"x", b"hello" * 100_000):
         name = blobs.put(content)
-        assert name == hashlib.sha256(content).hexdigest()
+        assert name == hashlib.sha256(content).hexdigest() == blobs.put_file(io.BytesIO(content))
         assert blobs.has(name)
         assert blobs.get(name, len(content)) == content
 
@@ -37,7 +38,7 @@ def test_a_store_that_takes_nothing_is_no_missing_content(tmp_path: Path) -> Non
 
 
 def written(path: Path) -> Path:
-    """The blob's path, also while it has another name because not all of it is on the disk yet."""
+    """Return a blob's path, also while the file still has a temporary name."""
     return path.with_name(path.name.partition("#")[0])
 
 
@@ -71,10 +72,6 @@ def test_what_the_power_left_of_one_is_put_again(tmp_path: Path) -> None:
     (tmp_path / name[:2] / f"{name}.zst").write_bytes(b"")
     assert not blobs.has(name)
     assert blobs.get(blobs.put(b"content"), 10) == b"content"
-
-
-def test_putting_twice_is_harmless(blobs: Blobs) -> None:
-    assert blobs.put(b"same") == blobs.put_file(io.BytesIO(b"same"))
 
 
 def test_what_is_not_there_is_missing(blobs: Blobs) -> None:
@@ -114,7 +111,3 @@ def test_at_rest_it_is_compressed(tmp_path: Path) -> None:
     name = Blobs(tmp_path.as_uri()).put(b"transcript\n" * 10_000)
     (path,) = tmp_path.rglob(f"{name}.zst")
     assert path.stat().st_size < 1000
-
-
-def test_a_store_that_answers_is_checked(blobs: Blobs) -> None:
-    blobs.check()

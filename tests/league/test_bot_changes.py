@@ -1,4 +1,4 @@
-"""What authors may change about their bots."""
+"""Authors may change some things about their bots."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from deadheat.league.errors import NameTaken, NotFound, WrongState
 from deadheat.league.service.bots.bots import bot_info, bots_of, may_upload
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.exhibitions import take_seat
 from deadheat.league.service.seasons.absence import rejoin
@@ -28,8 +27,8 @@ def test_a_bot_is_renamed_and_described_by_its_own_author(world: World) -> None:
             change_bot(session, stranger, bot_id, name="mine")
         found = change_bot(session, owner, bot_id, name="Greedy", description="A table of\0endings.")
     assert (found.name, found.description) == ("Greedy", "A table of\N{REPLACEMENT CHARACTER}endings.")
-    with pytest.raises(NameTaken), world.db.transaction() as session:
-        change_bot(session, owner, bot_id, name="OTHER")
+    with pytest.raises(NameTaken):
+        world.write(change_bot, owner, bot_id, name="OTHER")
     assert world.read(bot_info, bot_id).name == "Greedy"
     last = world.read(audit_log, subject=f"bot/{bot_id}", limit=1)[0]
     assert (last.action, last.data) == ("bot-renamed", '{"from":"greedy","to":"Greedy"}')
@@ -42,7 +41,7 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
         world.write(enter, owner, season_id, bot_id)
     played = world.play_all()
     assert played
-    world.write(set_season_state, world.boss, frozen, SeasonState.FROZEN)
+    world.set_state(frozen, SeasonState.FROZEN)
     assert world.write(change_bot, owner, bot_id, retired=True).retired_at == world.clock.now
     with world.db.transaction() as session:
         assert entry_info(session, season, bot_id).absence is Absence.WITHDRAWN

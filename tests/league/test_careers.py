@@ -1,4 +1,4 @@
-"""What everyone may see of a bot: opponents, failures, versions; and what is new in the league."""
+"""Everybody sees a bot's opponents, failures and versions, and what is new in the league."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from sqlmodel import select
 
 from deadheat.engine.core import Fault
 from deadheat.league.errors import NotFound
-from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
@@ -26,36 +25,30 @@ from deadheat.league.tables import Participant
 from tests.league.world import GAME, World, forfeited, won
 
 
-def claimed(world: World) -> SeriesJob:
-    return world.claimed(world.tick()[0])
-
-
 def seated(world: World, match_id: int) -> list[int]:
-    with world.db.reading() as session:
-        chosen = select(Participant.bot_id).where(Participant.match_id == match_id)
-        return list(session.exec(chosen.order_by(Participant.seat)))  # type: ignore[arg-type]  # a column
+    chosen = select(Participant.bot_id).where(Participant.match_id == match_id)
+    return world.rows(chosen.order_by(Participant.seat))  # type: ignore[arg-type]  # a column
 
 
 def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     season_id = world.season(2, series_length=3, games_per_pair=3)
-    job = claimed(world)
+    job = world.claimed()
     outcomes = [won(job.matches[0], 0), won(job.matches[1], 0), won(job.matches[2], 1)]
     assert world.finish(job, outcomes)
     wins = dict.fromkeys(seated(world, job.matches[0].match_id), 0)
     for match, winner in zip(job.matches, (0, 0, 1), strict=True):
         wins[seated(world, match.match_id)[winner]] += 1
     one, other = wins
-    with world.db.reading() as session:
-        [met] = opponents(session, season_id, one)
-        assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
-        assert (met.bot, met.author) == next((row.name, row.author) for row in [bot_info(session, other)])
-        back = opponents(session, season_id, other)
+    [met] = world.read(opponents, season_id, one)
+    assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
+    assert (met.bot, met.author) == next((row.name, row.author) for row in [world.read(bot_info, other)])
+    back = world.read(opponents, season_id, other)
     assert [(row.won, row.lost) for row in back] == [(wins[other], wins[one])]
 
 
 def test_a_voided_match_is_no_meeting(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    job = claimed(world)
+    job = world.claimed()
     assert world.finish(job)
     bot_id = seated(world, job.matches[0].match_id)[0]
     world.write(void_match, world.boss, job.matches[0].match_id, "a mistake")
@@ -65,21 +58,20 @@ def test_a_voided_match_is_no_meeting(world: World) -> None:
 
 def test_failures_are_told_by_cause_and_version(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    job = claimed(world)
+    job = world.claimed()
     assert world.finish(job, [forfeited(job.matches[0], 0), won(job.matches[1])])
     loser, other = seated(world, job.matches[0].match_id)
-    with world.db.reading() as session:
-        [failure] = failures(session, season_id, loser)
-        assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
-        assert failure_counts(session, season_id, loser) == {(1, Fault.TIMEOUT): 1}
-        assert failures(session, season_id, other) == []
-        assert failures(session, season_id + 1, loser) == []
+    [failure] = world.read(failures, season_id, loser)
+    assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
+    assert world.read(failure_counts, season_id, loser) == {(1, Fault.TIMEOUT): 1}
+    assert world.read(failures, season_id, other) == []
+    assert world.read(failures, season_id + 1, loser) == []
 
 
 def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot("deep")
-    world.build(world.upload(owner, bot_id), "it does not compile")
+    world.version(owner, bot_id, "it does not compile")
     world.write(enter, owner, season_id, bot_id)
     with world.db.reading() as session:
         assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
@@ -101,7 +93,7 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
 def test_series_that_are_played_are_told_until_they_end(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
     assert world.read(running_series, 5) == []
-    job = claimed(world)
+    job = world.claimed()
     [running] = world.read(running_series, 5)
     assert (running.id, running.season_id, running.matches) == (job.series_id, season_id, 2)
     assert [bot_id for bot_id, _ in running.bots] == seated(world, running.first_match_id)

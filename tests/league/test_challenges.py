@@ -1,21 +1,18 @@
-"""Promotion gates: a version takes over when it has shown that it is stronger, and never because it was lucky enough
-to be tried again.
-"""
+"""Promotion gates: a version takes over once it has shown that it is stronger, and trying again does not help."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from sqlmodel import col, select
 
 from deadheat.league import errors, sprt
-from deadheat.league.jobs import SeriesJob
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries, gates
@@ -28,17 +25,23 @@ from deadheat.league.tables import Match, Series
 from tests.league.world import World, abandoned, forfeited, won
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)
-"""Terms that a clear result decides after some twenty games."""
+"""Terms under which some twenty clear games decide."""
 
 
 class Entrant:
-    """A gated bot in a season of its own, and what an author can do with it."""
+    """A bot with a gate, in a season of its own or in that season."""
 
     def __init__(self, world: World, gate: Gate = STEEP, season_id: int = 0, **settings: int) -> None:
-        self.world = world
-        self.season_id = season_id or world.season(0, series_length=10, **settings)  # type: ignore[arg-type]
+        self.world, self.season_id = world, season_id
+        made = world.repeated(partial(self._made, gate, settings), "entrant", gate, season_id, settings)
+        self.season_id, self.owner, self.bot_id = made
+
+    def _made(self, gate: Gate, settings: dict[str, int]) -> tuple[int, Person, int]:
+        world = self.world
+        self.season_id = self.season_id or world.season(0, series_length=10, **settings)  # type: ignore[arg-type]
         self.owner, self.bot_id = world.bot()
         self.enter(gate=gate)
+        return self.season_id, self.owner, self.bot_id
 
     def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> Entry:
         return self.world.write(entries.enter, who or self.owner, self.season_id, self.bot_id, number, gate)
@@ -47,16 +50,11 @@ class Entrant:
         return self.world.read(entry_info, self.season_id, self.bot_id)
 
     def upload(self, program: str = "") -> int:
-        """A version that is ready: another file each time, which may become the same program as one before."""
-        version_id = self.world.upload(self.owner, self.bot_id)
-        self.world.build(version_id, program=program)
-        return version_id
+        """Make a version from a new file, which may become the same program as one before."""
+        return self.world.version(self.owner, self.bot_id, program=program)
 
     def challenges(self) -> list[Challenge]:
         return self.world.read(gates.challenges, self.owner, self.season_id, self.bot_id)
-
-    def claim(self, series_id: int) -> SeriesJob:
-        return self.world.claimed(series_id)
 
     def play(self, results: Sequence[int], steps: int = 100) -> None:
         """Play until nothing is planned, with the candidate's results (1, 0, -1) in turn and again from the start."""
@@ -66,7 +64,7 @@ class Entrant:
             if not made:
                 return
             for series_id in made:
-                job = self.claim(series_id)
+                job = self.world.claimed(series_id)
                 candidate = max(version for match in job.matches for version in match.seats)
                 outcomes = []
                 for match in job.matches:
@@ -76,7 +74,7 @@ class Entrant:
                 assert self.world.finish(job, outcomes)
 
     def state(self, state: SeasonState) -> None:
-        self.world.write(set_season_state, self.world.boss, self.season_id, state)
+        self.world.set_state(self.season_id, state)
 
 
 @pytest.fixture
@@ -96,7 +94,7 @@ def test_a_version_that_is_stronger_takes_over(entrant: Entrant) -> None:
 
 
 def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_it(world: World) -> None:
-    """Beside it a version that took over without a gate."""
+    """Another version took over without a gate."""
     season_id = world.season(2, series_length=10, games_per_pair=10)
     entrant, other = Entrant(world, season_id=season_id), Entrant(world, "none", season_id=season_id)
     world.play_all()
@@ -147,37 +145,30 @@ def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
 def test_a_match_between_versions_of_one_bot_is_listed_once(entrant: Entrant) -> None:
     entrant.upload()
     entrant.play([1])
-    with entrant.world.db.reading() as session:
-        listed = [match.id for match in league_matches.matches(session, bot_id=entrant.bot_id)]
-        against = [
-            match.id for match in league_matches.matches(session, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)
-        ]
+    listed = [match.id for match in entrant.world.read(league_matches.matches, bot_id=entrant.bot_id)]
+    against = [
+        match.id
+        for match in entrant.world.read(league_matches.matches, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)
+    ]
     assert listed == sorted(set(listed), reverse=True)
     assert listed == against != []
 
 
 def test_a_ladder_goes_on_beside_the_gate(entrant: Entrant) -> None:
     world = entrant.world
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, entrant.season_id, bot_id)
+    world.entrant(entrant.season_id)
     entrant.upload()
     made = world.tick()
     purposes = [world.row(Series, series_id).purpose for series_id in made]
     assert sorted(purposes) == [Purpose.CHALLENGE, Purpose.LADDER]
 
 
-def test_what_failed_is_not_tried_again(entrant: Entrant) -> None:
-    entrant.upload()
+def test_what_failed_is_not_tried_again_nor_as_another_upload(entrant: Entrant) -> None:
+    entrant.upload("a gamble")
     entrant.play([1, -1])
     entrant.enter()
     assert entrant.entry().challenger is None
     assert entrant.world.tick() == []
-    assert len(entrant.challenges()) == 1
-
-
-def test_what_failed_is_not_tried_again_as_another_upload(entrant: Entrant) -> None:
-    entrant.upload("a gamble")
-    entrant.play([1, -1])
     failed = entrant.challenges()[0]
     for number in (3, 4):
         entrant.upload("a gamble")
@@ -212,7 +203,7 @@ def test_the_program_that_plays_is_not_tried_against_itself(entrant: Entrant) ->
     assert newest.reason == "It is the same program as version 2, which is active."
 
 
-def test_a_program_that_failed_does_not_send_home_who_is_at_the_gate(entrant: Entrant) -> None:
+def test_a_program_that_failed_does_not_replace_the_version_at_the_gate(entrant: Entrant) -> None:
     entrant.upload("a gamble")
     entrant.play([1, -1])
     entrant.upload("a better one")
@@ -264,7 +255,7 @@ def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
     assert entrant.world.row(Series, series_id).state is JobState.ABANDONED
 
 
-def test_an_older_build_that_ends_later_sends_nobody_home(entrant: Entrant) -> None:
+def test_an_older_build_that_ends_later_replaces_nothing(entrant: Entrant) -> None:
     second, third = (entrant.world.upload(entrant.owner, entrant.bot_id) for _ in range(2))
     entrant.world.build(third)
     entrant.world.build(second)
@@ -275,7 +266,7 @@ def test_an_older_build_that_ends_later_sends_nobody_home(entrant: Entrant) -> N
 def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(entrant: Entrant) -> None:
     entrant.upload()
     (series_id,) = entrant.world.tick()
-    job = entrant.claim(series_id)
+    job = entrant.world.claimed(series_id)
     entrant.enter(1)
     assert entrant.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
     assert entrant.world.tick() == []
@@ -314,7 +305,7 @@ def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant.enter(gate=STEEP)
     entrant.upload()
     assert entrant.entry().challenger == 2
-    world.write(set_season_state, world.boss, 1, SeasonState.CLOSED)
+    world.set_state(1, SeasonState.CLOSED)
     assert world.tick() == []
     entrant.state(SeasonState.OPEN)
     assert len(world.tick()) == 1
@@ -322,20 +313,19 @@ def test_a_gate_waits_until_its_season_opens(world: World) -> None:
 
 def test_what_both_versions_spoil_counts_for_neither(entrant: Entrant) -> None:
     entrant.upload()
-    job = entrant.claim(entrant.world.tick()[0])
+    job = entrant.world.claimed()
     first, second, *rest = job.matches
     outcomes = [forfeited(first, 0, 1), abandoned(second), *(won(match) for match in rest)]
     assert entrant.world.finish(job, outcomes)
     entrant.world.tick()
     (challenge,) = entrant.challenges()
     assert (challenge.wins, challenge.losses) == (4, 4)
-    with entrant.world.db.reading() as session:
-        assert session.exec(select(Match.state).where(Match.id == second.match_id)).one() is MatchState.ABANDONED
+    assert entrant.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
 
 
 def test_a_forfeit_is_a_loss(entrant: Entrant) -> None:
     entrant.upload()
-    job = entrant.claim(entrant.world.tick()[0])
+    job = entrant.world.claimed()
     candidate = max(job.matches[0].seats)
     assert entrant.world.finish(job, [forfeited(match, match.seats.index(candidate)) for match in job.matches])
     entrant.world.tick()
@@ -346,7 +336,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     entrant = Entrant(world, GateTerms(games=15))
     entrant.upload()
     for _ in range(2):
-        job = entrant.claim(world.tick()[0])
+        job = world.claimed()
         assert world.finish(job, [abandoned(match) for match in job.matches])
     assert world.tick() == []
     (challenge,) = entrant.challenges()
@@ -361,7 +351,7 @@ def test_seats_change_with_every_game_over_all_series(world: World) -> None:
     entrant.upload()
     firsts = []
     for _ in range(3):
-        job = entrant.claim(world.tick()[0])
+        job = world.claimed()
         firsts += [match.seats[0] for match in job.matches]
         assert world.finish(job)
     assert all(one != other for one, other in pairwise(firsts))
@@ -375,18 +365,16 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
         entrant.upload()
     waiting = challenge_series(world)
     assert len(waiting) == OPEN_CHALLENGES
-    for series_id in waiting:
-        assert world.finish(first.claim(series_id))
+    world.play(waiting)
     bots = {world.row(Series, series_id).challenge_id for series_id in [*waiting, *challenge_series(world)]}
     assert len(bots) == 6
 
 
 def challenge_series(world: World) -> list[int]:
-    """The series at gates that a tick plans."""
+    """Plan, and return the new series at gates."""
     made = world.tick()
-    with world.db.reading() as session:
-        found = select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE)
-        return list(session.exec(found).all())
+    found = select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE)
+    return world.rows(found)
 
 
 @pytest.mark.parametrize(
@@ -403,8 +391,8 @@ def test_a_season_may_do_without_gates(world: World) -> None:
 
 
 @pytest.mark.all
-def test_wrong_passes_are_as_rare_as_asked_for() -> None:
-    """An equal version under alpha = .05, seen after every ten games, as here: simulated without a database."""
+def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
+    """An equal version is tested after every ten games with alpha = .05; nothing is stored."""
     chance = random.Random(1)
     passes = 0
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""Who may sign up, and accounts that end: they open nothing, their bots leave, and results stay."""
+"""Some people may not sign up. A closed account opens nothing; its bots leave, and their results stay."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.people.access import begin_session, issue_token, look_up
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team, team_info
+from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.people.users import check_password, sign_up
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
@@ -30,10 +30,6 @@ PASSWORD = "a long enough password"
 End = Callable[[Session, Person], None]
 
 
-def closes(session: Session, person: Person) -> None:
-    close_account(session, person)
-
-
 def bans(session: Session, person: Person) -> None:
     ban(session, Person(99, "root", Role.ADMIN), person.name, "wrote insults")
 
@@ -42,7 +38,7 @@ def bans_by_hand(session: Session, person: Person) -> None:
     closing.ban(session, operators.OPERATOR, person.name, "wrote insults")
 
 
-def test_whose_account_is_open_is_looked_up_for_each_bot_without_reading_all_accounts(tmp_path: Path) -> None:
+def test_a_list_of_bots_does_not_read_all_accounts(tmp_path: Path) -> None:
     world = World(settings(tmp_path))
     asked = select(Bot.id).where(active()).compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
@@ -51,11 +47,10 @@ def test_whose_account_is_open_is_looked_up_for_each_bot_without_reading_all_acc
     assert [line for line in plan if line.startswith("SCAN")] == ["SCAN bot"]
 
 
-@pytest.mark.parametrize("end", [closes, bans, bans_by_hand])
+@pytest.mark.parametrize("end", [close_account, bans, bans_by_hand])
 def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None:
     ada = world.author("ada")
-    with world.db.transaction() as session:
-        token, browser = issue_token(session, ada.id, "ci"), begin_session(session, ada.id, "Firefox")
+    token, browser = world.write(issue_token, ada.id, "ci"), world.write(begin_session, ada.id, "Firefox")
     with world.db.transaction() as session:
         end(session, ada)
         late = issue_token(session, ada.id, "asked for just before")
@@ -63,34 +58,29 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
         for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
             with pytest.raises(BadToken):
                 look_up(session, secret.secret, TokenKind(kind))
-        with pytest.raises(AccountClosed, match="is closed" if end is closes else "banned: wrote insults"):
+        with pytest.raises(AccountClosed, match="is closed" if end is close_account else "banned: wrote insults"):
             check_password(session, "ada", PASSWORD)
-    with pytest.raises(NameTaken), world.db.transaction() as session:
-        sign_up(session, "Ada", PASSWORD)
+    with pytest.raises(NameTaken):
+        world.write(sign_up, "Ada", PASSWORD)
 
 
-@pytest.mark.parametrize("end", [closes, bans])
+@pytest.mark.parametrize("end", [close_account, bans])
 def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
-    season = world.season(2, series_length=2, games_per_pair=2)
-    owner, bot_id = world.bot()
-    world.write(enter, owner, season, bot_id)
+    owner, bot_id = world.entrant(world.season(2, series_length=2, games_per_pair=2))
     world.tick()
-    with world.db.reading() as session:
-        theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
-        mine = sorted({*session.exec(theirs.where(Participant.bot_id == bot_id))})
-    job = world.claim(mine[0])
-    assert job is not None and world.finish(job)
+    theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
+    mine = sorted({*world.rows(theirs.where(Participant.bot_id == bot_id))})
+    world.play(mine[:1])
     world.write(end, owner)
-    with world.db.reading() as session:
-        (absent,) = session.exec(select(AbsentEntry))
-        assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
-        assert absent.reason == ("Its author closed the account." if end is closes else "Its author was banned.")
-        states = session.exec(select(Match.state).where(col(Match.series_id).in_(mine))).all()
-        others = {*session.exec(select(Match.state).where(col(Match.series_id).not_in(mine)))}
-        assert others == {MatchState.SCHEDULED}, "the others play on"
-        assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
-        assert bot_info(session, bot_id).author == owner.name
-        actions = session.exec(select(AuditRecord.action, AuditRecord.actor)).all()
+    absent = world.one(select(AbsentEntry))
+    assert (absent.bot_id, absent.absence) == (bot_id, Absence.WITHDRAWN)
+    assert ("banned" in absent.reason) is (end is bans)
+    states = world.rows(select(Match.state).where(col(Match.series_id).in_(mine)))
+    others = world.rows(select(Match.state).where(col(Match.series_id).not_in(mine)))
+    assert {*others} == {MatchState.SCHEDULED}, "the others play on"
+    assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
+    assert world.read(bot_info, bot_id).author == owner.name
+    actions = world.rows(select(AuditRecord.action, AuditRecord.actor))
     assert (("user-banned", "root") in actions) is (end is bans), "what people do with their own accounts is not public"
 
 
@@ -98,17 +88,13 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     season = world.season(1)
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
-    with world.db.transaction() as session:
-        team = create_team(session, ada, "lovelace")
-        invite_to_team(session, ada, team.id, "bob")
-        join_team(session, bob, team.id)
-        change_bot(session, ada, bot_id, team_id=team.id)
-        enter(session, bob, season, bot_id)
+    team_id = world.team(ada, bob)
+    world.write(change_bot, ada, bot_id, team_id=team_id)
+    world.write(enter, bob, season, bot_id)
     world.write(close_account, ada)
-    with world.db.reading() as session:
-        assert session.exec(select(AbsentEntry)).all() == []
-        found = team_info(session, team.id, bob)
-        assert (found.captain, found.members) == ("bob", ("bob",))
+    assert world.rows(select(AbsentEntry)) == []
+    found = world.read(team_info, team_id, bob)
+    assert (found.captain, found.members) == ("bob", ("bob",))
 
 
 def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
@@ -126,7 +112,7 @@ def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
         assert ended_accounts(session, root) == []
 
 
-def test_an_organiser_says_who_may_sign_up(world: World) -> None:
+def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     def signs_up(name: str, code: str = "") -> None:
         world.write(sign_up, name, PASSWORD, code)
 

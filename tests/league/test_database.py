@@ -1,9 +1,7 @@
-"""The schema, its history, and how transactions behave."""
+"""The schema and its history fit the tables, and transactions keep each other apart."""
 
 from __future__ import annotations
 
-import threading
-import time
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, cast
@@ -11,12 +9,12 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import event, inspect, text
 from sqlalchemy.exc import DBAPIError, StatementError
-from sqlmodel import SQLModel, col, select, update
+from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league.database import Database, now
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
-from tests.league.world import START, World, drifted, settings
+from tests.league.world import START, World, drifted, in_threads, settings
 
 pytestmark = pytest.mark.databases
 
@@ -32,23 +30,12 @@ def test_migrating_again_changes_nothing(world: World) -> None:
 
 
 def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> None:
-    failures: list[BaseException] = []
-
     def start() -> None:
         database = Database(settings(tmp_path))
-        try:
-            database.migrate()
-        except BaseException as error:
-            failures.append(error)
-            raise
+        database.migrate()
         database.close()
 
-    threads = [threading.Thread(target=start) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    in_threads(start, start, start)
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
@@ -93,8 +80,7 @@ def test_dates_come_back_aware_and_in_utc(world: World) -> None:
     tokyo = datetime(2026, 5, 1, 9, 30, 0, 123456, tzinfo=timezone(timedelta(hours=9)))
     with world.db.transaction() as session:
         session.add(User(name="x", name_key="x", created_at=tokyo))
-    with world.db.reading() as session:
-        found = session.exec(select(User.created_at).where(User.name == "x")).one()
+    found = world.one(select(User.created_at).where(User.name == "x"))
     assert found == tokyo
     assert found.tzinfo is UTC
 
@@ -106,14 +92,13 @@ def test_a_naive_date_is_a_mistake(world: World) -> None:
 
 
 def test_a_failed_transaction_leaves_nothing(world: World) -> None:
-    def fail() -> None:
-        with world.db.transaction() as session:
-            session.add(User(name="x", name_key="x", created_at=START))
-            session.flush()
-            raise RuntimeError("no")
+    def fail(session: Session) -> None:
+        session.add(User(name="x", name_key="x", created_at=START))
+        session.flush()
+        raise RuntimeError("no")
 
     with pytest.raises(RuntimeError):
-        fail()
+        world.write(fail)
     with world.db.reading() as session:
         assert session.exec(select(User).where(User.name == "x")).first() is None
 
@@ -127,36 +112,22 @@ def test_readers_do_not_wait_for_a_writer(world: World) -> None:
 
 
 def test_writers_that_read_first_stand_in_line(world: World) -> None:
-    """A deferred transaction would fail here: it reads, another one writes, and then it cannot write."""
+    """A deferred transaction would fail here, because another one writes between its read and its write."""
     world.season(0)
-    with world.db.reading() as session:
-        before = session.exec(select(Season.log_serial)).one()
-    reading = threading.Event()
+    before = world.one(select(Season.log_serial))
 
-    def add(seconds: float) -> None:
-        database = world.connect()
-        with database.transaction() as session:
-            season = session.exec(select(Season).with_for_update()).one()
-            reading.set()
-            time.sleep(seconds)
-            season.log_serial += 1
-        database.close()
+    def add(session: Session) -> None:
+        session.exec(select(Season).with_for_update()).one().log_serial += 1
 
-    slow = threading.Thread(target=add, args=(0.3,))
-    slow.start()
-    reading.wait()
-    add(0)
-    slow.join()
-    with world.db.reading() as session:
-        assert session.exec(select(Season.log_serial)).one() == before + 2
+    world.at_once(add, add)
+    assert world.one(select(Season.log_serial)) == before + 2
 
 
 def test_the_audit_log_cannot_be_changed(world: World) -> None:
     for statement in ("UPDATE audit_log SET actor = 'nobody'", "DELETE FROM audit_log"):
         with pytest.raises(DBAPIError, match="append-only"), world.db.engine.begin() as connection:
             connection.execute(text(statement))
-    with world.db.reading() as session:
-        assert session.exec(select(AuditRecord.actor)).all() == ["system"]
+    assert world.rows(select(AuditRecord.actor)) == ["system"]
 
 
 def season_with(**values: Any) -> Season:
@@ -164,17 +135,14 @@ def season_with(**values: Any) -> Season:
     return Season(**(plain | values))
 
 
+def series_with(**values: Any) -> Series:
+    return Series(season_id=1, queued_at=START, nudge_at=START, created_at=START, **values)
+
+
 def wrong_rows(series_id: int) -> dict[str, object]:
     def match(**values: Any) -> Match:
-        plain: dict[str, Any] = {
-            "series_id": series_id,
-            "season_id": 1,
-            "number": 99,
-            "seed": b"",
-            "commitment": "",
-            "created_at": START,
-        }
-        return Match(**(plain | values))
+        plain: dict[str, Any] = {"series_id": series_id, "season_id": 1, "number": 99, "seed": b"", "commitment": ""}
+        return Match(created_at=START, **(plain | values))
 
     return {
         "a match that is done without a transcript": match(state=MatchState.DONE, finished_at=START),
@@ -182,20 +150,14 @@ def wrong_rows(series_id: int) -> dict[str, object]:
         "a rated match that is not done": match(rated=True),
         "a scheduled match that has finished": match(finished_at=START),
         "two matches of one number": match(number=0),
-        "a series that runs without a lease": Series(
-            season_id=1, state=JobState.RUNNING, queued_at=START, nudge_at=START, created_at=START
-        ),
-        "a lease on a series that does not run": Series(
-            season_id=1, lease_until=START, queued_at=START, nudge_at=START, created_at=START
-        ),
+        "a series that runs without a lease": series_with(state=JobState.RUNNING),
+        "a lease on a series that does not run": series_with(lease_until=START),
         "one version on two seats": Participant(match_id=1, seat=2, version_id=1, bot_id=1),
         "two versions on one seat": Participant(match_id=1, seat=0, version_id=2, bot_id=2),
         "a version of another bot": Participant(match_id=1, seat=2, version_id=1, bot_id=2),
         "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
         "a season that closes before it opens": season_with(opens_at=START, closes_at=START),
-        "a state that is none": Season(
-            game="g", name="n", name_key="n", state=cast(SeasonState, "paused"), created_at=START
-        ),
+        "an unknown state": season_with(state=cast(SeasonState, "paused")),
     }
 
 
@@ -227,21 +189,14 @@ REFUSED: dict[str, tuple[SQLModel, str]] = {
     "a version that challenges itself": (challenge_with(candidate_id=2), "ck_challenge_versions"),
     "a test without a difference": (challenge_with(elo1=0.0), "ck_challenge_elo"),
     "a challenge that runs and has ended": (challenge_with(ended_at=START), "ck_challenge_ended"),
-    "a series at a gate without a challenge": (
-        Series(season_id=1, purpose=Purpose.CHALLENGE, queued_at=START, nudge_at=START, created_at=START),
-        "ck_series_challenge",
-    ),
+    "a series at a gate without a challenge": (series_with(purpose=Purpose.CHALLENGE), "ck_series_challenge"),
 }
 
 
 def test_the_database_refuses_by_name(world: World, subtests: pytest.Subtests) -> None:
     world.season()
     for case, (row, constraint) in REFUSED.items():
-        with (
-            subtests.test(case),
-            pytest.raises(DBAPIError, match=constraint),
-            world.db.transaction() as session,
-        ):
+        with subtests.test(case), pytest.raises(DBAPIError, match=constraint), world.db.transaction() as session:
             session.add(type(row)(**row.model_dump(exclude_unset=True)))
 
 

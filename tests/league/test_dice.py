@@ -1,4 +1,4 @@
-"""A season's dice follow from a secret that is committed to before anybody knows who plays, and revealed at the end."""
+"""A season's dice follow from a secret that it commits to when it opens and reveals at the end."""
 
 from __future__ import annotations
 
@@ -9,25 +9,15 @@ import pytest
 from sqlmodel import col, select, update
 
 from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
-from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.rankings import publishing
+from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.recount import dice_check
 from deadheat.league.service.rulings.rulings import rejudge_match
-from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.service.series.dice import SKIPPED, skip_dice
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import AuditRecord, Match, Season
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
 from tests.league.world import GAME, World
-
-
-def close(world: World, season_id: int) -> None:
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
-
-
-def publish(world: World, season_id: int) -> None:
-    assert world.write(publishing.publish, season_id)
 
 
 def told(world: World, season_id: int) -> tuple[str | None, str | None]:
@@ -40,13 +30,11 @@ def check(world: World, season_id: int) -> DiceCheck:
 
 
 def rows(world: World) -> list[Match]:
-    with world.db.reading() as session:
-        return list(session.exec(select(Match).order_by(col(Match.id))))
+    return world.rows(select(Match).order_by(col(Match.id)))
 
 
 def audited(world: World, action: str) -> list[dict[str, str]]:
-    with world.db.reading() as session:
-        return [json.loads(data) for data in session.exec(select(AuditRecord.data).where(AuditRecord.action == action))]
+    return [json.loads(data) for data in world.rows(select(AuditRecord.data).where(AuditRecord.action == action))]
 
 
 def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: World) -> None:
@@ -55,18 +43,15 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     assert committed is not None and secret is None
     assert [data["dice_commitment"] for data in audited(world, "season-open")] == [committed]
     assert rows(world) == []
-    with world.db.transaction() as session:  # opening it again draws no new secret
-        for state in (SeasonState.FROZEN, SeasonState.OPEN):
-            set_season_state(session, world.boss, season_id, state)
+    world.set_state(season_id, SeasonState.FROZEN, SeasonState.OPEN)  # opening it again draws no new secret
     assert told(world, season_id) == (committed, None)
 
 
 def test_every_seed_follows_from_the_secret_and_no_number_is_left_out(world: World) -> None:
     world.season(3, series_length=2, games_per_pair=4)
     world.play_all()
-    with world.db.reading() as session:
-        season = session.exec(select(Season)).one()
-        assert season.secret is not None and len(season.secret) == SECRET_BYTES
+    season = world.one(select(Season))
+    assert season.secret is not None and len(season.secret) == SECRET_BYTES
     found = rows(world)
     assert [match.deal for match in found] == list(range(1, len(found) + 1))
     assert all(match.seed == season_seed(season.secret, match.deal or 0) for match in found)
@@ -86,12 +71,12 @@ def test_rotations_of_a_deal_share_its_number_and_a_repetition_has_its_own(world
 def test_the_secret_is_told_with_the_published_standings_and_not_before(world: World) -> None:
     season_id = world.season(2)
     job = world.claimed(world.tick()[0])
-    close(world, season_id)
+    world.set_state(season_id, SeasonState.CLOSED, force=True)
     assert told(world, season_id)[1] is None  # a series is still being played
     assert world.finish(job)
     assert told(world, season_id)[1] is None
     assert "published with the final standings" in check(world, season_id).sentence
-    publish(world, season_id)
+    assert world.write(publish, season_id)
     committed, secret = told(world, season_id)
     assert secret is not None and commitment(bytes.fromhex(secret)) == committed
     assert [data["dice_secret"] for data in audited(world, "season-published")] == [secret]
@@ -105,21 +90,19 @@ def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(
         season_id = create_season(session, world.boss, game=GAME, name="old", games_per_pair=4).id
         session.exec(update(Season).values(state=SeasonState.OPEN))  # as an earlier version of the service did
     for _ in range(2):
-        owner, bot_id = world.bot()
-        world.write(enter, owner, season_id, bot_id)
+        world.entrant(season_id)
     world.play_all()
     found = rows(world)
     assert found and {match.deal for match in found} == {None}
     assert len({match.seed for match in found}) == len(found)
     assert all(match.state is MatchState.DONE for match in found)
     assert check(world, season_id) == DiceCheck(BY_THEMSELVES, ())
-    close(world, season_id)
-    publish(world, season_id)
+    world.publish(season_id)
     assert told(world, season_id) == (None, None)
 
 
 def test_numbers_since_a_back_up_are_left_out_after_a_restore(world: World) -> None:
-    """Their dice may have been seen; and the same back-up may be restored once more."""
+    """Their dice may have been seen, and the same back-up may be restored twice."""
     season_id = world.season(2)
     world.write(skip_dice)
     world.play_all()

@@ -1,18 +1,16 @@
-"""Divisions within a season, and who changes them with the next."""
+"""A season may have divisions, and bots change them with the next season."""
 
 from __future__ import annotations
 
 import json
-from secrets import token_hex
 from typing import Any
 
 import pytest
-from sqlmodel import select
 
 from deadheat.league import errors
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Season as SeasonInfo
-from deadheat.league.service.bots.bots import Upload, add_version, create_bot
+from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
@@ -27,8 +25,7 @@ from deadheat.league.service.seasons.entries import enter, entries, entry_info, 
 from deadheat.league.service.seasons.gates import GateTerms, challenges
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.states import Admission, ChallengeState, SeasonState
-from deadheat.league.tables import Participant
-from tests.league.world import GAME, World, won
+from tests.league.world import GAME, World, higher_wins, lower_wins
 
 TWO = (("First", 3), ("Second", None))
 
@@ -39,16 +36,12 @@ def assign(world: World, season_id: int, number: int, *bots: int) -> None:
 
 
 def played_out(world: World, *, bots: int = 6, **settings: Any) -> int:
-    """A published season of two divisions, in which a bot is the better the higher its number is."""
+    """Publish a season of two divisions, in which a bot with a higher number is better."""
     settings["games_per_pair"] = 2
     season_id = world.season(bots, divisions=TWO, **settings)
     assign(world, season_id, 1, 1, 2, 3)
-    while made := world.tick():
-        for series_id in made:
-            job = world.claimed(series_id)
-            assert world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
-    assert world.write(publish, season_id)
+    world.play_all(higher_wins)
+    world.publish(season_id)
     return season_id
 
 
@@ -57,11 +50,10 @@ def following(world: World, season_id: int, name: str = "next", **settings: Any)
 
 
 def divisions(world: World, season_id: int) -> list[list[int]]:
-    """The bots of each division."""
-    with world.db.reading() as session:
-        found: dict[int, list[int]] = {}
-        for entry in entries(session, season_id):
-            found.setdefault(entry.division, []).append(entry.bot_id)
+    """Return the bots of each division."""
+    found: dict[int, list[int]] = {}
+    for entry in world.read(entries, season_id):
+        found.setdefault(entry.division, []).append(entry.bot_id)
     return [found[number] for number in sorted(found)]
 
 
@@ -72,8 +64,7 @@ def change(world: World, season_id: int, *wanted: tuple[str, int | None]) -> Non
 def test_until_a_season_opens_its_divisions_may_be_others(world: World) -> None:
     season_id = world.write(create_season, world.boss, game="yacht-auction", name="S", divisions=TWO).id
     for _ in range(5):
-        owner, bot_id = world.bot()
-        world.write(enter, owner, season_id, bot_id)
+        world.entrant(season_id)
     assign(world, season_id, 1, 1, 2)
     change(world, season_id, ("A", None), ("B", None), ("C", 2))
     assert divisions(world, season_id) == [[1, 2], [3, 4, 5]]
@@ -109,14 +100,14 @@ def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:
     assign(world, season_id, 1, 3)  # the bot is already there
     with pytest.raises(errors.NotFound):
         assign(world, season_id, 3, 4)
-    with pytest.raises(errors.NotAllowed), world.db.transaction() as session:
-        assign_division(session, world.author(), season_id, 4, 1)
+    with pytest.raises(errors.NotAllowed):
+        world.write(assign_division, world.author(), season_id, 4, 1)
     assert divisions(world, season_id) == [[1, 2, 3], [4, 5]]
 
 
 def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
     season_id = world.season(1, divisions=TWO)
-    world.write(set_season_state, world.boss, season_id, SeasonState.FROZEN)
+    world.set_state(season_id, SeasonState.FROZEN)
     with pytest.raises(errors.WrongState):
         assign(world, season_id, 1, 1)
 
@@ -124,78 +115,43 @@ def test_nobody_changes_divisions_in_a_frozen_season(world: World) -> None:
 def test_a_full_lowest_division_takes_nobody(world: World) -> None:
     season_id = world.season(2, divisions=[("Only", 2)])
     owner, bot_id = world.bot()
-    with pytest.raises(errors.TooMany, match="entries in Only: the limit is 2"), world.db.transaction() as session:
-        enter(session, owner, season_id, bot_id)
-
-
-def test_only_bots_of_one_division_meet(world: World) -> None:
-    played_out(world)
-    with world.db.reading() as session:
-        tables: dict[int, set[int]] = {}
-        for match_id, version in session.exec(select(Participant.match_id, Participant.version_id)):
-            tables.setdefault(match_id, set()).add(version)
-    assert tables
-    assert all(table <= {1, 2, 3} or table <= {4, 5, 6} for table in tables.values())
-
-
-def test_each_division_has_places_of_its_own(world: World) -> None:
-    season_id = played_out(world)
-    rows = world.read(leaderboard, season_id).standings["rows"]
-    assert [(row["division"], row["rank"], row["bot_id"]) for row in rows] == [
-        (1, 1, 3),
-        (1, 2, 2),
-        (1, 3, 1),
-        (2, 1, 6),
-        (2, 2, 5),
-        (2, 3, 4),
-    ]
+    with pytest.raises(errors.TooMany, match="entries in Only: the limit is 2"):
+        world.write(enter, owner, season_id, bot_id)
 
 
 def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> None:
     season_id = played_out(world, promoted=1)
+    placed = [(row["division"], row["rank"], row["bot_id"]) for row in world.ranking(season_id)]
+    assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
     following_id = following(world, season_id).id
     assert divisions(world, following_id) == [[2, 3, 6], [1, 4, 5]]
-    world.write(set_season_state, world.boss, following_id, SeasonState.OPEN)
+    world.set_state(following_id, SeasonState.OPEN)
     assert world.tick()
 
 
 def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -> None:
     first = played_out(world, promoted=1)
     second = following(world, first, "second").id
-    world.write(set_season_state, world.boss, second, SeasonState.OPEN)
-    while made := world.tick():
-        for series_id in made:  # now the lower number wins
-            job = world.claimed(series_id)
-            assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
-    world.write(set_season_state, world.boss, second, SeasonState.CLOSED)
-    assert world.write(publish, second)
+    world.set_state(second, SeasonState.OPEN)
+    world.play_all(lower_wins)
+    world.publish(second)
     third = following(world, second, "third")
     assert third.previous_id == second
     assert divisions(world, third.id) == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_settings_go_over_and_dates_do_not(world: World) -> None:
+def test_settings_and_the_list_of_invited_authors_go_over_and_dates_do_not(world: World) -> None:
     season_id = played_out(world, promoted=1, entries_per_author=2, languages=["python"])
-    made = following(world, season_id, entries_per_author=5)
+    world.author("ada")
+    world.write(invite_to_season, world.boss, season_id, "ada")
+    made = following(world, season_id, entries_per_author=5, admission=Admission.INVITED)
+    assert world.write(invited_to_season, world.boss, made.id) == ["ada"]
     assert (made.entries_per_author, made.languages, made.promoted, made.opens_at) == (5, ["python"], 1, None)
     assert [(row.name, row.size) for row in made.divisions] == list(TWO)
 
 
-def test_the_list_of_who_is_invited_goes_over(world: World) -> None:
-    season_id = played_out(world, bots=3)
-    world.author("ada")
-    world.write(invite_to_season, world.boss, season_id, "ada")
-    made = world.write(create_season, world.boss, name="next", previous_id=season_id, admission=Admission.INVITED)
-    assert world.write(invited_to_season, world.boss, made.id) == ["ada"]
-
-
-def close(world: World, season_id: int) -> None:
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
-    assert world.write(publish, season_id)
-
-
 def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
-    """A season with one bot in it that follows, and the bot's owner."""
+    """Open a season and enter a bot in it; return season, owner and bot."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
     world.write(enter, owner, season_id, bot_id, None, *gate)
@@ -206,91 +162,79 @@ def entry_of(world: World, season_id: int, bot_id: int) -> Entry:
     return world.read(entry_info, season_id, bot_id)
 
 
-def test_who_follows_begins_with_the_newest_version(world: World) -> None:
+def test_a_bot_that_follows_begins_with_its_newest_version(world: World) -> None:
     season_id, owner, bot_id = entered(world)
-    close(world, season_id)
-    world.build(world.upload(owner, bot_id))
+    world.publish(season_id)
+    world.version(owner, bot_id)
     assert entry_of(world, following(world, season_id).id, bot_id).version == 2
 
 
 @pytest.mark.parametrize("gates", [True, False])
 def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, gates: bool) -> None:
-    """Neither what has failed there nor what nobody has tried; a season without gates takes the newest, as always."""
+    """A season without gates takes the newest version, as always."""
     season_id, owner, bot_id = entered(world, GateTerms(games=2))
-    world.build(world.upload(owner, bot_id))
+    world.version(owner, bot_id)
     assert world.finish(world.claimed())  # each wins once
     world.tick()
     (failed,) = world.read(challenges, owner, season_id, bot_id)
     assert failed.state is ChallengeState.FAILED
-    close(world, season_id)
-    world.build(world.upload(owner, bot_id))
+    world.publish(season_id)
+    world.version(owner, bot_id)
     chosen: dict[str, Any] = {} if gates else {"challenge_games": 0}
     following_id = following(world, season_id, **chosen).id
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.gated, entry.challenger) == (1 if gates else 3, True, None)
-    world.write(set_season_state, world.boss, following_id, SeasonState.OPEN)
+    world.set_state(following_id, SeasonState.OPEN)
     entry = entry_of(world, following_id, bot_id)
     assert (entry.version, entry.challenger) == ((1, 3) if gates else (3, None))
 
 
-def upload(world: World, owner: Person, bot_id: int, language: str) -> None:
-    version_id = world.write(add_version, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main")).id
-    world.build(version_id)
-
-
 @pytest.mark.parametrize("number", [None, 3])
 def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, number: int | None) -> None:
-    """Also of a bot whose author had chosen a version; a bot that has none stays out, and the log says so."""
+    """`number`: the author's choice of a version. A bot without a version in these languages stays out, and the log
+    says so.
+    """
     season_id = world.season(0)
     bots = []
     for other in ("python", "c"):
         owner = world.author()
         bot_id = world.write(create_bot, owner, GAME, "bot").id
         for language in ("c", other, "c"):
-            upload(world, owner, bot_id, language)
+            world.version(owner, bot_id, language=language)
         world.write(enter, owner, season_id, bot_id, number)
         bots.append(bot_id)
-    close(world, season_id)
+    world.publish(season_id)
     following_id = following(world, season_id, languages=["python"]).id
     assert divisions(world, following_id) == [bots[:1]]
     assert entry_of(world, following_id, bots[0]).version == 2
-    with world.db.reading() as session:
-        noted = {entry.action: json.loads(entry.data) for entry in audit_log(session)}
+    noted = {entry.action: json.loads(entry.data) for entry in world.read(audit_log)}
     assert noted["entries-carried-over"] == {"from": season_id, "divisions": {"1": bots[:1]}, "left_out": bots[1:]}
 
 
 def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world: World) -> None:
     season_id, owner, bot_id = entered(world)  # version 1 is in Python
-    upload(world, owner, bot_id, "c")
+    world.version(owner, bot_id, language="c")
     world.write(enter, owner, season_id, bot_id, None, GateTerms(games=2))
-    world.build(world.upload(owner, bot_id))
+    world.version(owner, bot_id)
     assert world.finish(world.claimed(world.tick()[0]))
     world.tick()
     assert (entry_of(world, season_id, bot_id).version, entry_of(world, season_id, bot_id).challenger) == (2, None)
-    close(world, season_id)
+    world.publish(season_id)
     assert entry_of(world, following(world, season_id, languages=["python"]).id, bot_id).version == 1
 
 
-def test_who_left_is_not_taken_over(world: World) -> None:
-    season_id = world.season(3)
+def test_bots_that_were_disqualified_or_retired_or_whose_authors_were_banned_are_not_taken_over(world: World) -> None:
+    season_id = world.season(2)
     world.write(disqualify, world.boss, season_id, 2, "caught")
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
-    world.write(publish, season_id)
-    assert divisions(world, following(world, season_id).id) == [[1, 3]]
-
-
-def test_nor_a_bot_that_was_retired_or_whose_author_was_banned(world: World) -> None:
-    season_id = world.season(1)
     bots = [world.bot(name) for name in ("retired", "banned", "stays")]
     for owner, bot_id in bots:
         world.write(enter, owner, season_id, bot_id)
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
-    world.write(publish, season_id)
+    world.publish(season_id)
     world.write(change_bot, *bots[0], retired=True)
     world.write(closing.ban, operators.OPERATOR, bots[1][0].name, "wrote insults")
     assert divisions(world, following(world, season_id).id) == [[1, bots[2][1]]]
-    with world.db.transaction() as session, pytest.raises(errors.WrongState, match="account"):
-        let_in(session, world.boss, world.season(1), bots[1][1])
+    with pytest.raises(errors.WrongState, match="account"):
+        world.write(let_in, world.boss, world.season(1), bots[1][1])
 
 
 def test_a_season_continues_only_one_that_is_published(world: World) -> None:
@@ -304,8 +248,8 @@ def test_a_season_continues_only_one_that_is_published(world: World) -> None:
 def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(world: World) -> None:
     season_id = played_out(world)
     for wrong in ({"game": "betris-large"}, {"divisions": [("Only", None)]}):
-        with pytest.raises(errors.BadSetting), world.db.transaction() as session:
-            create_season(session, world.boss, name="next", previous_id=season_id, **wrong)
+        with pytest.raises(errors.BadSetting):
+            world.write(create_season, world.boss, name="next", previous_id=season_id, **wrong)
 
 
 @pytest.mark.parametrize(
@@ -325,7 +269,7 @@ def test_promotion_and_relegation(orders: list[list[int]], promoted: int, after:
     assert [len(division) for division in found] == [len(division) for division in orders]
 
 
-def test_who_has_not_played_is_not_promoted() -> None:
+def test_a_bot_that_has_not_played_is_not_promoted() -> None:
     assert moved([[1, 2, 3, 4], [5, 6, 7, 8]], 2, {1, 2, 3, 4, 5}) == [[1, 2, 3, 5], [6, 7, 8, 4]]
     assert moved([[1, 2], [3, 4]], 1, {1, 2}) == [[1, 2], [3, 4]]
 

@@ -1,27 +1,22 @@
-"""Entry rules: who may enter a season, with which version, and who decides."""
+"""Rules decide which bots enter a season, and with which version."""
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-from secrets import token_hex
 from typing import Any
 
 import pytest
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from deadheat.league import errors
-from deadheat.league.service.bots.bots import Upload, add_version, create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
-from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.admission import invite_to_season, uninvite_from_season
 from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import entries_named, entry_info, let_in
+from deadheat.league.service.seasons.entries import enter, entries, entries_named, let_in
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import Admission, SeasonState
@@ -29,32 +24,12 @@ from deadheat.league.tables import BotVersion
 from tests.league.world import GAME, World
 
 
-def enter(world: World, who: Person, season_id: int, bot_id: int, number: int | None = None) -> int:
-    """The version that then plays."""
-    return world.write(league_entries.enter, who, season_id, bot_id, number).version
-
-
-def in_language(world: World, owner: Person, bot_id: int, language: str) -> None:
-    """Another version of the bot, ready."""
-    version = world.write(add_version, owner, bot_id, Upload("bot", 10, token_hex(32), language, "main"))
-    world.build(version.id)
-
-
 def invite(world: World, season_id: int, name: str) -> list[str]:
     return world.write(invite_to_season, world.boss, season_id, name)
 
 
-def team(world: World, captain: Person, name: str, *members: Person) -> int:
-    with world.db.transaction() as session:
-        team_id = create_team(session, captain, name).id
-        for member in members:
-            invite_to_team(session, captain, team_id, member.name)
-            join_team(session, member, team_id)
-    return team_id
-
-
 def team_bot(world: World, member: Person, team_id: int) -> int:
-    """A bot of the team with a version that is ready."""
+    """Give the team a bot with one version that is ready."""
     _, bot_id = world.bot(owner=member)
     world.write(change_bot, member, bot_id, team_id=team_id)
     return bot_id
@@ -64,44 +39,44 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, first = world.bot(owner=world.author("ada"))
     _, second = world.bot(owner=owner)
-    enter(world, owner, season_id, first)
-    enter(world, owner, season_id, first)  # entering again adds no second entry
+    world.write(enter, owner, season_id, first)
+    world.write(enter, owner, season_id, first)  # entering again adds no second entry
     with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
-        enter(world, owner, season_id, second)
+        world.write(enter, owner, season_id, second)
     world.write(withdraw, owner, season_id, first)
     with pytest.raises(errors.TooMany):
-        enter(world, owner, season_id, second)
+        world.write(enter, owner, season_id, second)
 
 
 def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, own = world.bot()
-    shared = [team_bot(world, owner, team(world, owner, name)) for name in ("one", "other")]
-    enter(world, owner, season_id, shared[0])
+    shared = [team_bot(world, owner, world.team(owner, name=name)) for name in ("one", "other")]
+    world.write(enter, owner, season_id, shared[0])
     for bot_id in (own, shared[1]):
         with pytest.raises(errors.TooMany):
-            enter(world, owner, season_id, bot_id)
+            world.write(enter, owner, season_id, bot_id)
 
 
 def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     season_id = world.season(0, entries_per_author=2)
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
-    shared = [team_bot(world, bob, team(world, bob, name, ada)) for name in ("one", "other")]
-    enter(world, ada, season_id, own)
-    enter(world, bob, season_id, shared[0])
+    shared = [team_bot(world, bob, world.team(bob, ada, name=name)) for name in ("one", "other")]
+    world.write(enter, ada, season_id, own)
+    world.write(enter, bob, season_id, shared[0])
     with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
-        enter(world, bob, season_id, shared[1])
-    enter(world, world.boss, season_id, shared[1])  # an organiser overrides the rule
+        world.write(enter, bob, season_id, shared[1])
+    world.write(enter, world.boss, season_id, shared[1])  # an organiser overrides the rule
 
 
-def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
+def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
     bob, eve = world.author("bob"), world.author("eve")
-    team_id = team(world, bob, "one")
-    enter(world, ada, season_id, own)
-    enter(world, bob, season_id, team_bot(world, bob, team_id))
+    team_id = world.team(bob, name="one")
+    world.write(enter, ada, season_id, own)
+    world.write(enter, bob, season_id, team_bot(world, bob, team_id))
 
     def join(who: Person) -> None:
         world.write(invite_to_team, bob, team_id, who.name)
@@ -110,23 +85,23 @@ def test_who_has_entries_enough_joins_no_team_with_more(world: World) -> None:
     with pytest.raises(errors.TooMany, match=r"season 1 for ada"):
         join(ada)
     join(eve)
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.set_state(season_id, SeasonState.CLOSED)
     join(ada)
 
 
 @pytest.mark.parametrize("first", ["the bot enters", "its author joins"])
 @pytest.mark.databases
-def test_who_joins_a_team_while_its_bot_enters_is_counted(world: World, first: str) -> None:
+def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, first: str) -> None:
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
-    enter(world, ada, season_id, own)
-    team_id = team(world, bob, "one")
+    world.write(enter, ada, season_id, own)
+    team_id = world.team(bob, name="one")
     shared = team_bot(world, bob, team_id)
     world.write(invite_to_team, bob, team_id, ada.name)
 
     def enters(session: Session) -> object:
-        return league_entries.enter(session, bob, season_id, shared)
+        return enter(session, bob, season_id, shared)
 
     def joins(session: Session) -> object:
         return join_team(session, ada, team_id)
@@ -139,29 +114,28 @@ def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
     season_id = world.season(0, teams_only=True)
     owner, bot_id = world.bot()
     with pytest.raises(errors.NotAdmitted, match="teams"):
-        enter(world, owner, season_id, bot_id)
-    with world.db.transaction() as session:
-        change_bot(session, owner, bot_id, team_id=create_team(session, owner, "lovelace").id)
-    enter(world, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
+    world.write(change_bot, owner, bot_id, team_id=world.write(create_team, owner, "lovelace").id)
+    world.write(enter, owner, season_id, bot_id)
 
 
-def test_only_who_is_on_the_list_enters_an_invitational(world: World) -> None:
+def test_only_authors_on_the_list_enter_an_invitational(world: World) -> None:
     season_id = world.season(0, admission=Admission.INVITED)
     owner, bot_id = world.bot(owner=world.author("ada"))
     with pytest.raises(errors.NotAdmitted, match="ada is not on its list"):
-        enter(world, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     assert invite(world, season_id, "ADA") == ["ada"]
-    enter(world, owner, season_id, bot_id)
+    world.write(enter, owner, season_id, bot_id)
     assert world.write(uninvite_from_season, world.boss, season_id, "ada") == []
-    enter(world, owner, season_id, bot_id, 1)  # an entered bot stays
+    world.write(enter, owner, season_id, bot_id, 1)  # an entered bot stays
 
 
-def test_organisers_enter_whom_they_like(world: World) -> None:
+def test_organisers_enter_any_bot(world: World) -> None:
     season_id = world.season(0, admission=Admission.NOBODY, teams_only=True)
     owner, bot_id = world.bot()
     with pytest.raises(errors.NotAdmitted, match="organisers choose"):
-        enter(world, owner, season_id, bot_id)
-    enter(world, world.boss, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
+    world.write(enter, world.boss, season_id, bot_id)
     noted = world.read(audit_log, subject=f"season/{season_id}")[0]
     assert (noted.actor, noted.action) == ("boss", "entered")
 
@@ -170,41 +144,35 @@ def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> Non
     season_id = world.season(0, languages=["c", "cpp"])
     owner, bot_id = world.bot()
     with pytest.raises(errors.NotAdmitted, match="the newest ready one, is in python, and the season accepts c, cpp"):
-        enter(world, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     with pytest.raises(errors.NotAdmitted, match="version 1 is in python"):
-        enter(world, owner, season_id, bot_id, 1)
-    in_language(world, owner, bot_id, "c")
-    in_language(world, owner, bot_id, "python")
-    assert enter(world, owner, season_id, bot_id) == 2
+        world.write(enter, owner, season_id, bot_id, 1)
+    world.version(owner, bot_id, language="c")
+    world.version(owner, bot_id, language="python")
+    assert world.write(enter, owner, season_id, bot_id).version == 2
 
 
 def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
     season_id = world.season(0, upload_kib=1)
     owner, bot_id = world.bot()
 
-    def sized(number: int, size_bytes: int) -> None:
-        with world.db.transaction() as session:
-            found = select(BotVersion).where(BotVersion.bot_id == bot_id, BotVersion.number == number)
-            session.exec(found).one().size_bytes = size_bytes
-
-    sized(1, 1025)
+    world.change(BotVersion, 1, size_bytes=1025)
     with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
-        enter(world, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id)
     with pytest.raises(errors.NotAdmitted, match="version 1 was an upload of 2 KiB"):
-        enter(world, owner, season_id, bot_id, 1)
-    sized(1, 1024)
-    assert enter(world, owner, season_id, bot_id) == 1
-    in_language(world, owner, bot_id, "python")
-    assert world.read(entry_info, season_id, bot_id).version == 2
+        world.write(enter, owner, season_id, bot_id, 1)
+    world.change(BotVersion, 1, size_bytes=1024)
+    assert world.write(enter, owner, season_id, bot_id).version == 1
+    world.version(owner, bot_id, language="python")
+    assert world.plays(season_id, bot_id) == 2
 
 
 def test_a_new_version_in_another_language_does_not_take_over(world: World) -> None:
     season_id = world.season(0, languages=["python"])
-    owner, bot_id = world.bot()
-    enter(world, owner, season_id, bot_id)
+    owner, bot_id = world.entrant(season_id)
     for language, plays in (("c", 1), ("python", 3)):
-        in_language(world, owner, bot_id, language)
-        assert world.read(entry_info, season_id, bot_id).version == plays
+        world.version(owner, bot_id, language=language)
+        assert world.plays(season_id, bot_id) == plays
 
 
 @pytest.mark.parametrize(
@@ -219,40 +187,35 @@ def test_a_rule_that_comes_later_ends_no_entry(
     world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]
 ) -> None:
     season_id = world.season(0)
-    owner, bot_id = world.bot()
-    enter(world, owner, season_id, bot_id)
+    owner, bot_id = world.entrant(season_id)
     world.write(edit_season, world.boss, season_id, **settings)
-    enter(world, owner, season_id, bot_id, 1)
+    world.write(enter, owner, season_id, bot_id, 1)
     with pytest.raises(refusal):
-        enter(world, owner, season_id, world.bot(owner=owner)[1])
+        world.write(enter, owner, season_id, world.bot(owner=owner)[1])
 
 
 def test_entries_are_shown_with_their_team(world: World) -> None:
     season_id = world.season(1)
     owner = world.author("ada")
-    team_id = world.write(create_team, owner, "lovelace").id
-    bot_id = world.write(create_bot, owner, GAME, "shared", team_id).id
-    world.build(world.upload(owner, bot_id))
-    enter(world, owner, season_id, bot_id)
-    with world.db.transaction() as session:
-        assert [entry.team for entry in league_entries.entries(session, season_id)] == [None, "lovelace"]
-        refit(session, season_id)
-        rows = leaderboard(session, season_id).standings["rows"]
-    assert {row["bot_id"]: row["team"] for row in rows} == {1: None, bot_id: "lovelace"}
+    bot_id = team_bot(world, owner, world.team(owner))
+    world.write(enter, owner, season_id, bot_id)
+    assert [entry.team for entry in world.read(entries, season_id)] == [None, "lovelace"]
+    world.rank(season_id)
+    assert {row["bot_id"]: row["team"] for row in world.ranking(season_id)} == {1: None, bot_id: "lovelace"}
 
 
 def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> None:
     season_id = world.season(0)
     ada = world.author("ada")
-    team_bots = [team_bot(world, ada, team(world, ada, "Lovelace"))]
+    team_bots = [team_bot(world, ada, world.team(ada, name="Lovelace"))]
     own = [world.bot(name, owner=ada)[1] for name in ("Engine_1", "engine-2")]
     world.bot("elsewhere")
     for bot_id in own + team_bots:
-        enter(world, world.boss, season_id, bot_id)
+        world.write(enter, world.boss, season_id, bot_id)
 
     def found(named: str, skip: int = 0) -> tuple[list[int], int]:
-        entries, in_all = world.read(entries_named, season_id, named, skip=skip, limit=2)
-        return [entry.bot_id for entry in entries], in_all
+        listed, in_all = world.read(entries_named, season_id, named, skip=skip, limit=2)
+        return [entry.bot_id for entry in listed], in_all
 
     assert found("") == (sorted(own + team_bots)[:2], 3)
     assert found(" ADA ", skip=2) == (sorted(own + team_bots)[2:], 3)
@@ -263,56 +226,57 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
         assert found(nobody) == ([], 0)
 
 
-def test_an_organiser_lets_in_who_is_not_in_yet(world: World) -> None:
+def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
     season_id = world.season(0, admission=Admission.NOBODY)
     owner, bot_id = world.bot()
-    for who, refusal in ((owner, errors.NotAllowed), (world.boss, None), (world.boss, errors.WrongState)):
-        with world.db.transaction() as session, pytest.raises(refusal) if refusal else nullcontext():
-            assert let_in(session, who, season_id, bot_id).follows
+    with pytest.raises(errors.NotAllowed):
+        world.write(let_in, owner, season_id, bot_id)
+    assert world.write(let_in, world.boss, season_id, bot_id).follows
+    with pytest.raises(errors.WrongState):
+        world.write(let_in, world.boss, season_id, bot_id)
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    world.build(world.upload(owner, bot_id))
+    world.version(owner, bot_id)
     with pytest.raises(errors.WrongState, match="only its author may choose its version"):
-        enter(world, world.boss, season_id, bot_id, 1)
-    with (
-        pytest.raises(errors.WrongState, match="only its author may choose its gate"),
-        world.db.transaction() as session,
-    ):
-        league_entries.enter(session, world.boss, season_id, bot_id, gate="none")
-    assert enter(world, world.boss, season_id, bot_id) == 2
+        world.write(enter, world.boss, season_id, bot_id, 1)
+    with pytest.raises(errors.WrongState, match="only its author may choose its gate"):
+        world.write(enter, world.boss, season_id, bot_id, gate="none")
+    assert world.write(enter, world.boss, season_id, bot_id).version == 2
     for number in (1, None):
         with pytest.raises(errors.WrongState, match="its author chooses the version"):
-            enter(world, world.boss, season_id, bot_id, number)
-    assert enter(world, owner, season_id, bot_id, 1) == 1
+            world.write(enter, world.boss, season_id, bot_id, number)
+    assert world.write(enter, owner, season_id, bot_id, 1).version == 1
     _, own = world.bot(owner=world.boss)
-    world.build(world.upload(world.boss, own))
-    assert [enter(world, world.boss, season_id, own, number) for number in (None, 1)] == [2, 1]
+    world.version(world.boss, own)
+    assert [world.write(enter, world.boss, season_id, own, number).version for number in (None, 1)] == [2, 1]
 
 
-def test_who_has_chosen_a_version_chooses_again_after_a_pause(world: World) -> None:
+def test_a_version_is_chosen_again_only_after_a_pause(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    world.build(world.upload(owner, bot_id))
-    assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1)] == [2, 1], "the entry is no choice"
+    world.version(owner, bot_id)
+    assert [world.write(enter, owner, season_id, bot_id, number).version for number in (2, 1)] == [2, 1], (
+        "the entry is no choice"
+    )
     world.clock.turn(world.settings.rejoin_seconds - 60)
     for number in (2, None):
         with pytest.raises(errors.TooSoon, match="The version is newly chosen and may be changed in 60 s"):
-            enter(world, owner, season_id, bot_id, number)
-    enter(world, owner, season_id, bot_id, 1)
+            world.write(enter, owner, season_id, bot_id, number)
+    world.write(enter, owner, season_id, bot_id, 1)
     world.clock.turn(60)
-    assert enter(world, owner, season_id, bot_id) == 2
-    world.build(world.upload(owner, bot_id))
-    assert plays(world, season_id, bot_id) == 3, "what takes over by itself is no choice"
+    assert world.write(enter, owner, season_id, bot_id).version == 2
+    world.version(owner, bot_id)
+    assert world.plays(season_id, bot_id) == 3, "what takes over by itself is no choice"
 
 
 def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
     season_id = world.write(create_season, world.boss, game=GAME, name="soon").id
     owner, bot_id = world.bot()
-    world.build(world.upload(owner, bot_id))
-    assert [enter(world, owner, season_id, bot_id, number) for number in (2, 1, 2)] == [2, 1, 2]
+    world.version(owner, bot_id)
+    assert [world.write(enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
 
 
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
@@ -324,68 +288,59 @@ def test_what_changes_nothing_is_not_noted(world: World) -> None:
         return len(world.read(audit_log, subject=f"season/{season_id}"))
 
     before = notes()
-    world.write(league_entries.enter, owner, season_id, bot_id, gate=terms)
+    world.write(enter, owner, season_id, bot_id, gate=terms)
     for _ in range(3):
-        enter(world, owner, season_id, bot_id)
-        world.write(league_entries.enter, owner, season_id, bot_id, gate=terms)
+        world.write(enter, owner, season_id, bot_id)
+        world.write(enter, owner, season_id, bot_id, gate=terms)
     assert notes() == before + 1
-    enter(world, owner, season_id, bot_id, 1)
+    world.write(enter, owner, season_id, bot_id, 1)
     assert notes() == before + 2, "it does not follow any more"
 
 
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:
-    """The season's row is locked by whoever enters, so its state cannot change in between."""
+    """Entering locks the season's row, so its state cannot change meanwhile."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
         with pytest.raises(errors.WrongState):
-            league_entries.enter(session, owner, season_id, bot_id)
-    assert world.read(league_entries.entries, season_id) == []
+            enter(session, owner, season_id, bot_id)
+    assert world.read(entries, season_id) == []
 
 
 def frozen(world: World, **settings: Any) -> tuple[int, Person, int]:
-    """A season that was frozen with a bot in it that follows, and the bot's owner."""
+    """Freeze a season with a bot in it that follows its newest version; return season, owner and bot."""
     season_id = world.season(0, **settings)
-    owner, bot_id = world.bot()
-    enter(world, owner, season_id, bot_id)
-    turn(world, season_id, SeasonState.FROZEN)
+    owner, bot_id = world.entrant(season_id)
+    world.set_state(season_id, SeasonState.FROZEN)
     return season_id, owner, bot_id
-
-
-def turn(world: World, season_id: int, state: SeasonState) -> None:
-    world.write(set_season_state, world.boss, season_id, state)
-
-
-def plays(world: World, season_id: int, bot_id: int) -> int:
-    return world.read(entry_info, season_id, bot_id).version
 
 
 def test_a_season_that_thaws_takes_what_became_ready_while_it_was_frozen(world: World) -> None:
     season_id, owner, bot_id = frozen(world)
-    world.build(world.upload(owner, bot_id))
-    world.build(world.upload(owner, bot_id), "does not compile")
-    assert plays(world, season_id, bot_id) == 1
-    turn(world, season_id, SeasonState.OPEN)
-    assert plays(world, season_id, bot_id) == 2
+    world.version(owner, bot_id)
+    world.version(owner, bot_id, "does not compile")
+    assert world.plays(season_id, bot_id) == 1
+    world.set_state(season_id, SeasonState.OPEN)
+    assert world.plays(season_id, bot_id) == 2
 
 
-def test_a_thaw_changes_nothing_for_who_chose_a_version(world: World) -> None:
+def test_a_thaw_changes_no_version_that_an_author_chose(world: World) -> None:
     season_id, owner, bot_id = frozen(world)
-    turn(world, season_id, SeasonState.OPEN)
-    enter(world, owner, season_id, bot_id, 1)
-    turn(world, season_id, SeasonState.FROZEN)
-    world.build(world.upload(owner, bot_id))
-    turn(world, season_id, SeasonState.OPEN)
-    assert plays(world, season_id, bot_id) == 1
+    world.set_state(season_id, SeasonState.OPEN)
+    world.write(enter, owner, season_id, bot_id, 1)
+    world.set_state(season_id, SeasonState.FROZEN)
+    world.version(owner, bot_id)
+    world.set_state(season_id, SeasonState.OPEN)
+    assert world.plays(season_id, bot_id) == 1
 
 
 def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
     season_id, owner, bot_id = frozen(world, languages=["python"])
-    in_language(world, owner, bot_id, "python")
-    in_language(world, owner, bot_id, "c")
-    turn(world, season_id, SeasonState.OPEN)
-    assert plays(world, season_id, bot_id) == 2
+    world.version(owner, bot_id, language="python")
+    world.version(owner, bot_id, language="c")
+    world.set_state(season_id, SeasonState.OPEN)
+    assert world.plays(season_id, bot_id) == 2
 
 
 @pytest.mark.parametrize("first", ["thaw", "build"])
@@ -402,7 +357,7 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World,
         assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
     world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
-    assert plays(world, season_id, bot_id) == 2
+    assert world.plays(season_id, bot_id) == 2
 
 
 @pytest.mark.parametrize("first", ["entry", "build"])
@@ -414,10 +369,10 @@ def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, f
     job = world.building(version_id)
 
     def entry(session: Session) -> None:
-        league_entries.enter(session, owner, season_id, bot_id)
+        enter(session, owner, season_id, bot_id)
 
     def build(session: Session) -> None:
         assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
     world.at_once(*((entry, build) if first == "entry" else (build, entry)))
-    assert plays(world, season_id, bot_id) == 2
+    assert world.plays(season_id, bot_id) == 2

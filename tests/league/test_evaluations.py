@@ -1,4 +1,4 @@
-"""Evaluations: begun by a timetable, played round by round, with standings that never change again."""
+"""Evaluations begin by a timetable and are played round by round; their standings never change again."""
 
 from __future__ import annotations
 
@@ -9,17 +9,14 @@ import pytest
 from sqlmodel import Session, col, func, select, update
 
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
-from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.course.running_low import low_after, runs_low
 from deadheat.league.service.course.schedule import go_on, has_unplayed
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, set_timetable
 from deadheat.league.service.evaluations.playing import keep_standings, meetings, standings_of
 from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import absence
-from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views.forecasts import forecast
 from deadheat.league.service.views.matches import match_detail
@@ -45,7 +42,7 @@ from deadheat.league.tables import (
 )
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
-from tests.league.world import START, World, abandoned, forfeited, won
+from tests.league.world import START, World, abandoned, forfeited, lower_wins, won
 
 SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
 HOUR = 3600.0
@@ -57,49 +54,39 @@ def line(**given: Any) -> DeclaredEvaluation:
 
 
 def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
-    """A season whose ladder pauses meanwhile, unless told otherwise."""
+    """Open a season whose ladder pauses during evaluations, and play that ladder."""
     settings = {"ladder_during_evaluations": False, "games_per_pair": 2, **settings}
-    season_id = world.season(bots, **settings)
-    world.write(set_timetable, world.boss, season_id, lines or (line(),))
-    world.play_all()
-    return season_id
+
+    def make() -> int:
+        season_id = world.season(bots, **settings)
+        world.write(set_timetable, world.boss, season_id, lines or (line(),))
+        world.play_all()
+        return season_id
+
+    return world.repeated(make, "season with evaluations", bots, lines, settings)
 
 
 def evaluations(world: World) -> list[Evaluation]:
-    with world.db.reading() as session:
-        return list(session.exec(select(Evaluation).order_by(col(Evaluation.id))))
+    return world.rows(select(Evaluation).order_by(col(Evaluation.id)))
 
 
 def pairings(world: World, number: int | None = None) -> list[EvaluationPairing]:
-    with world.db.reading() as session:
-        found = select(EvaluationPairing).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-        return [one for one in session.exec(found) if number in {None, one.round}]
-
-
-def finish(world: World, job: SeriesJob) -> None:
-    """The version with the lower number wins."""
-    assert world.finish(job, [won(match, match.seats.index(min(match.seats))) for match in job.matches])
+    found = select(EvaluationPairing).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+    return [one for one in world.rows(found) if number in {None, one.round}]
 
 
 def evaluation_match(world: World) -> int:
-    """The first match of an evaluation that has a result."""
+    """Return the first match of an evaluation that has a result."""
     with world.db.reading() as session:
         played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
         played = played.where(col(Series.purpose).in_(OF_EVALUATIONS), Match.state == MatchState.DONE)
         return session.exec(played.order_by(col(Match.id))).first() or 0
 
 
-def play(world: World) -> None:
-    """Play until nothing is planned."""
-    while made := world.tick():
-        for series_id in made:
-            finish(world, world.claimed(series_id))
-
-
 def test_more_series_are_asked_for_only_where_some_can_be_planned(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A round of five pairings, of which four may be open at a time."""
+    """Of the five pairings of a round, four may be open at a time."""
     monkeypatch.setattr(capacity, "OPEN_SERIES", 4)
     season_id = season(world, 10)
     world.clock.turn(HOUR)
@@ -108,7 +95,7 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(
     assert len(waiting) == 4
     while waiting:
         series_id = waiting.pop(0)
-        finish(world, world.claimed(series_id))
+        world.play([series_id], lower_wins)
         asked.append(world.read(low_after, series_id))
         if len(asked) == 1:
             waiting += world.tick()
@@ -116,10 +103,9 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(
 
 
 def places(world: World, evaluation_id: int) -> list[int]:
-    """Versions by place."""
-    with world.db.reading() as session:
-        players = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id)
-        return [one.version_id for one in session.exec(players.order_by(col(EvaluationPlayer.place)))]
+    """Return the versions by their places."""
+    players = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id)
+    return [one.version_id for one in world.rows(players.order_by(col(EvaluationPlayer.place)))]
 
 
 @pytest.mark.databases
@@ -128,7 +114,7 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     world.clock.turn(HOUR - 1)
     assert world.tick() == [] == evaluations(world)
     world.clock.turn(1)
-    play(world)
+    world.play_all(lower_wins)
     (row,) = evaluations(world)
     assert (row.state, row.number, row.due_at) == (EvaluationState.DONE, 1, START + timedelta(hours=1))
     rounds = [[(one.first_id, one.second_id) for one in pairings(world, number)] for number in (1, 2, 3)]
@@ -136,27 +122,28 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     assert [len(one) for one in rounds] == [3, 3, 3]
     assert len({one[-1][0] for one in rounds}) == 3  # a different bye each time
     assert places(world, row.id)[0] == 1
-    with world.db.reading() as session:
-        assert season_log(session, season_id).games == 20  # only the ladder's
-        assert session.exec(select(func.sum(Pair.games))).one() == 20
-        told = session.exec(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE)).all()
-        assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
-            (places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)
-        ]
+    assert world.read(season_log, season_id).games == 20  # only the ladder's
+    assert world.one(select(func.sum(Pair.games))) == 20
+    told = world.rows(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE))
+    assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
+        (places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)
+    ]
 
 
-@pytest.mark.databases
-@pytest.mark.parametrize("line_", [line(), line(format=ROUND_ROBIN, rounds=None)], ids=["swiss", "round robin"])
+@pytest.mark.parametrize(
+    "line_",
+    [pytest.param(line(), marks=pytest.mark.databases), line(format=ROUND_ROBIN, rounds=None)],
+    ids=["swiss", "round robin"],
+)
 def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
     world: World, line_: DeclaredEvaluation
 ) -> None:
     season(world, 5, line_)
     world.clock.turn(HOUR)
-    play(world)
+    world.play_all(lower_wins)
     (row,) = evaluations(world)
     kept = world.read(views.evaluation, row.id)
-    with world.db.reading() as session:
-        computed = standings_of(session, row)
+    computed = world.read(standings_of, row)
     assert [one.version_id for one in kept.standings] == [one.player for one in computed] == places(world, row.id)
     assert [one.points for one in kept.standings] == [one.points for one in computed]
     two = {kept.standings[1].version_id, kept.standings[3].version_id}
@@ -166,18 +153,21 @@ def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
     assert world.read(views.evaluation, row.id) == kept
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
     assert [world.write(keep_standings) for _ in range(2)] == [True, False]
-    with world.db.reading() as session:
-        assert session.exec(select(EvaluationPlayer).where(col(EvaluationPlayer.figures).is_(None))).all() == []
+    assert world.rows(select(EvaluationPlayer).where(col(EvaluationPlayer.figures).is_(None))) == []
     assert world.read(views.evaluation, row.id) == kept
+    with world.db.transaction() as session:
+        player = session.exec(select(EvaluationPlayer).where(EvaluationPlayer.place == 1)).one()
+        player.figures = {**(player.figures or {}), "early_points": 77.0, "sonneborn_berger": 77.0}
+    first = world.read(views.evaluation, row.id).standings[0]
+    assert 77.0 in {first.early_points, first.sonneborn_berger}, "they are not computed again"
 
 
-@pytest.mark.databases
 def test_ties_are_broken_by_what_the_organisers_chose(world: World) -> None:
     ties = ["sonneborn_berger", "early_points"]
     season(world, 6, line(), line(name="Chosen", at=[START + timedelta(hours=2)], tie_breaks=ties))
     for _ in range(2):
         world.clock.turn(HOUR)
-        play(world)
+        world.play_all(lower_wins)
     usual, chosen = (world.read(views.evaluation, row.id) for row in evaluations(world))
     assert (usual.tie_breaks, chosen.tie_breaks) == (None, ties)
     assert {one.rounds_won for one in chosen.standings} == {None} == {one.sonneborn_berger for one in usual.standings}
@@ -186,30 +176,17 @@ def test_ties_are_broken_by_what_the_organisers_chose(world: World) -> None:
     assert chosen.standings[0].sonneborn_berger
 
 
-def test_what_is_shown_of_a_finished_evaluation_is_what_was_kept(world: World) -> None:
-    season(world, 3)
-    world.clock.turn(HOUR)
-    play(world)
-    (row,) = evaluations(world)
-    with world.db.transaction() as session:
-        player = session.exec(select(EvaluationPlayer).where(EvaluationPlayer.place == 1)).one()
-        player.figures = {**(player.figures or {}), "early_points": 77.0}
-    assert world.read(views.evaluation, row.id).standings[0].early_points == 77.0
-
-
 def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: World) -> None:
     season_id = season(world, 3, line(at=[START + timedelta(hours=1), START + timedelta(hours=3)], rounds=2))
     world.clock.turn(HOUR)
-    play(world)
+    world.play_all(lower_wins)
     (first,) = evaluations(world)
-    owner, bot_id = world.bot()
-    world.write(enter, owner, season_id, bot_id)
+    world.entrant(season_id)
     world.clock.turn(2 * HOUR)
     world.tick()
     second = evaluations(world)[1]
-    with world.db.reading() as session:
-        seeds = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == second.id)
-        assert list(session.exec(seeds.order_by(col(EvaluationPlayer.seed)))) == [*places(world, first.id), 4]
+    seeds = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == second.id)
+    assert world.rows(seeds.order_by(col(EvaluationPlayer.seed))) == [*places(world, first.id), 4]
 
 
 def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
@@ -218,15 +195,14 @@ def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> No
     for _ in range(40):
         for series_id in world.tick():
             if world.row(Series, series_id).purpose in OF_EVALUATIONS:
-                finish(world, world.claimed(series_id))
+                world.play([series_id], lower_wins)
         if evaluations(world)[0].state is EvaluationState.DONE:
             break
     met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
     assert len(pairings(world)) == len(met) == 6
     assert places(world, 1) == [1, 2, 3, 4]
-    with world.db.reading() as session:
-        rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
-        assert set(session.exec(rated.where(col(Series.purpose).in_(OF_EVALUATIONS)))) == {True}
+    rated = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
+    assert set(world.rows(rated.where(col(Series.purpose).in_(OF_EVALUATIONS)))) == {True}
 
 
 @pytest.mark.databases
@@ -250,7 +226,7 @@ def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world:
     with pytest.raises(ZeroDivisionError):
         world.write(dies)
     assert evaluations(world) == [] == pairings(world)
-    play(world)
+    world.play_all(lower_wins)
     assert evaluations(world)[0].state is EvaluationState.DONE
 
 
@@ -281,12 +257,10 @@ def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None
 def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
     season(world, 2, line(rounds=1, counts=True))
     world.clock.turn(HOUR)
-    play(world)
-    with world.db.reading() as session:
-        before = meetings(session, 1)
+    world.play_all(lower_wins)
+    before = world.read(meetings, 1)
     assert world.write(void_match, world.boss, evaluation_match(world), "a mistake"), "it is rated, too"
-    with world.db.reading() as session:
-        assert meetings(session, 1) == before
+    assert world.read(meetings, 1) == before
 
 
 @pytest.mark.parametrize("ended", [EvaluationState.DONE, EvaluationState.CANCELLED])
@@ -294,14 +268,13 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: Ev
     season(world, 4, line(rounds=1))
     world.clock.turn(HOUR)
     if ended is EvaluationState.DONE:
-        play(world)
+        world.play_all(lower_wins)
     else:
-        finish(world, world.claimed(world.tick()[0]))
+        world.play([world.tick()[0]], lower_wins)
         world.write(cancel_evaluation, world.boss, 1)
     assert evaluations(world)[0].state is ended
     match_id = evaluation_match(world)
-    with world.db.reading() as session:
-        before = meetings(session, 1)
+    before = world.read(meetings, 1)
     with pytest.raises(WrongState, match="its points are final"):
         world.write(rejudge_match, world.boss, match_id, "a mistake")
     counted = world.read(match_detail, match_id).uncounted
@@ -312,22 +285,21 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: Ev
     if ended is EvaluationState.DONE:
         assert world.write(restore_match, world.boss, match_id, "its fault after all"), "the points count it"
         assert world.read(match_detail, match_id).uncounted == counted
-    with world.db.reading() as session:
-        assert meetings(session, 1) == before
+    assert world.read(meetings, 1) == before
 
 
 def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
     season(world, 4, line(rounds=1))
     world.clock.turn(HOUR)
     first, second = world.tick()
-    finish(world, world.claimed(first))
+    world.play([first], lower_wins)
     match_id = evaluation_match(world)
     assert world.write(void_match, world.boss, match_id, "a mistake"), "its pairing has no points yet"
     why = world.read(match_detail, match_id).uncounted
     assert why is not None
     assert why.sentence == "An organiser declared it void: a mistake"
-    finish(world, world.claimed(second))
-    play(world)
+    world.play([second], lower_wins)
+    world.play_all(lower_wins)
     assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]
     with pytest.raises(WrongState, match="it stays void"):
         world.write(restore_match, world.boss, match_id, "too late")
@@ -337,7 +309,7 @@ def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: Worl
     season(world, 2, line(rounds=1))
     world.clock.turn(HOUR)
     job = world.claimed()
-    finish(world, job)
+    assert world.finish(job, lower_wins)
     again = world.write(rejudge_match, world.boss, job.matches[0].match_id, "the referee failed")
     assert world.tick() == []
     assert evaluations(world)[0].state is EvaluationState.RUNNING
@@ -354,10 +326,8 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     world.clock.turn(HOUR)
     made = world.tick()
     world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
-    for series_id in made:
-        if (job := world.claim(series_id)) is not None:
-            finish(world, job)
-    play(world)
+    world.play_left(made, lower_wins)
+    world.play_all(lower_wins)
     (row,) = evaluations(world)
     assert row.state is EvaluationState.DONE
     first, _ = pairings(world, 1)
@@ -367,14 +337,12 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
 
 def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World) -> None:
     season_id = season(world, 3, line(rounds=2))
-    owner, bot_id = world.bot()
-    world.write(enter, owner, season_id, bot_id)
+    owner, bot_id = world.entrant(season_id)
     world.clock.turn(HOUR)
     made = world.tick()
     world.write(absence.withdraw, owner, season_id, bot_id)
-    for series_id in made:
-        finish(world, world.claimed(series_id))
-    play(world)
+    world.play(made, lower_wins)
+    world.play_all(lower_wins)
     drawn = {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
     assert drawn == {1, 2, 3, 4}, "nobody gets a bye or a win by it"
 
@@ -382,10 +350,10 @@ def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World) -> N
 def test_times_that_were_missed_are_made_up_for_by_the_newest_alone(world: World) -> None:
     season(world, 2, line(at=[], every_minutes=15, first_at=START, last_at=START + timedelta(hours=6), rounds=1))
     world.clock.turn(2 * HOUR + 60)
-    play(world)
+    world.play_all(lower_wins)
     assert [row.due_at for row in evaluations(world)] == [START + timedelta(hours=2)]
     world.clock.turn(5 * HOUR)
-    play(world)
+    world.play_all(lower_wins)
     assert evaluations(world)[-1].due_at == START + timedelta(hours=6)
     world.clock.turn(HOUR)
     assert world.tick() == []
@@ -417,26 +385,22 @@ def test_an_organiser_begins_and_cancels_one(world: World) -> None:
 
 def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world: World) -> None:
     season_id = season(world, 4, ladder=False, finals=FinalsFormat.STAGES, stages=["round-robin"])
-    with world.db.reading() as session:
-        assert not session.exec(select(Series)).all()
-        row = session.get_one(Season, season_id)
-        assert not has_unplayed(session, row) and not runs_low(session, season_id)
-        assert forecast(session, row).ladder_matches is None
+    assert not world.rows(select(Series))
+    row = world.row(Season, season_id)
+    assert not world.read(has_unplayed, row) and not world.read(runs_low, season_id)
+    assert world.read(forecast, row).ladder_matches is None
     world.clock.turn(HOUR)
     begun = world.tick()
-    for series_id in begun:
-        finish(world, world.claimed(series_id))
-    with world.db.reading() as session:
-        assert runs_low(session, season_id)
-    play(world)
+    world.play(begun, lower_wins)
+    assert world.read(runs_low, season_id)
+    world.play_all(lower_wins)
     (played,) = evaluations(world)
     assert played.state is EvaluationState.DONE
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.set_state(season_id, SeasonState.FINALS)
     world.settle_rankings()
     world.settle()
-    with world.db.reading() as session:
-        assert set(session.exec(select(Series.purpose))) == {Purpose.EVALUATION, Purpose.RATED_EVALUATION}
-        assert session.get_one(Season, season_id).state is SeasonState.CLOSED
+    assert set(world.rows(select(Series.purpose))) == {Purpose.EVALUATION, Purpose.RATED_EVALUATION}
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_one_without_a_field_is_cancelled(world: World) -> None:
@@ -451,7 +415,7 @@ def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
     season_id = season(world, 4)
     world.clock.turn(HOUR)
     world.tick()
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.set_state(season_id, SeasonState.CLOSED, force=True)
     (row,) = evaluations(world)
     assert (row.state, row.reason) == (EvaluationState.CANCELLED, "The season is closed.")
     with world.db.reading() as session:

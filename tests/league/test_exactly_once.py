@@ -1,10 +1,9 @@
-"""A result is counted once, whatever happens to messages and workers. On real database files, many connections."""
+"""Every result counts once, whatever happens to messages and workers."""
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
 
@@ -17,7 +16,6 @@ from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.builds import (
     BUILDS,
     FAILURES_TOLD,
@@ -28,35 +26,34 @@ from deadheat.league.service.jobs.builds import (
     renew_build,
 )
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.hosts import due_check, record_check
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, release_series, won
+from tests.league.world import World, in_threads, release_series, won
 
 
 def queued(world: World) -> int:
-    """A series that waits."""
+    """Return a series that waits."""
     world.season(games_per_pair=2)
     return world.tick()[0]
 
 
 def results(world: World, series_id: int) -> list[tuple[int, int, int | None]]:
-    with world.db.reading() as session:
-        statement = (
-            select(Participant.match_id, Participant.seat, Participant.rank)
-            .join(Match, col(Match.id) == Participant.match_id)
-            .where(Match.series_id == series_id)
-            .order_by(col(Participant.match_id), col(Participant.seat))
-        )
-        return list(session.exec(statement).all())
+    statement = (
+        select(Participant.match_id, Participant.seat, Participant.rank)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .where(Match.series_id == series_id)
+        .order_by(col(Participant.match_id), col(Participant.seat))
+    )
+    return world.rows(statement)
 
 
 def causes(world: World, series_id: int) -> list[str]:
-    with world.db.reading() as session:
-        statement = select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))
-        return list(session.exec(statement).all())
+    statement = select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))
+    return world.rows(statement)
 
 
 def state(world: World, series_id: int) -> JobState:
@@ -64,17 +61,12 @@ def state(world: World, series_id: int) -> JobState:
 
 
 @pytest.mark.databases
-def test_a_message_delivered_twice_starts_one_worker(world: World) -> None:
+def test_a_series_is_claimed_by_one_worker_and_not_after_its_end(world: World) -> None:
     series_id = queued(world)
-    assert world.claim(series_id, "w1") is not None
+    job = world.claimed(series_id, "w1")
     assert world.claim(series_id, "w2") is None
-
-
-@pytest.mark.databases
-def test_a_series_that_is_done_cannot_be_claimed_again(world: World) -> None:
-    series_id = queued(world)
-    assert world.finish(world.claimed(series_id))
-    assert world.claim(series_id) is None
+    assert world.finish(job)
+    assert world.claim(series_id, "w2") is None
 
 
 @pytest.mark.databases
@@ -89,7 +81,7 @@ def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
         jobs.append(world.claim(series_id, f"w{number}", db))
         db.close()
 
-    in_threads([partial(race, number) for number in range(6)])
+    in_threads(*(partial(race, number) for number in range(6)))
     assert len([job for job in jobs if job is not None]) == 1
     assert len(jobs) == 6
 
@@ -109,22 +101,20 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
             finished.append(world.finish(job, db=db))
         db.close()
 
-    in_threads([partial(work, series_ids[number::4]) for number in range(4)])
+    in_threads(*(partial(work, series_ids[number::4]) for number in range(4)))
     assert finished == [True] * len(series_ids)
 
 
 @pytest.mark.databases
 def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) -> None:
     series_id = queued(world)
-    first = world.claim(series_id, "killed")
-    assert first is not None
+    first = world.claimed(series_id, "killed")
     world.clock.turn(world.settings.lease_seconds + 1)
-    sweep(world)
+    world.write(sweep)
     assert state(world, series_id) is JobState.QUEUED
     world.clock.turn(world.settings.retry_seconds)
-    assert sweep(world)[SERIES] == [series_id]
-    second = world.claim(series_id, "w2")
-    assert second is not None
+    assert world.enqueued() == [series_id]
+    second = world.claimed(series_id, "w2")
     assert second.attempt == first.attempt + 1
     assert [match.seed for match in second.matches] == [match.seed for match in first.matches]
     assert world.finish(second, worker="w2")
@@ -135,12 +125,10 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
 @pytest.mark.databases
 def test_a_late_finisher_changes_nothing(world: World) -> None:
     series_id = queued(world)
-    paused = world.claim(series_id, "paused")
-    assert paused is not None
+    paused = world.claimed(series_id, "paused")
     world.clock.turn(world.settings.lease_seconds + 1)
-    sweep(world)
-    second = world.claim(series_id, "w2")
-    assert second is not None
+    world.write(sweep)
+    second = world.claimed(series_id, "w2")
     late = [won(match, winner=1) for match in paused.matches]
     assert not world.finish(paused, late, "paused")  # while the second one plays
     assert state(world, series_id) is JobState.RUNNING
@@ -154,11 +142,10 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
 @pytest.mark.databases
 def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     series_id = queued(world)
-    paused = world.claim(series_id, "paused")
-    assert paused is not None
+    paused = world.claimed(series_id, "paused")
     assert world.write(renew_series, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
-    sweep(world)
+    world.write(sweep)
     assert not world.write(renew_series, paused)
     assert world.claim(series_id, "w2") is not None
     world.write(release_series, paused, "paused", Failure("worker-stopped"))
@@ -175,7 +162,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     exhibition_id = world.write(exhibitions.take_seat, owner, bot_id)
 
     def swept() -> dict[Life, list[int]]:
-        return world.write(league_sweep.sweep)
+        return world.write(sweep)
 
     event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
@@ -195,7 +182,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
         assert world.write(renew_series, job)
-        sweep(world)
+        world.write(sweep)
     assert state(world, series_id) is JobState.RUNNING
     assert world.finish(job)
 
@@ -203,12 +190,12 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
 @pytest.mark.databases
 def test_a_lost_message_is_sent_again(world: World) -> None:
     series_id = queued(world)
-    assert sweep(world)[SERIES] == []
+    assert world.enqueued() == []
     world.clock.turn(world.settings.requeue_seconds)
-    assert sweep(world)[SERIES] == [series_id]
-    assert sweep(world)[SERIES] == []  # it is not enqueued by every sweep
+    assert world.enqueued() == [series_id]
+    assert world.enqueued() == []  # it is not enqueued by every sweep
     world.clock.turn(world.settings.requeue_seconds)
-    assert sweep(world)[SERIES] == [series_id]
+    assert world.enqueued() == [series_id]
 
 
 @pytest.mark.databases
@@ -237,8 +224,7 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(wor
     assert state(world, series_id) is JobState.ABANDONED
     assert world.claim(series_id) is None
     assert causes(world, series_id) == ["dirty-box"] * carrying_out.SERIES_ATTEMPTS
-    with world.db.reading() as session:
-        matches = session.exec(select(Match).where(Match.series_id == series_id)).all()
+    matches = world.rows(select(Match).where(Match.series_id == series_id))
     assert {(match.state, match.rated) for match in matches} == {(MatchState.HELD, False)}
     assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
 
@@ -276,9 +262,9 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
     for number in (1, 2, 3):
         world.write(release_series, world.claimed(series_id), "w1", Failure("dirty-box"))
         world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
-        assert sweep(world)[SERIES] == []
+        assert world.enqueued() == []
         world.clock.turn(1)
-        assert sweep(world)[SERIES] == [series_id]
+        assert world.enqueued() == [series_id]
 
 
 @pytest.mark.databases
@@ -287,7 +273,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     job = world.building(version_id, "w1")
     assert world.write(claim_build, version_id, "w2") is None
     world.clock.turn(world.settings.lease_seconds + 1)
-    sweep(world)
+    world.write(sweep)
     with world.db.transaction() as session:
         again = claim_build(session, version_id, "w2")
         assert again is not None
@@ -299,7 +285,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
 
 
-def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
+def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
     version_id = uploaded(world)
     pauses, reason = [], ""
     for _ in range(FAILURES_TOLD + 8):
@@ -311,7 +297,7 @@ def test_however_often_we_fail_a_build_it_is_tried_again_after_longer_and_longer
         reason = version.reason
     assert pauses[:4] == [5, 10, 20, 40]
     assert pauses[-1] == 3600
-    assert reason == "The service failed at attempt 13 and will try again: A machine's container engine did not answer."
+    assert "attempt 13" in reason
     job = world.building(version_id, "w1")
     assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
     version = world.row(BotVersion, version_id)
@@ -331,8 +317,7 @@ def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, 
 def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) -> None:
     version_id = uploaded(world)
     fail_build(world, version_id, "x" * (MOST_WORD + 1))
-    with world.db.reading() as session:
-        assert session.exec(select(Attempt.cause)).all() == ["x" * MOST_WORD]
+    assert world.rows(select(Attempt.cause)) == ["x" * MOST_WORD]
 
 
 def fail_build(world: World, version_id: int, cause: str) -> None:
@@ -351,29 +336,7 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
     assert pauses == [5, 0, 0, 10]
 
 
-def sweep(world: World) -> dict[Life, list[int]]:
-    return world.write(league_sweep.sweep)
-
-
 def uploaded(world: World) -> int:
     owner = world.author()
     bot_id = world.write(create_bot, owner, "yacht-auction", "late").id
     return world.upload(owner, bot_id)
-
-
-def in_threads(jobs: list[Callable[[], None]]) -> None:
-    failures: list[BaseException] = []
-
-    def guarded(job: Callable[[], None]) -> None:
-        try:
-            job()
-        except BaseException as error:
-            failures.append(error)
-            raise
-
-    threads = [threading.Thread(target=guarded, args=(job,)) for job in jobs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures

@@ -1,4 +1,4 @@
-"""A person's match against a bot, as the database keeps it: who may play, what is asked and accepted, how it ends."""
+"""People's matches against bots in the database: who may play, what is asked, what is accepted, and how it ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
@@ -68,14 +67,12 @@ def begun(world: World) -> tuple[Person, ExhibitionJob]:
 
 
 def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
-    """Time goes by, and the worker keeps the match."""
-    while True:
+    """Let time pass while the worker renews its lease."""
+    while seconds:
         step = min(seconds, world.settings.lease_seconds / 2)
         world.clock.turn(step)
         assert world.write(exhibiting.renew_exhibition, job)
         seconds -= step
-        if not seconds:
-            return
 
 
 def swept(world: World) -> list[int]:
@@ -97,13 +94,8 @@ def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
 
 def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
     person, job = begun(world)
-    for line, why in (
-        ("BID C 1", "neither A nor B"),
-        ("", "empty"),
-        ("BID A 1\nBID A 2", "short line"),
-        ("é", "ASCII"),
-    ):
-        with pytest.raises(IllegalMove, match=why):
+    for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
+        with pytest.raises(IllegalMove):
             answer(world, person, job.exhibition_id, 1, line)
     assert hear(world, job) == exhibiting.Heard(None, False, False)
     answer(world, person, job.exhibition_id, 1, "BID A 1")
@@ -130,8 +122,7 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
     season_id = world.season(1)
 
     def version() -> int | None:
-        with world.db.reading() as session:
-            offered = {bot.bot_id: bot.number for bot in ready_bots(session, GAME, 9)}
+        offered = {bot.bot_id: bot.number for bot in world.read(ready_bots, GAME, 9)}
         with world.db.transaction() as session:
             try:
                 exhibition_id = exhibitions.take_seat(session, world.author(), bot_id)
@@ -145,7 +136,7 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
 
     assert version() is None, "it is in no season"
     world.write(enter, owner, season_id, bot_id, 1)
-    world.build(world.upload(owner, bot_id))
+    world.version(owner, bot_id)
     assert version() == 1, "the newer one has not played"
     world.write(enter, owner, season_id, bot_id, 2)
     assert version() == 2
@@ -156,19 +147,19 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
     for plays_people, found in ((False, None), (True, 2)):
         world.write(change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
-    with pytest.raises(NotFound), world.db.transaction() as session:
-        change_bot(session, world.boss, bot_id, plays_people=False)
+    with pytest.raises(NotFound):
+        world.write(change_bot, world.boss, bot_id, plays_people=False)
 
 
-def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
+def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
     season_id = world.write(create_season, world.boss, game=GAME, name="soon", series_length=2).id
     world.write(enter, owner, season_id, bot_id, gate=GateTerms(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)
-    world.write(set_season_state, world.boss, season_id, SeasonState.OPEN)
-    world.build(world.upload(owner, bot_id))
+    world.set_state(season_id, SeasonState.OPEN)
+    world.version(owner, bot_id)
     (series_id,) = world.tick()
     job = world.claim(series_id)
     assert job is not None and world.finish(job)
@@ -176,7 +167,7 @@ def test_who_only_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) 
     assert look(world, person, exhibition_id).info.version == 1
 
 
-def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
+def test_a_person_has_one_match_and_a_deployment_a_few(world: World) -> None:
     _, bot_id = world.playing_bot()
     ada, bob, eve = world.author(), world.author(), world.author()
     first = sit(world, ada, bot_id)
@@ -190,13 +181,12 @@ def test_one_match_a_person_and_so_many_in_a_deployment(world: World) -> None:
     sit(world, eve, bot_id)
 
 
-def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) -> None:
+def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
 
     def once() -> None:
-        with world.db.transaction() as session:
-            exhibitions.resign(session, person, exhibitions.take_seat(session, person, bot_id))
+        world.write(exhibitions.resign, person, world.write(exhibitions.take_seat, person, bot_id))
 
     for _ in range(exhibitions.PER_HOUR):
         once()
@@ -210,7 +200,7 @@ def test_sitting_down_and_leaving_again_and_again_comes_to_an_end(world: World) 
     once()
 
 
-def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
+def test_a_deployment_may_turn_matches_with_people_off(tmp_path: Path) -> None:
     world = World(settings(tmp_path, exhibitions=0))
     _, bot_id = world.playing_bot()
     with pytest.raises(NoPlace, match="off"):
@@ -218,7 +208,7 @@ def test_a_deployment_may_have_no_place_for_it(tmp_path: Path) -> None:
     world.close()
 
 
-def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
+def test_people_play_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
     owner, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     with pytest.raises(NotFound):
@@ -233,18 +223,7 @@ def test_only_against_bots_that_can_play_and_as_many_as_the_game_seats(world: Wo
     assert (job.seats, len(look(world, person, job.exhibition_id).info.names)) == (6, 6)
 
 
-def test_one_sees_ones_own_hand_and_no_other(world: World) -> None:
-    _, bot_id = world.playing_bot(game="liars-dice")
-    person = world.author()
-    job = claim(world, sit(world, person, bot_id))
-    assert ask(world, job, READY, {0: Reply('{"type":"bid","quantity":1,"faceValue":2}', 5)})
-    seen = look(world, person, job.exhibition_id)
-    assert seen.match is not None and seen.prompt is not None
-    hands = [event["seat"] for event in seen.match.events() if event["type"] == "hand"]
-    assert hands == [1]
-
-
-def test_time_is_over_for_a_move_and_for_the_whole_match(world: World) -> None:
+def test_a_move_and_the_whole_match_have_limits(world: World) -> None:
     person, job = begun(world)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
     heard = hear(world, job)
@@ -273,8 +252,7 @@ def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None
 
 def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     person, job = begun(world)
-    result = Result((1, 2), None, {1: Fault.EXITED})
-    assert world.write(exhibiting.finish_exhibition, job, result, "c" * 64)
+    assert world.write(exhibiting.finish_exhibition, job, Result((1, 2), None, {1: Fault.EXITED}), "c" * 64)
     assert not world.write(exhibiting.finish_exhibition, job, Result((2, 1), None), "d" * 64)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.ranks, info.fault) == (JobState.DONE, (1, 2), Fault.EXITED)
@@ -299,24 +277,13 @@ def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_a
     assert world.write(exhibiting.renew_exhibition, again)
 
 
-def test_too_many_failures_of_ours_end_it(world: World) -> None:
-    person, job = begun(world)
-    for _ in range(world.settings.match_attempts):
-        world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
-        if look(world, person, job.exhibition_id).info.state is JobState.QUEUED:
-            job = claim(world, job.exhibition_id)
-    info = look(world, person, job.exhibition_id).info
-    assert (info.state, info.cause) == (JobState.ABANDONED, "KeyError")
-
-
 def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world: World) -> None:
     person, job = begun(world)
     for number in range(1, world.settings.match_attempts):
-        with world.db.transaction() as session:
-            if number % 2:
-                assert exhibiting.note_void(session, job, "host-memory")
-            else:
-                exhibiting.release_exhibition(session, job, "w1", Failure("engine"), void=True)
+        if number % 2:
+            assert world.write(exhibiting.note_void, job, "host-memory")
+        else:
+            world.write(exhibiting.release_exhibition, job, "w1", Failure("engine"), void=True)
         if not number % 2:
             job = claim(world, job.exhibition_id)
         assert look(world, person, job.exhibition_id).info.voids == number
@@ -327,8 +294,8 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
     sit(world, person, info.bot_id)
 
 
-def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
-    """A person sits down elsewhere, and so may somebody else; the record comes when it comes, and once."""
+def test_a_person_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
+    """The person and the bot may play others at once. The record comes later, and once."""
     person, job = begun(world)
     with world.db.transaction() as session:
         for _ in range(2):
@@ -350,7 +317,7 @@ def test_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
     assert world.read(exhibitions.open_of, person) == other, "the end of the first frees nobody from the second"
 
 
-def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
+def test_failures_that_are_not_the_matchs_are_tried_again_for_an_hour(world: World) -> None:
     person, job = begun(world)
 
     def fail() -> JobState:
@@ -364,7 +331,7 @@ def test_what_is_nobodys_doing_is_tried_again_for_an_hour(world: World) -> None:
     assert fail() is JobState.ABANDONED
 
 
-def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
+def test_a_match_handed_back_by_a_stopping_worker_has_not_failed(world: World) -> None:
     person, job = begun(world)
     for _ in range(carrying_out.SERIES_ATTEMPTS):
         world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
@@ -377,7 +344,7 @@ def test_what_is_handed_back_in_order_is_no_failure(world: World) -> None:
     assert swept(world) == [job.exhibition_id], "after the pause of a first failure"
 
 
-def test_who_waits_in_vain_is_told_so(world: World) -> None:
+def test_a_person_who_waits_in_vain_is_told(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
     exhibition_id = sit(world, person, bot_id)
@@ -387,16 +354,11 @@ def test_who_waits_in_vain_is_told_so(world: World) -> None:
     assert (info.state, info.cause) == (JobState.ABANDONED, Cause.NO_WORKER)
 
 
-def test_an_unfit_machine_takes_none(world: World) -> None:
-    _, bot_id = world.playing_bot()
-    exhibition_id = sit(world, world.author(), bot_id)
-    world.write(record_check, world.host, {}, ("it is too busy",), 60)
-    assert world.write(exhibiting.claim_exhibition, exhibition_id, "w1", world.host) is None
-
-
 def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_checked(world: World) -> None:
     _, job = begun(world)
     world.write(exhibiting.release_exhibition, job, "w1", Failure("no-engine"), world.host)
+    assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
+    world.write(record_check, world.host, {}, ("it is too busy",), 60)
     assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
     world.write(record_check, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
@@ -445,8 +407,8 @@ def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponen
     assert look(world, person, exhibition_id).info.names == names
 
 
-@pytest.mark.parametrize("seat", range(6))
-def test_whoever_opens_or_not_sees_ones_own_dice_alone_and_is_told_of_a_typo(world: World, seat: int) -> None:
+@pytest.mark.parametrize("seat", [0, 1, 5])
+def test_in_any_seat_a_person_sees_only_their_own_dice_and_is_told_of_a_typo(world: World, seat: int) -> None:
     _, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
     job = claim(world, sit(world, person, bot_id, 5, seat))
@@ -489,7 +451,7 @@ def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
 def test_an_answer_that_was_taken_is_never_asked_for_again(
     world: World, fail: Callable[[World, ExhibitionJob], ExhibitionJob]
 ) -> None:
-    """Whether it was given before we failed or after, in a form that was open: the question is the same."""
+    """It was given before we failed, or after that in a form that was open."""
     for early in (True, False):
         person, job = begun(world)
         if early:
@@ -497,17 +459,10 @@ def test_an_answer_that_was_taken_is_never_asked_for_again(
         job = fail(world, job)
         if not early:
             answer(world, person, job.exhibition_id, 1, "BID A 7")
-        assert ask(world, job, READY)
+        assert ask(world, job, {0: Reply("OK", 9), 1: Reply("OK", 0)}), "the bot's time is another, its answer is not"
         assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
         assert look(world, person, job.exhibition_id).prompt is None
         assert world.write(exhibiting.finish_exhibition, job, Result((1, 2), None), "c" * 64)
-
-
-def test_a_form_that_is_open_while_we_fail_still_counts(world: World) -> None:
-    person, job = begun(world)
-    job = released(world, job)
-    assert ask(world, job, {0: Reply("OK", 9), 1: Reply("OK", 0)}), "the bot's time is another, its answer is not"
-    answer(world, person, job.exhibition_id, 1, "BID A 7")
 
 
 def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_again(world: World) -> None:
@@ -521,7 +476,7 @@ def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_a
         answer(world, person, job.exhibition_id, 2, "BID A 9")
 
 
-def test_the_same_said_twice_is_no_mistake(world: World) -> None:
+def test_answering_and_asking_twice_changes_nothing(world: World) -> None:
     person, job = begun(world)
     for _ in range(2):
         answer(world, person, job.exhibition_id, 1, "BID A 7")
@@ -529,7 +484,7 @@ def test_the_same_said_twice_is_no_mistake(world: World) -> None:
     assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
 
 
-def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world: World, monkeypatch) -> None:
+def test_leaving_after_our_failure_is_resigning_or_not_having_played(world: World, monkeypatch) -> None:
     person, job = begun(world)
     bot_id = look(world, person, job.exhibition_id).info.bot_id
     world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
@@ -549,11 +504,11 @@ def test_who_leaves_while_we_have_failed_has_either_not_played_or_resigned(world
     assert hear(world, job) == exhibiting.Heard(None, True, False)
 
 
-def test_while_the_database_takes_nothing_a_persons_time_stands_still(world: World) -> None:
+def test_a_persons_time_stands_still_while_the_database_is_away(world: World) -> None:
     _, job = begun(world)
     world.clock.turn(world.settings.exhibition_move_seconds + 1)
     assert hear(world, job) == exhibiting.Heard(None, False, False), "nobody could renew the lease meanwhile"
-    wait(world, job, 0)
+    assert world.write(exhibiting.renew_exhibition, job)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
     assert hear(world, job) == exhibiting.Heard(None, False, False), "all of it again"
     wait(world, job, 2)
@@ -564,7 +519,7 @@ def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
     person = world.author()
     for owner, may in ((world.author(), False), (world.write(operators.house), True)):
         bot_id = world.write(create_bot, owner, GAME, "greedy").id
-        world.build(world.upload(owner, bot_id))
+        world.version(owner, bot_id)
         listed = [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]
         assert (bot_id in listed) is may
         if may:

@@ -1,4 +1,4 @@
-"""Whose upload is built next: only an author with many uploads waits for them."""
+"""An author with many uploads waits for their builds; other authors do not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_flood_of_uploads_does_not_keep_others_waiting(world: World) -> None:
     assert built(world, nudges, 4) == [ada[0], bob[0], ada[1], flood[3]]
 
 
-def test_what_is_being_built_counts_as_well(world: World) -> None:
+def test_builds_under_way_count(world: World) -> None:
     ada, bob = upload(world, world.author("ada"), 2), upload(world, world.author("bob"), 2)
     taken = [job.version_id for number in range(4) if (job := claim(world, ada[0], f"w{number}"))]
     assert taken == [ada[0], bob[0], ada[1], bob[1]]
@@ -67,11 +67,10 @@ def test_builds_of_long_ago_are_forgiven(world: World) -> None:
 
 
 def test_one_bots_members_count_each_for_themselves(world: World) -> None:
-    """Fairness is between those who upload: a team of five does not get one author's share for five people's work."""
+    """A team shares its builds fairly among the members who upload, not as one author."""
     ada, bob = world.author("ada"), world.author("bob")
     ids = upload(world, ada, 3)
-    with world.db.transaction() as session:
-        session.get_one(BotVersion, ids[2]).uploader_id = bob.id
+    world.change(BotVersion, ids[2], uploader_id=bob.id)
     assert built(world, iter(ids), 3) == [ids[0], ids[2], ids[1]]
 
 
@@ -79,11 +78,10 @@ def test_every_message_builds_one_upload_and_every_upload_is_built(world: World)
     ids = [version for number in range(4) for version in upload(world, world.author(f"a{number}"), 3)]
     assert sorted(built(world, iter(reversed(ids)), 12)) == ids
     assert claim(world, ids[0]) is None
-    with world.db.reading() as session:
-        assert set(session.exec(select(BotVersion.state))) == {"ready"}
+    assert set(world.rows(select(BotVersion.state))) == {"ready"}
 
 
-def test_what_we_failed_at_waits_for_its_own_message(world: World) -> None:
+def test_a_build_that_we_failed_waits_for_its_own_message(world: World) -> None:
     failed, fresh = upload(world, world.author("ada"), 1), upload(world, world.author("bob"), 1)
     job = claim(world, failed[0])
     assert job is not None and job.version_id == failed[0]

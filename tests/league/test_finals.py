@@ -1,4 +1,4 @@
-"""Finals: from the frozen ladder to published standings."""
+"""Finals lead from the frozen ladder to published standings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,10 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from deadheat.league.config import REFIT_SECONDS
-from deadheat.league.jobs import SeriesJob
 from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals_played import finals_progress
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
-from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.ranking import ranking
 from deadheat.league.service.rankings.recount import recount
@@ -27,16 +23,15 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.divisions import assign_division
-from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
-from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Series
-from tests.league.world import GAME, World, abandoned, won
+from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
+from tests.league.world import GAME, Outcome, World, abandoned, won
 
 ROUNDS = 200
-"""More steps than any season here needs: one that gets there does not come to an end."""
+"""More steps than any season here needs."""
 
 
 def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
@@ -45,71 +40,45 @@ def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
     return world.season(bots, game=game, **chosen)
 
 
-def begin_finals(world: World, season_id: int) -> None:
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
-
-
-def refit(world: World, season_id: int) -> None:
-    world.clock.turn(REFIT_SECONDS)
-    world.write(standings.refit, season_id)
-
-
 def in_finals(world: World, season_id: int) -> None:
-    """Begun, and ranked since."""
-    begin_finals(world, season_id)
-    refit(world, season_id)
+    """Begin the finals, and rank the season."""
+    world.set_state(season_id, SeasonState.FINALS)
+    world.rank(season_id)
 
 
-def finish(world: World, job: SeriesJob, strength: Sequence[int]) -> None:
-    """The strongest at each table wins; of two equals the one that sits first."""
-    outcomes = [
-        won(match, max(range(len(match.seats)), key=lambda seat: strength[match.seats[seat] - 1]))
-        for match in job.matches
-    ]
-    assert world.finish(job, outcomes)
+def by(strength: Sequence[int]) -> Outcome:
+    """Let the strongest version at each table win, and of two equals the one that sits first."""
+    return lambda match: won(match, max(range(len(match.seats)), key=lambda seat: strength[match.seats[seat] - 1]))
 
 
 def play(world: World, season_id: int, strength: Sequence[int]) -> None:
-    """Play and rank until there is nothing more to do, as scheduler, workers and refits would."""
+    """Play and rank until two ticks in a row plan nothing."""
     quiet = 0
     for _ in range(ROUNDS):
         made = world.tick()
         quiet = 0 if made else quiet + 1
-        if quiet == 2:  # nor after another ranking
+        if quiet == 2:
             return
-        for series_id in made:
-            finish(world, world.claimed(series_id), strength)
-        refit(world, season_id)
+        world.play(made, by(strength))
+        world.rank(season_id)
     pytest.fail("it never came to an end")
 
 
-def state(world: World, season_id: int) -> SeasonState:
-    return world.read(season_info, season_id).state
-
-
-def rows(world: World, season_id: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = world.read(leaderboard, season_id).standings["rows"]
-    return found
-
-
 def seeds(world: World, season_id: int) -> dict[int, int | None]:
-    with world.db.reading() as session:
-        return {
-            entry.version_id: entry.finals_seed
-            for entry in session.exec(select(Entry).where(Entry.season_id == season_id))
-        }
+    return {
+        entry.version_id: entry.finals_seed for entry in world.rows(select(Entry).where(Entry.season_id == season_id))
+    }
 
 
 def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:
-    """Round and versions of every series of the finals."""
-    with world.db.reading() as session:
-        found = session.exec(
-            select(Series.id, Series.round, Participant.version_id)
-            .join(Match, col(Match.series_id) == Series.id)
-            .join(Participant, col(Participant.match_id) == Match.id)
-            .where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
-            .order_by(col(Series.id))
-        ).all()
+    """Return round and versions of every series of the finals."""
+    found = world.rows(
+        select(Series.id, Series.round, Participant.version_id)
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(Series.season_id == season_id, Series.purpose == Purpose.FINALS)
+        .order_by(col(Series.id))
+    )
     series: dict[int, tuple[int | None, set[int]]] = {}
     for series_id, number, version in found:
         series.setdefault(series_id, (number, set()))[1].add(version)
@@ -120,9 +89,9 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     season_id = season(world, 5, finals_top=3)
     strength = (3, 1, 5, 2, 4)
     play(world, season_id, strength)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, strength)
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
     assert seeds(world, season_id) == {3: 1, 5: 2, 1: 3, 2: None, 4: None}
     met = pairings(world, season_id)
     assert Counter(pair for _, pair in met) == dict.fromkeys(
@@ -151,9 +120,9 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
     in_finals(world, season_id)
     assert world.tick() == []
     assert set(seeds(world, season_id).values()) == {None}
-    finish(world, job, (1, 2, 3))
+    assert world.finish(job, by((1, 2, 3)))
     assert world.tick() == []  # no ranking includes the last result yet
-    refit(world, season_id)
+    world.rank(season_id)
     assert len(world.tick()) == 3
     assert sorted(seed for seed in seeds(world, season_id).values() if seed) == [1, 2, 3]
     assert all(world.claim(series_id) is None for series_id in waiting)
@@ -170,31 +139,32 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
     season_id = season(world, 8, finals=FinalsFormat.SWISS)
     in_finals(world, season_id)
     sizes = []
-    for _ in range(3):
+    for number in range(1, 4):
         made = world.tick()
         sizes.append(len(made))
         assert world.tick() == []
-        for series_id in made:
-            finish(world, world.claimed(series_id), range(8))
+        (told,) = world.read(finals_progress, season_id)
+        assert (told.round, told.rounds, told.finished, told.series) == (number, 3, 4 * (number - 1), 12)
+        world.play(made, by(range(8)))
     assert sizes == [4, 4, 4]
     met = pairings(world, season_id)
     assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
     assert len({pair for _, pair in met}) == 12
     assert frozenset({7, 8}) in {pair for _, pair in met}  # the winners of all rounds so far meet
     world.tick()
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
     season_id = season(world, 5, finals=FinalsFormat.SWISS, finals_rounds=2)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, range(5))
     played = Counter(version for _, pair in pairings(world, season_id) for version in pair)
     assert sorted(played.values()) == [1, 1, 2, 2, 2]
 
 
 def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(world: World, monkeypatch) -> None:
-    """In Liar's Dice a round has whole deals: two games, where three were set."""
+    """In Liar's Dice a round consists of whole deals: of two games although three were chosen."""
     season_id = season(world, 3, "liars-dice", finals=FinalsFormat.SWISS, finals_games=3, finals_rounds=2)
     paired: list[Mapping[int, Fraction]] = []
 
@@ -203,17 +173,18 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(wor
         return swiss(field, points, *others)
 
     monkeypatch.setattr("deadheat.league.service.course.finals.swiss", noting)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]
 
 
 def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (1, 3, 2))
-    assert state(world, season_id) is SeasonState.CLOSED
-    first, second, third = rows(world, season_id)
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+    first, second, third = world.ranking(season_id)
+    assert [row["version_id"] for row in (first, second, third)] == [2, 3, 1], "finals of all need no ladder"
     for above, below in ((first, second), (second, third)):
         assert above["elo"] - below["elo"] > 1.959 * above["gap_se"]
     extra = [pair for number, pair in pairings(world, season_id) if number is None]
@@ -223,7 +194,7 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
 
 def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=1)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (1, 3, 2))
     assert [pair for number, pair in pairings(world, season_id) if number is None] == [frozenset({2, 3})]
 
@@ -232,24 +203,23 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
     """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (1, 1))  # the first seat wins, and seats change
-    with world.db.reading() as session:
-        counted = session.exec(
-            select(Match.id)
-            .join(Series, col(Series.id) == Match.series_id)
-            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
-        ).all()
+    counted = world.rows(
+        select(Match.id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
+    )
     assert len(counted) == played
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings_order(world: World) -> None:
-    """Two ties whose last digits say the opposite of their places: the scheduler's tick must not stumble over them."""
+    """The last digits of two tied ratings contradict their places."""
     season_id = season(world, 2, finals_extra_games=7, finals_games=2)
     in_finals(world, season_id)
-    finish(world, world.claimed(), (1, 1))
-    refit(world, season_id)
+    world.play(world.tick(), by((1, 1)))
+    world.rank(season_id)
     with world.db.transaction() as session:
         newest = session.exec(select(RatingSnapshot).order_by(col(RatingSnapshot.id).desc()).limit(1)).one()
         first, last = newest.standings["rows"]
@@ -261,9 +231,9 @@ def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings
 
 def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World) -> None:
     season_id = season(world, 2, closes_when_done=False)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (1, 2))
-    assert state(world, season_id) is SeasonState.FINALS
+    assert world.row(Season, season_id).state is SeasonState.FINALS
     assert world.read(season_info, season_id).finals_done_at is not None
     assert world.tick() == []
 
@@ -276,25 +246,16 @@ def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
     assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
 
 
-def test_who_has_not_played_does_not_take_a_finalists_place(world: World) -> None:
+def test_a_bot_that_has_not_played_does_not_take_a_finalists_place(world: World) -> None:
     season_id = season(world, 2, finals_top=2, games_per_pair=20, series_length=20)
     play(world, season_id, (2, 1))
-    owner, late = world.bot()
-    world.write(enter, owner, season_id, late)
+    _, late = world.entrant(season_id)
     in_finals(world, season_id)
     world.tick()
     assert seeds(world, season_id) == {1: 1, 2: 2, late: None}
 
 
-def test_finals_of_all_need_no_ladder(world: World) -> None:
-    """A tournament: everybody qualifies, whether or not anything was played before."""
-    season_id = season(world, 3)
-    begin_finals(world, season_id)
-    play(world, season_id, (1, 3, 2))
-    assert [(row["version_id"], row["rank"]) for row in rows(world, season_id)] == [(2, 1), (3, 2), (1, 3)]
-
-
-def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_played(world: World) -> None:
+def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(world: World) -> None:
     season_id = season(
         world, 3, finals_log=FinalsLog.FINALS, finals_top=3, finals_games=2, games_per_pair=20, series_length=20
     )
@@ -305,30 +266,30 @@ def test_finalists_that_we_let_down_in_finals_of_their_own_come_after_those_who_
         if 1 in job.matches[0].seats:
             assert world.finish(job, [abandoned(match) for match in job.matches])
         else:
-            finish(world, job, (1, 2, 3))
-    refit(world, season_id)
-    found = rows(world, season_id)
+            assert world.finish(job, by((1, 2, 3)))
+    world.rank(season_id)
+    found = world.ranking(season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
     assert world.read(recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
-    """Its scale begins at 1500 for the best of the field; what is carried is what the whole season says."""
+    """The next season starts from ratings of the whole season."""
     season_id = season(
         world, 3, finals_log=FinalsLog.FINALS, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
     play(world, season_id, (3, 2, 1))
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (2, 3, 1))
     assert world.write(publish, season_id)
-    before = {row["bot_id"]: row for row in rows(world, season_id)}
+    before = {row["bot_id"]: row for row in world.ranking(season_id)}
     alike = world.read(ranking, season_id)
     everything = rate(world.read(season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
     following = world.write(create_season, world.boss, name="next", previous_id=season_id).id
-    refit(world, following)
-    carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in rows(world, following)}
+    world.rank(following)
+    carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in world.ranking(following)}
     for bot_id, (elo, sd) in carried.items():
         assert elo == pytest.approx(expected[bot_id][0])
         assert sd == pytest.approx(math.hypot(expected[bot_id][1], RatingConfig().season_sd_elo))
@@ -337,16 +298,16 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
 
 
 def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str, Any]]:
-    """The first bot wins the ladder, the second the finals, the third is in neither's way."""
+    """Let the first bot win the ladder and the second the finals; return the ranking."""
     season_id = season(
         world, 3, finals_log=finals_log, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
     first = min(version for version in seeds(world, season_id))
     before = [0] * (first - 1)
     play(world, season_id, [*before, 3, 2, 1])
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, [*before, 2, 3, 1])
-    return rows(world, season_id)
+    return world.ranking(season_id)
 
 
 def test_each_division_has_finals_of_its_own(world: World) -> None:
@@ -361,10 +322,10 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
         for bot_id in (1, 2, 3):
             assign_division(session, world.boss, season_id, bot_id, 1)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
     assert {pair for _, pair in pairings(world, season_id)} == {frozenset({2, 3}), frozenset({5, 6})}
-    placed = [(row["division"], row["rank"], row["version_id"]) for row in rows(world, season_id)]
+    placed = [(row["division"], row["rank"], row["version_id"]) for row in world.ranking(season_id)]
     assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
 
 
@@ -374,61 +335,48 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) ->
     in_finals(world, season_id)
     made = world.tick()
     world.write(absence.disqualify, world.boss, season_id, 4, "caught")
-    for series_id in made:
-        job = world.claim(series_id)
-        if job is not None:
-            finish(world, job, range(4))
+    world.play_left(made, by(range(4)))
     play(world, season_id, range(4))
-    assert state(world, season_id) is SeasonState.CLOSED
-    assert [row["version_id"] for row in rows(world, season_id)] == [3, 2, 1]
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
+    assert [row["version_id"] for row in world.ranking(season_id)] == [3, 2, 1]
 
 
 def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
     season_id = season(world, 3, closes_when_done=False)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, (3, 2, 1))
     match = world.write(matches, season_id=season_id)[0]
     again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
-    with world.db.reading() as session:
-        before, after = (session.get_one(Match, match_id).series_id for match_id in (match.id, again))
-        one, other = session.get_one(Series, before), session.get_one(Series, after)
-        assert (one.purpose, one.round) == (other.purpose, other.round)
-        assert one.purpose is Purpose.FINALS
-
-
-def disqualify(world: World, season_id: int, bot_id: int) -> None:
-    world.write(absence.disqualify, world.boss, season_id, bot_id, "caught")
+    before, after = (world.row(Match, match_id).series_id for match_id in (match.id, again))
+    one, other = world.row(Series, before), world.row(Series, after)
+    assert (one.purpose, one.round) == (other.purpose, other.round)
+    assert one.purpose is Purpose.FINALS
 
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
-def test_a_swiss_from_which_somebody_is_thrown_out_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
-    """One bot leaves in the second round, while one series runs and the others wait. Nobody meets anybody twice; bots
-    without an opponent sit out, no more often than the others; and all planned rounds are played.
-    """
+def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
+    """One bot leaves during the second round. Nobody meets anybody twice, and all planned rounds are played."""
     season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
     in_finals(world, season_id)
-    for series_id in world.tick():
-        finish(world, world.claimed(series_id), range(bots))
+    world.play(world.tick(), by(range(bots)))
     first, *others = world.tick()
-    running = world.claim(first)
-    assert running is not None
+    running = world.claimed(first)
     out = running.matches[0].seats[0]
-    disqualify(world, season_id, out)
-    finish(world, running, range(bots))
-    for series_id in others:
-        finish(world, world.claimed(series_id), range(bots))
+    world.write(absence.disqualify, world.boss, season_id, out, "caught")
+    assert world.finish(running, by(range(bots)))
+    world.play(others, by(range(bots)))
     play(world, season_id, range(bots))
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
     met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
     assert max(Counter(pair for _, pair in met).values()) == 1
     assert {number for number, _ in met} == set(range(1, rounds + 1))
     sat = Counter(version for number, pair in met if number > 2 for version in pair)
     assert out not in sat
-    assert {row["version_id"] for row in rows(world, season_id)} == set(range(1, bots + 1)) - {out}
+    assert {row["version_id"] for row in world.ranking(season_id)} == set(range(1, bots + 1)) - {out}
     assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
 
 
-def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(world: World) -> None:
+def test_a_win_against_a_disqualified_bot_still_counts_for_pairing(world: World) -> None:
     season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
     in_finals(world, season_id)
     beat: dict[int, int] = {}
@@ -436,9 +384,9 @@ def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(worl
         job = world.claimed(series_id)
         loser, winner = sorted(job.matches[0].seats)
         beat[winner] = loser
-        finish(world, job, range(6))
+        assert world.finish(job, by(range(6)))
     champion = max(beat)
-    disqualify(world, season_id, beat[champion])
+    world.write(absence.disqualify, world.boss, season_id, beat[champion], "caught")
     world.tick()
     second = [pair for number, pair in pairings(world, season_id) if number == 2]
     (opponent,) = next(pair for pair in second if champion in pair) - {champion}
@@ -447,10 +395,10 @@ def test_whoever_beat_somebody_who_is_thrown_out_is_paired_as_if_it_had_won(worl
 
 def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World) -> None:
     season_id = season(world, 2, finals_extra_games=6, finals_games=2)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     failures = 2
     for _ in range(ROUNDS):
-        refit(world, season_id)
+        world.rank(season_id)
         made = world.tick()
         if not made:
             break
@@ -461,30 +409,31 @@ def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World)
                 failures -= 1
                 assert world.finish(job, [abandoned(match) for match in job.matches])
             else:
-                finish(world, job, (1, 1))
-    with world.db.reading() as session:
-        (found,) = finals_progress(session, season_id)
-        counted = session.exec(
-            select(Match.state)
-            .join(Series, col(Series.id) == Match.series_id)
-            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
-        ).all()
+                assert world.finish(job, by((1, 1)))
+    (found,) = world.read(finals_progress, season_id)
+    counted = world.rows(
+        select(Match.state)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
+    )
     assert Counter(counted) == {MatchState.DONE: 6, MatchState.ABANDONED: 4}
     assert (found.extra_games, found.extra_left) == (6, 0)
 
 
 def test_a_host_that_fails_for_ever_does_not_keep_finals_going_for_ever(world: World) -> None:
     season_id = season(world, 2, finals_extra_games=6, finals_games=2)
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     planned = 0
     for _ in range(ROUNDS):
-        refit(world, season_id)
+        world.rank(season_id)
         for series_id in world.tick():
             job = world.claimed(series_id)
             planned += len(job.matches)
-            assert world.finish(job, [abandoned(match) for match in job.matches])
+            assert world.finish(job, abandoned)
+        if world.row(Season, season_id).state is SeasonState.CLOSED:
+            break
     assert planned <= 2 + 2 * 6
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_how_far_the_finals_are_is_told(world: World) -> None:
@@ -501,37 +450,25 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
     in_finals(world, season_id)
     made = world.tick()
     assert told() == [(3, 3, 0, 6, 4)]
-    for series_id in made[:2]:
-        finish(world, world.claimed(series_id), range(4))
+    world.play(made[:2], by(range(4)))
     assert told() == [(3, 3, 2, 6, 4)]
-    disqualify(world, season_id, 4)
+    world.write(absence.disqualify, world.boss, season_id, 4, "caught")
     left = world.read(finals_progress, season_id)[0]
     assert (left.finalists, left.rounds) == (3, 3)
     for series_id in made[2:]:
         job = world.claim(series_id)
         if job is not None:
-            finish(world, job, range(4))
+            assert world.finish(job, by(range(4)))
     play(world, season_id, range(4))
     (done,) = told()
     assert done[2] == done[3]
-
-
-def test_how_far_a_swiss_is_is_told(world: World) -> None:
-    season_id = season(world, 8, finals=FinalsFormat.SWISS)
-    in_finals(world, season_id)
-    for number in range(1, 4):
-        made = world.tick()
-        (found,) = world.read(finals_progress, season_id)
-        assert (found.round, found.rounds, found.finished, found.series) == (number, 3, 4 * (number - 1), 12)
-        for series_id in made:
-            finish(world, world.claimed(series_id), range(8))
 
 
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
     season_id = season(world, 1)
     in_finals(world, season_id)
     assert world.tick() == []
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_finals_at_larger_tables(world: World) -> None:
@@ -539,11 +476,11 @@ def test_finals_at_larger_tables(world: World) -> None:
         9, game="liars-dice", seats=4, series_length=4, finals=FinalsFormat.SWISS, finals_games=4, finals_rounds=2,
         games_per_pair=None, finals_extra_games=8,
     )  # fmt: skip
-    begin_finals(world, season_id)
+    world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, range(9))
     rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
     assert (rounds[1], rounds[2]) == (8, 8), "two tables, and of each deal a rotation in every one of four series"
-    assert state(world, season_id) is SeasonState.CLOSED
+    assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
 def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn() -> None:

@@ -1,4 +1,4 @@
-"""Whether machines suffice: the forecast, compared with what simulated machines take."""
+"""The forecast of whether machines suffice is compared with what simulated machines take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from deadheat.league.errors import NotAllowed
 from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import ForecastEvaluation
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.evaluations.forecast import (
     FEWEST_MEASURED,
@@ -49,7 +48,7 @@ def minutes(found: list[ForecastEvaluation]) -> list[tuple[float, float]]:
 
 
 def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
-    """Series played one after another in one slot, all of which waited from the beginning."""
+    """Return series that one slot played one after the other; all waited from the beginning."""
     at, found = START, []
     for matches, seconds in series:
         ended = at + timedelta(seconds=seconds)
@@ -166,9 +165,6 @@ def test_other_work_is_done_in_the_gaps() -> None:
     assert done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
 
 
-# In a league -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.databases
 def test_a_forecast_before_anything_is_played_says_that_it_is_an_estimate(world: World) -> None:
     season_id = world.season(0)
@@ -199,7 +195,7 @@ def test_a_ladder_still_has_what_is_planned_and_not_played(world: World) -> None
     assert len(world.tick()) == 3
     for bots in (None, 3):
         assert world.read(season_forecast, world.boss, season_id, bots).ladder_matches == 6
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS, force=True)
+    world.set_state(season_id, SeasonState.FINALS, force=True)
     assert world.read(season_forecast, world.boss, season_id).ladder_matches is None
 
 
@@ -215,7 +211,6 @@ def test_organisers_are_told_once_when_an_evaluation_will_not_be_done_before_the
     assert told(world, world.author(), NoticeKind.BEHIND) == []
 
 
-@pytest.mark.databases
 def test_nobody_is_told_of_an_evaluation_that_will_be_done_in_time(world: World) -> None:
     season(world, 4, line(at=[START + timedelta(hours=1), START + timedelta(hours=9)]))
     world.clock.turn(3600.0)
@@ -223,7 +218,6 @@ def test_nobody_is_told_of_an_evaluation_that_will_be_done_in_time(world: World)
     assert told(world, world.boss, NoticeKind.BEHIND) == []
 
 
-@pytest.mark.databases
 def test_organisers_are_told_when_the_finals_will_cut_an_evaluation_off(world: World) -> None:
     at = START + timedelta(hours=1)
     season(world, 4, line(at=[at]), finals=FinalsFormat.SWISS, finals_at=at + timedelta(seconds=1))
@@ -275,7 +269,7 @@ def test_finals_in_stages_that_run_past_the_close_are_foreseen_before_and_while_
     assert found.finals_matches == 15 * 6 + 3 * 2
     assert found.finals_done_at is not None and found.finals_done_at > ends
     assert any("The finals need until" in one for one in found.warnings)
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.set_state(season_id, SeasonState.FINALS)
     world.settle_rankings()
     world.tick()
     later = world.read(season_forecast, world.boss, season_id)

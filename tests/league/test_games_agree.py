@@ -1,4 +1,4 @@
-"""A worker plays only games that are the same as the API's; other games are not affected."""
+"""A worker plays a game only if it is the same as the API's, and other games go on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]
 
 
 def have(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
-    """From now on this process has another one of the game that the world's seasons play."""
+    """Change this process's copy of the game that the world's seasons play."""
     found = tuple(replace(game, **changed) if game.name == GAME else game for game in folder.identities())
     monkeypatch.setattr(games, "identities", lambda: found)
 
@@ -82,7 +82,7 @@ def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None
     assert world.write(claim_next_series, series, "w", world.host) is None, "no API has this game any more"
 
 
-def test_operators_see_which_games_are_there_and_who_has_another(world: World, monkeypatch) -> None:
+def test_operators_see_the_games_and_the_machines_with_other_ones(world: World, monkeypatch) -> None:
     here = {game.name: game for game in folder.identities()}
     listed = {game.name: game for game in world.read(games.games_for, world.boss)}
     assert {name: (game.rules_version, game.digest) for name, game in listed.items()} == {

@@ -1,9 +1,8 @@
-"""Rankings are thinned as a season ages, and response times are added up as matches end."""
+"""Rankings are thinned as a season ages, and response times add up as matches end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from sqlmodel import col, select
@@ -14,20 +13,13 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.response_times import command_times, latency_by_version
 from deadheat.league.tables import RatingPoint, RatingSnapshot
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
-from tests.league.world import World, settings, won
+from tests.league.world import World, won
 
 MS = 1_000_000
 
 
-@pytest.fixture
-def world(tmp_path: Path, database_url: str) -> Iterator[World]:
-    made = World(settings(tmp_path, database_url=database_url))
-    yield made
-    made.close()
-
-
 def rank_again(world: World, season_id: int, seconds: float) -> None:
-    """One more match counts, and some time later the season is ranked."""
+    """Play one more series, and rank the season so many seconds later."""
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
     assert world.write(refit, season_id)
@@ -46,21 +38,15 @@ def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
     [row] = [row for row in newest.standings["rows"] if row["bot_id"] == bot_id]
     assert [(point.at - points[0].at).total_seconds() for point in points] == [0, 5, 10]
     last = points[-1]
-    assert (last.elo, last.low, last.high, last.rank, last.version) == (
-        row["elo"],
-        row["low"],
-        row["high"],
-        row["rank"],
-        row["version"],
-    )
+    shown = ("elo", "low", "high", "rank", "version")
+    assert [getattr(last, name) for name in shown] == [row[name] for name in shown]
 
 
 def test_two_rankings_of_one_second_are_one_point(world: World) -> None:
     season_id = world.season(games_per_pair=None)
     for _ in range(2):
         rank_again(world, season_id, 0)
-    with world.db.reading() as session:
-        assert len(set(session.exec(select(RatingPoint.second)))) == 1
+    assert len(set(world.rows(select(RatingPoint.second)))) == 1
 
 
 @pytest.mark.all
@@ -69,10 +55,9 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
     pauses = [1] * 10 + [3] * 80 + [50] * 60
     for pause in pauses:
         rank_again(world, season_id, pause)
-    with world.db.reading() as session:
-        bots = len(set(session.exec(select(RatingPoint.bot_id))))
-        seconds = sorted(set(session.exec(select(RatingPoint.second))))
-        stored = len(session.exec(select(RatingPoint.second)).all())
+    bots = len(set(world.rows(select(RatingPoint.bot_id))))
+    seconds = sorted(set(world.rows(select(RatingPoint.second))))
+    stored = len(world.rows(select(RatingPoint.second)))
     assert stored == bots * len(seconds), "whole rankings, not parts"
     assert len(seconds) <= 1 + MOST_POINTS
     assert len(seconds) >= MOST_POINTS // 4
@@ -112,15 +97,8 @@ def test_response_times_add_up_over_series(world: World) -> None:
         job = world.claimed(world.tick()[0])
         versions |= set(job.programs)
         counts = {bucket(used, 500 * MS): 12}
-        outcomes = [won(match) for match in job.matches]
-        timed = [
-            type(outcome)(
-                **{name: getattr(outcome, name) for name in outcome.__slots__}
-                | {"latencies": (Latency(0, "ROLL", 500 * MS, 12, 12 * used, used, counts),)}
-            )
-            for outcome in outcomes
-        ]
-        assert world.finish(job, timed)
+        timed = (Latency(0, "ROLL", 500 * MS, 12, 12 * used, used, counts),)
+        assert world.finish(job, [replace(won(match), latencies=timed) for match in job.matches])
     [both] = world.read(command_times, season_id, versions)
     shown = world.read(latency_by_version, season_id)
     assert (both.command, both.prompts, both.worst_ns) == ("ROLL", 48, 310 * MS)

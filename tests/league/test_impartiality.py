@@ -1,4 +1,4 @@
-"""Nobody judges a match of their own bot while somebody else can; if nobody else can, the log says so."""
+"""No organiser judges a match of their own bot while another can; otherwise the log says so."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from deadheat.league.errors import OwnMatch
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
+from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rulings.appeals import open_appeal, rule
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.impartiality import ALONE
@@ -25,7 +25,7 @@ from tests.league.world import World
 
 
 class Judged:
-    """An organiser's bot has played one match with an author's (which may be a team's); the author doubts it."""
+    """An organiser's bot has played one match against an author's or a team's bot, and the author appeals."""
 
     def __init__(self, world: World, *, teamed: bool = False) -> None:
         self.world = world
@@ -36,7 +36,7 @@ class Judged:
             _, bot_id = world.bot(owner=owner)
             self.bots.append(bot_id)
             if teamed and owner is self.author:
-                self.team = world.write(create_team, owner, "us").id
+                self.team = world.team(owner)
                 world.write(change_bot, owner, bot_id, team_id=self.team)
             world.write(enter, owner, self.season, bot_id)
         job = world.claimed()
@@ -64,11 +64,11 @@ def test_another_organiser_decides(judged: Judged) -> None:
     other = judged.organiser()
     before = judged.said()
     for ruling in (void_match, restore_match, rejudge_match):
-        with pytest.raises(OwnMatch, match="another organiser"), world.db.transaction() as session:
-            ruling(session, judged.boss, match, "mine")
+        with pytest.raises(OwnMatch, match="another organiser"):
+            world.write(ruling, judged.boss, match, "mine")
     for uphold in (True, False):
-        with pytest.raises(OwnMatch), world.db.transaction() as session:
-            rule(session, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
+        with pytest.raises(OwnMatch):
+            world.write(rule, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
     assert judged.said() == before, "what is refused leaves nothing behind"
     world.write(rule, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
     voided, ruled, _ = judged.said()
@@ -89,7 +89,7 @@ def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) ->
     assert judged.world.write(void_match, judged.boss, judged.match, "mine")
 
 
-def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -> None:
+def test_an_organiser_in_a_team_that_plays_in_the_match_is_no_other_one(world: World) -> None:
     judged = Judged(world, teamed=True)
     mate = judged.organiser("mate")
     world.write(invite_to_team, judged.author, judged.team, "mate")
@@ -97,11 +97,11 @@ def test_who_is_in_a_team_that_plays_in_it_is_no_other_organiser(world: World) -
     assert world.write(void_match, judged.boss, judged.match, "nobody else could")
     assert world.write(restore_match, mate, judged.match, "nor here")
     judged.organiser("neutral")
-    with pytest.raises(OwnMatch), world.db.transaction() as session:
-        void_match(session, mate, judged.match, "now there is one")
+    with pytest.raises(OwnMatch):
+        world.write(void_match, mate, judged.match, "now there is one")
 
 
-def test_who_has_no_bot_in_it_is_not_asked_for_another(judged: Judged) -> None:
+def test_an_organiser_without_a_bot_in_the_match_decides_alone(judged: Judged) -> None:
     other = judged.organiser()
     assert judged.world.write(void_match, other, judged.match, "fair")
     judged.world.write(set_season_state, judged.boss, judged.season, SeasonState.FROZEN)

@@ -1,4 +1,4 @@
-"""Matches that are watched while they are played: what is shown, to whom, and until when."""
+"""Matches can be watched while they are played."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world:
     first = watch(world, job.matches[0].match_id)
     assert first.match is not None and first.voids == 0
     assert world.finish(job, [void(job.matches[0])])
-    again = world.claim(job.series_id)
-    assert again is not None
+    again = world.claimed(job.series_id)
     assert show(world, again, READY)
     seen = watch(world, job.matches[0].match_id)
     assert seen.match is not None and seen.voids == 1
@@ -84,8 +83,7 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
         world.write(sweep)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.series) == (None, JobState.QUEUED)
-    again = world.claim(job.series_id)
-    assert again is not None
+    again = world.claimed(job.series_id)
     assert not show(world, job, READY, BIDS), "its lease is lost"
     assert show(world, again, READY)
 

@@ -1,4 +1,4 @@
-"""Migrating a league with played matches: its data stay, and mean what they meant."""
+"""A migrated league keeps its data and their meaning."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from alembic import command
 from sqlalchemy import text
 from sqlmodel import select
 
+from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.states import Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, RatingSnapshot, Season, Series
@@ -53,20 +54,19 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
 """A league that has played, as the first release knew it."""
 
 
-@pytest.fixture
-def first_league(empty: Database) -> Database:
-    """A database of the first release with rows in it."""
-    with empty._migrating() as config:
+def make_first_league(database: Database) -> None:
+    """Make the schema of the first release, with rows in it."""
+    with database._migrating() as config:
         command.upgrade(config, "0023")
-    with empty.engine.begin() as connection:
+    with database.engine.begin() as connection:
         for name, values in FIRST_LEAGUE:
-            columns = ", ".join(values)
             places = ", ".join(f":{column}" for column in values)
-            connection.execute(text(f"INSERT INTO {name} ({columns}) VALUES ({places})"), values)
-    return empty
+            connection.execute(text(f"INSERT INTO {name} ({', '.join(values)}) VALUES ({places})"), values)
 
 
-def test_a_season_of_the_first_release_goes_on_as_it_was(first_league: Database) -> None:
+def test_a_season_of_the_first_release_goes_on_as_it_was(empty: Settings) -> None:
+    first_league = Database(empty)
+    make_first_league(first_league)
     first_league.migrate()
     assert drifted(first_league) is None
     with first_league.reading() as session:
@@ -78,3 +78,4 @@ def test_a_season_of_the_first_release_goes_on_as_it_was(first_league: Database)
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
         assert session.exec(select(Match.rated, Match.asked)).all() == [(True, None)]
         assert session.exec(select(RatingSnapshot.id, RatingSnapshot.whole)).all() == [(1, True)]
+    first_league.close()

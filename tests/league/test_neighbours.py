@@ -1,4 +1,4 @@
-"""The matches before and after one are those that lists show next, whoever asks."""
+"""The matches before and after a match are those that lists show next to it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.league.world import World
 
 @pytest.fixture
 def played(world: World) -> World:
-    """Three bots that have played each other four times; each series ended at its own time, the last planned first."""
+    """Let three bots play each other four times; each series ends at its own time, the last planned first."""
     world.season(3)
     while series_ids := world.tick():
         for series_id in reversed(series_ids):
@@ -25,11 +25,10 @@ def played(world: World) -> World:
 
 
 def around(world: World, match_id: int) -> dict[str, Neighbours]:
-    with world.db.reading() as session:
-        return {item.of: item for item in neighbours.neighbours(session, matches.match_detail(session, match_id))}
+    return {item.of: item for item in world.read(neighbours.neighbours, world.read(matches.match_detail, match_id))}
 
 
-def test_they_are_the_next_ones_in_the_lists_of_bots_and_pairs(played: World) -> None:
+def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: World) -> None:
     everything = played.read(matches.matches, state=MatchState.DONE, limit=50)
     assert len(everything) == 12
     for match in everything:
@@ -58,15 +57,13 @@ def test_a_match_that_is_not_over_has_those_of_its_series_alone(world: World) ->
 
 def test_nobody_is_led_to_a_private_match(played: World) -> None:
     newest = [one.id for one in played.read(matches.matches, state=MatchState.DONE, bot_id=1, limit=50)]
-    with played.db.transaction() as session:
-        hidden = session.get_one(Match, newest[1])
-        hidden.asked, hidden.rated = Asked.PRIVATE, False
+    played.change(Match, newest[1], asked=Asked.PRIVATE, rated=False)
     (name,) = [seat.bot for seat in played.read(matches.match_detail, newest[0]).seats if seat.bot_id == 1]
     found = around(played, newest[0])[f"of {name}"]
     assert (found.before, found.after) == (newest[2], None)
 
 
-def test_it_is_looked_for_only_so_far(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_search_for_neighbours_is_bounded(played: World, monkeypatch: pytest.MonkeyPatch) -> None:
     newest = played.read(matches.matches, state=MatchState.DONE, limit=50)[0]
     assert around(played, newest.id)["of both"].before is not None
     monkeypatch.setattr(neighbours, "WINDOW", 0)

@@ -1,4 +1,4 @@
-"""Notices: people are told of each event once, in its own transaction, and of nobody else's."""
+"""People are told of each of their events once, in the event's transaction."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league.records.people import Notice as NoticeInfo
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams
 from deadheat.league.service.people.person import Person
@@ -16,17 +15,18 @@ from deadheat.league.service.rulings import appeals
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.seasons import admission, asked
 from deadheat.league.service.seasons.asked import Question
+from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import SeasonState
-from deadheat.league.tables import Bot, BotVersion, Entry, Match, Notice, Season, User
+from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
 from tests.league.world import START, World, forfeited, won
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:
-    """A person's notices, the oldest first."""
+    """Return a person's notices, the oldest first."""
     found = world.read(notices.inbox, person, limit=1000)
     return [one for one in reversed(found) if kind in (None, one.kind)]
 
@@ -36,31 +36,23 @@ def texts(world: World, person: Person, kind: NoticeKind) -> list[str]:
 
 
 def newest_version(world: World) -> int:
-    with world.db.reading() as session:
-        return session.exec(select(BotVersion.id).order_by(col(BotVersion.id).desc()).limit(1)).one()
+    return world.one(select(BotVersion.id).order_by(col(BotVersion.id).desc()).limit(1))
 
 
 def play(world: World, *, faulty: int) -> None:
     """Play what is planned now; that version fails in all its matches."""
-    for series_id in world.tick():
-        job = world.claimed(series_id)
-        seats = [match.seats.index(faulty) if faulty in match.seats else None for match in job.matches]
-        outcomes = [
-            won(match) if seat is None else forfeited(match, seat)
-            for match, seat in zip(job.matches, seats, strict=True)
-        ]
-        assert world.finish(job, outcomes)
+    world.play(
+        world.tick(),
+        lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match),
+    )
 
 
 def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None:
     ada, bob, carl = (world.author(name) for name in ("ada", "bob", "carl"))
-    team = world.write(teams.create_team, ada, "lovelace").id
-    for name in ("bob", "carl"):
-        world.write(teams.invite_to_team, ada, team, name)
-    world.write(teams.join_team, bob, team)
+    team = world.team(ada, bob)
+    world.write(teams.invite_to_team, ada, team, "carl")
     _, bot_id = world.bot("swift", owner=ada)
-    with world.db.transaction() as session:
-        teams.give_bot(session, ada, session.get_one(Bot, bot_id), team)
+    world.write(change_bot, ada, bot_id, team_id=team)
     version_id = world.upload(bob, bot_id)
     job = world.building(version_id)
     broken = BuildOutcome(None, "It does not compile.", "log")
@@ -90,8 +82,7 @@ def test_what_did_not_happen_is_not_told(world: World) -> None:
 
 def test_the_first_fault_of_a_version_is_told_and_many_once_more(world: World) -> None:
     season_id = world.season(1, games_per_pair=40, series_length=2)
-    ada, bot_id = world.bot("swift")
-    world.write(enter, ada, season_id, bot_id)
+    ada, _ = world.entrant(season_id, "swift")
     version_id = newest_version(world)
     for _ in range(4):
         play(world, faulty=version_id)
@@ -117,14 +108,12 @@ def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None
     season_id = world.season(1)
     ada, bot_id = world.bot("swift")
     world.write(enter, ada, season_id, bot_id, gate=GateTerms(games=2))
-    first = world.building(world.upload(ada, bot_id))
-    assert world.write(finish_build, first, BuildOutcome("b" * 64, "", "log"))
+    world.version(ada, bot_id)
     world.play_all()
     (gate,) = told(world, ada, NoticeKind.GATE_FAILED)
     assert gate.text.startswith("Version 2 of swift did not pass its gate in season")
-    with world.db.reading() as session:
-        rated = select(Match.id).where(col(Match.rated).is_(True)).limit(1)
-        match_id = session.exec(rated).one()
+    rated = select(Match.id).where(col(Match.rated).is_(True)).limit(1)
+    match_id = world.one(rated)
     appeal = world.write(appeals.open_appeal, ada, match_id, "why?", {"verified": True})
     (opened,) = told(world, world.boss, NoticeKind.APPEAL_OPENED)
     season = world.row(Season, season_id).name
@@ -137,7 +126,7 @@ def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None
     assert texts(world, ada, NoticeKind.APPEAL_DECIDED) == [
         f"The appeal of swift against match {match_id} is rejected: It was lost."
     ]
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.set_state(season_id, SeasonState.CLOSED, force=True)
     world.settle()
     world.settle()
     assert texts(world, ada, NoticeKind.STANDINGS) == [f"{world.row(Season, season_id).name} is over. swift: place 1."]
@@ -148,8 +137,7 @@ def test_a_passed_gate_is_told_to_its_author(world: World) -> None:
     ada, bot_id = world.bot("swift")
     incumbent = newest_version(world)
     world.write(enter, ada, season_id, bot_id, gate=GateTerms())
-    job = world.building(world.upload(ada, bot_id))
-    assert world.write(finish_build, job, BuildOutcome("b" * 64, "", "log"))
+    world.version(ada, bot_id)
     for _ in range(60):
         play(world, faulty=incumbent)
     (passed,) = told(world, ada, NoticeKind.GATE_PASSED)
@@ -159,8 +147,7 @@ def test_a_passed_gate_is_told_to_its_author(world: World) -> None:
 
 def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) -> None:
     season_id = world.season(2, closes_at=START + timedelta(days=3))
-    with world.db.reading() as session:
-        people = [Person(row.id, row.name, row.role) for row in session.exec(select(User)) if row.id > 1]
+    people = [Person(row.id, row.name, row.role) for row in world.rows(select(User)) if row.id > 1]
     world.tick()
     assert all(told(world, person, NoticeKind.DEADLINE) == [] for person in people)
     world.clock.turn(2.5 * 86_400)
@@ -174,7 +161,7 @@ def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) 
     assert len(told(world, people[0], NoticeKind.DEADLINE)) == 2
 
 
-def test_whoever_is_invited_is_told_once_and_no_closed_account(world: World) -> None:
+def test_an_invitation_is_told_once_and_to_no_closed_account(world: World) -> None:
     season_id = world.season(0)
     ada, bob = world.author("ada"), world.author("bob")
     for _ in range(2):
@@ -192,7 +179,7 @@ def test_whoever_is_invited_is_told_once_and_no_closed_account(world: World) -> 
 def test_reading_leaves_what_came_later_unread(world: World) -> None:
     ada, bot_id = world.bot("swift")
     seen = told(world, ada)[-1]
-    world.build(world.upload(ada, bot_id))
+    world.version(ada, bot_id)
     assert world.write(notices.mark_read, ada, seen.id) == 1
     assert [one.about["version"] for one in world.read(notices.inbox, ada, unread=True)] == [2]
     assert world.write(notices.mark_read, world.author(), 2**31 - 1) == 0
@@ -202,7 +189,7 @@ def test_reading_leaves_what_came_later_unread(world: World) -> None:
 def test_old_notices_go_and_of_one_person_the_newest_stay(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     ada, bot_id = world.bot("swift")
     for _ in range(4):
-        world.build(world.upload(ada, bot_id))
+        world.version(ada, bot_id)
     monkeypatch.setattr(notices, "MOST_KEPT", 3)
     world.write(notices.forget_old)
     assert [one.about["version"] for one in told(world, ada)] == [3, 4, 5]

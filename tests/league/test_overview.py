@@ -1,4 +1,4 @@
-"""The league at a glance: leaders, trends, and the match that is worth watching."""
+"""The overview shows leaders, trends, and matches that are worth watching."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deadheat.api.pages.render import to_come
 from deadheat.api.pages.statistics import cycles
 from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.service.rankings.history import TREND_POINTS, trends
-from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.tables import Match, RatingPoint
@@ -23,9 +23,9 @@ from deadheat.league.time_buckets import bucket, late_share
 from tests.league.world import World
 
 
-def test_a_leader_is_who_is_first_in_the_newest_ranking(world: World) -> None:
+def test_the_leader_is_first_in_the_newest_ranking(world: World) -> None:
     season, empty = world.ranked(3), world.season(0)
-    first = world.read(leaderboard, season).standings["rows"][0]
+    first = world.ranking(season)[0]
     found = world.read(leaders, [season, empty])
     assert {number: leader.bot_id for number, leader in found.items()} == {season: first["bot_id"]}
     assert [world.read(season_info, number).entries for number in (season, empty)] == [3, 0]
@@ -46,7 +46,7 @@ def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
         world.clock.turn(60)
         world.write(refit, season)
     found = world.read(trends, season, [1])
-    rows = {row["bot_id"]: row["elo"] for row in world.read(leaderboard, season).standings["rows"]}
+    rows = {row["bot_id"]: row["elo"] for row in world.ranking(season)}
     assert set(found) == {1}
     assert 1 < len(found[1]) <= TREND_POINTS
     assert found[1][-1] == rows[1]

@@ -1,4 +1,4 @@
-"""Who plays next on the ladder."""
+"""The ladder decides which bots play next."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.league.paper import SEED, Ladder
 
 
 def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
-    """One that is placed and linked with everybody."""
+    """Return a player that is placed and linked with everybody."""
     plain: dict[str, int] = {"placing": False, "waiting_since": 0, "part": 0}
     return Entrant(version, elo, **(plain | values))  # type: ignore[arg-type]
 
@@ -31,10 +31,7 @@ def ladder(versions: Iterable[int], terms: Terms | None = None, seed: bytes = SE
     return made
 
 
-# Whose turn it is -----------------------------------------------------------------------------------------------
-
-
-def test_every_other_series_begins_with_whoever_waited_longest() -> None:
+def test_every_other_series_begins_with_the_longest_waiting_bot() -> None:
     everyone = [entrant(version, waiting_since=10 - version) for version in range(1, 8)]
     for planned in (1, 3, 5):
         (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), planned, SEED)
@@ -42,7 +39,7 @@ def test_every_other_series_begins_with_whoever_waited_longest() -> None:
         assert proposal.reason is Reason.TURN
 
 
-def test_the_other_series_go_to_who_is_being_placed() -> None:
+def test_the_other_series_go_to_bots_that_are_being_placed() -> None:
     everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
     everyone[4] = replace(everyone[4], placing=True)
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
@@ -50,7 +47,7 @@ def test_the_other_series_go_to_who_is_being_placed() -> None:
     assert proposal.reason is Reason.PLACEMENT
 
 
-def test_who_is_being_placed_has_one_series_at_a_time() -> None:
+def test_a_bot_that_is_being_placed_has_one_series_at_a_time() -> None:
     everyone = [entrant(version, waiting_since=version) for version in range(1, 8)]
     everyone[4] = replace(everyone[4], placing=True, open_series=1)
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 2, SEED)
@@ -66,10 +63,10 @@ def test_who_is_being_placed_has_one_series_at_a_time() -> None:
     st.sampled_from([2, 2, 3, 4]),
     st.lists(st.sampled_from(["come", "come", "go", "plan", "plan", "plan"]), max_size=120),
 )
-def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
+def test_nobody_waits_for_longer_than_two_series_for_each_bot(
     number: int, bots: int, seats: int, events: list[str]
 ) -> None:
-    """Whichever bots come and go, and however many are being placed."""
+    """Bots come and go, and many are being placed."""
     chance = random.Random(number)
     season = ladder(range(1, bots + 1), Terms(seats=seats, series_length=2), number.to_bytes(4, "big"))
     newest = bots
@@ -91,7 +88,7 @@ def test_nobody_waits_for_longer_than_two_series_for_each_bot_that_was_there(
 
 
 def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
-    """The first of ten bots that are there is drawn at least every twentieth time, while a new bot comes each time."""
+    """A new bot comes with every series, and still each of the first ten is drawn at least every twentieth time."""
     season = ladder([])
     for version in range(1, 11):
         season.come(version, placing=False)
@@ -105,11 +102,8 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
         assert max(last_seen.values()) <= 2 * (10 + number)
 
 
-# Against whom ---------------------------------------------------------------------------------------------------
-
-
 def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Terms | None = None) -> Counter[int]:
-    """The opponents of version 1, whose turn it is, over many seeds."""
+    """Count the opponents of version 1, whose turn it is, over many seeds."""
     found: Counter[int] = Counter()
     for number in range(times):
         seed = number.to_bytes(4, "big")
@@ -120,7 +114,7 @@ def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Te
 
 
 def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
-    """Version 1 in the middle at 1500, whose turn it is, and others up and down the ladder."""
+    """Return version 1 at 1500, whose turn it is, and others above and below it."""
     others = [
         entrant(version, 1500 + step_elo * (version // 2) * (-1) ** version, waiting_since=1)
         for version in range(2, size + 1)
@@ -128,20 +122,20 @@ def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entra
     return [replace(entrant(1), placing=placing), *others]
 
 
-def test_who_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
+def test_a_bot_that_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
     found = drawn(field_of(40, 20, placing=True), {}, 600)
     assert set(found) == set(range(2, 2 + NEAREST))
     assert min(found.values()) > 600 / NEAREST / 2
 
 
-def test_who_is_being_placed_meets_whom_it_has_not_met() -> None:
+def test_a_bot_that_is_being_placed_meets_new_opponents() -> None:
     met = {version: Met(2) for version in range(2, 2 + NEAREST)}
     found = drawn(field_of(40, 20, placing=True), met, 300)
     assert set(found) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
 
 
-def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
-    """In proportion to p (1 - p)."""
+def test_a_placed_bot_meets_anybody_but_equals_more_often() -> None:
+    """The chance is proportional to p (1 - p)."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, 1900, waiting_since=1)], {}, 2000)
     p = 1 / (1 + 10 ** (-400 / 400))
     assert found[3] / found[2] == pytest.approx(p * (1 - p) / 0.25, abs=0.06)
@@ -149,7 +143,7 @@ def test_everybody_else_meets_anybody_but_equals_more_often() -> None:
 
 @pytest.mark.parametrize("met", [{2: Met(9)}, {2: Met(4, before=5)}])
 def test_a_pair_that_has_met_meets_less_often(met: Mapping[int, Met]) -> None:
-    """Ten times less after nine games, whichever versions of the two bots played them."""
+    """After nine games it is ten times less often, whichever versions of the two bots played them."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, waiting_since=1)], met, 2000)
     assert found[2] / found[3] == pytest.approx(1 / 10, abs=0.03)
 
@@ -179,9 +173,6 @@ def test_a_table_needs_enough_bots() -> None:
     assert propose(divided, lambda _: {}, 5, Terms(), 0, SEED) == []
 
 
-# A share for each pair ------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("bots", "length", "most"), [(2, 3, 7), (5, 2, 4), (6, 4, 6), (7, 10, 1)])
 def test_every_pair_gets_its_share_and_no_more(bots: int, length: int, most: int) -> None:
     season = ladder(range(1, bots + 1), Terms(series_length=length, games_per_pair=most))
@@ -199,8 +190,8 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
     assert min(season.games.values()) >= 2 * seats
 
 
-def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
-    """One pair is left, and the longest waiting version needs no games: `met` is not even called for it."""
+def test_a_bot_without_games_left_begins_no_series_and_fills_a_table() -> None:
+    """One pair is left. `met` is not even called for the longest waiting version, which needs no games."""
     asked: list[int] = []
 
     def met(version: int) -> dict[int, Met]:
@@ -211,9 +202,6 @@ def test_who_is_through_begins_no_series_and_fills_a_table() -> None:
     (proposal,) = propose(everyone, met, 5, Terms(seats=3, series_length=6, games_per_pair=6), 0, SEED)
     assert set(proposal.versions) > {3, 4}
     assert set(asked) <= {3, 4}
-
-
-# One field ------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(2, 40), st.sampled_from([2, 3, 5]), st.integers(0, 2**32 - 1), st.booleans())
@@ -234,8 +222,7 @@ def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int,
 @given(
     st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
 )
-def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, events: list[str]) -> None:
-    """At any time, if nobody else comes."""
+def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, events: list[str]) -> None:
     chance = random.Random(number)
     season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
     newest = 8
@@ -253,7 +240,7 @@ def test_the_field_is_linked_again_soon_whoever_comes_and_goes(number: int, even
 
 
 def test_two_fields_that_never_met_are_linked_first() -> None:
-    """However far apart they are."""
+    """Their ratings are 1,000 Elo apart."""
     everyone = [entrant(version, 1000 + 1000 * (version > 5), part=int(version > 5)) for version in range(1, 9)]
     (proposal,) = propose(everyone, lambda _: {}, 1, Terms(), 0, SEED)
     assert proposal.reason is Reason.LINK
@@ -273,9 +260,6 @@ def test_parts_are_the_same_in_any_order_and_in_two_steps(tables: list[tuple[int
     assert linked == parts(range(1, 13), tables[3:], parts([1], tables[:3]))
     assert all(linked[one] == linked[other] for one, other in tables)
     assert all(linked[version] <= version for version in linked)
-
-
-# Seats ----------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 10), st.integers(1, 5), st.integers(1, 80))
@@ -306,9 +290,6 @@ def test_seats_differ_little_for_each_bot() -> None:
     assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # lots alone would give 10
 
 
-# The same for the same seed -------------------------------------------------------------------------------------
-
-
 def test_a_seed_decides_what_is_left_to_chance() -> None:
     everyone = field_of(30, 10)
     plans = [
@@ -330,8 +311,8 @@ def test_planning_at_once_or_one_after_the_other_is_the_same() -> None:
 
 
 def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> None:
-    """Bot 1 comes with a new version after every series, always expected to be as strong as its friend, bot 2. Past
-    meetings of the two bots still count, so the friend is no more than one of many.
+    """Bot 1 comes with a new version after every series, always as strong as its friend, bot 2. Past meetings of the
+    two bots still count, so the friend is no more than one of many.
     """
     bots = 20
     met_bots: Counter[PairKey] = Counter()

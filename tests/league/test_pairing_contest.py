@@ -1,4 +1,4 @@
-"""The draw and the standings of evaluations, compared with a second, naive implementation."""
+"""Draws and standings of evaluations are compared with a second, naive implementation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Played = list[Meeting]
 
 
 def played_swiss(players: int, rounds: int, games: int, chance: random.Random, leaving: float = 0.0) -> Played:
-    """A Swiss with random results; in each round each player may leave for good."""
+    """Play a Swiss with random results; in each round each player may leave for good."""
     seeded = list(range(1, players + 1))
     present, meetings = set(seeded), list[Meeting]()
     for number in range(1, rounds + 1):
@@ -37,15 +37,12 @@ def played_swiss(players: int, rounds: int, games: int, chance: random.Random, l
     return meetings
 
 
-# The second implementation ------------------------------------------------------------------------------------------
-
-
 def score(meetings: Played, player: int) -> Fraction:
     return sum((points for _, _, points in course(meetings, player)), Fraction())
 
 
 def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fraction]]:
-    """Round, opponent and points of a player."""
+    """Return round, opponent and points of a player."""
     found = []
     for one in meetings:
         if one.first == player:
@@ -56,7 +53,7 @@ def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fractio
 
 
 def cumulative(meetings: Played, player: int) -> Fraction:
-    """The sum of the scores that a player had after each round."""
+    """Return the sum of the scores that a player had after each round."""
     last = max((one.round for one in meetings), default=0)
     return sum((score([m for m in meetings if m.round <= number], player) for number in range(1, last + 1)), Fraction())
 
@@ -76,47 +73,43 @@ def won_outright(meetings: Played, player: int) -> int:
     )
 
 
-def naive_swiss(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
-    figures = [
-        (
-            player,
-            (
-                score(meetings, player),
-                won_outright(meetings, player),
-                sum(score(meetings, other) for other in opponents(meetings, player)),
-                cumulative(meetings, player),
-                sum(cumulative(meetings, other) for other in opponents(meetings, player)),
-                -seed,
-            ),
-        )
-        for seed, player in enumerate(seeded)
-    ]
-    return sorted(figures, key=lambda item: item[1], reverse=True)
+Figure = Callable[[Played, int], Fraction | int]
+
+FIGURES: dict[str, Figure] = {
+    "rounds_won": won_outright,
+    "opponents_points": lambda played, player: sum(score(played, other) for other in opponents(played, player)),
+    "early_points": cumulative,
+    "opponents_early_points": lambda played, player: sum(cumulative(played, o) for o in opponents(played, player)),
+    "sonneborn_berger": lambda played, player: sum(
+        points * score(played, other) for _, other, points in course(played, player) if other is not None
+    ),
+}
+SWISS = ("rounds_won", "opponents_points", "early_points", "opponents_early_points")
+
+Naive = list[tuple[int, tuple[Fraction | int, ...]]]
 
 
-def naive_round_robin(seeded: Sequence[int], meetings: Played) -> list[tuple[int, tuple[Fraction | int, ...]]]:
-    figures = [
-        (
-            player,
-            (
-                score(meetings, player),
-                sum(
-                    points * score(meetings, other)
-                    for _, other, points in course(meetings, player)
-                    if other is not None
-                ),
-                -seed,
-            ),
-        )
+def naive(seeded: Sequence[int], played: Played, *ties: str) -> Naive:
+    """Return the players by their places, each with points, figures and seed."""
+    found: Naive = [
+        (player, (score(played, player), *(FIGURES[name](played, player) for name in ties), -seed))
         for seed, player in enumerate(seeded)
     ]
-    return sorted(figures, key=lambda item: item[1], reverse=True)
+    return sorted(found, key=lambda item: item[1], reverse=True)
+
+
+def naive_swiss(seeded: Sequence[int], meetings: Played) -> Naive:
+    return naive(seeded, meetings, *SWISS)
+
+
+def naive_round_robin(seeded: Sequence[int], meetings: Played) -> Naive:
+    return naive(seeded, meetings, "sonneborn_berger")
 
 
 def check_round(
     seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
 ) -> None:
-    """Check that a round follows the rule, read literally, one player after the other."""
+    """Check that a round follows the rule, one player after the other."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
     assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
     assert (bye is not None) == (len(left) % 2 == 1)
@@ -174,22 +167,8 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
 def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], seed: int) -> None:
     seeded = list(range(1, 8))
     meetings = played_swiss(7, 4, 1, random.Random(seed))
-    naive: dict[str, Callable[[int], Fraction | int]] = {
-        "rounds_won": lambda player: won_outright(meetings, player),
-        "opponents_points": lambda player: sum(score(meetings, other) for other in opponents(meetings, player)),
-        "early_points": lambda player: cumulative(meetings, player),
-        "opponents_early_points": lambda player: sum(
-            cumulative(meetings, other) for other in opponents(meetings, player)
-        ),
-        "sonneborn_berger": lambda player: sum(
-            points * score(meetings, other) for _, other, points in course(meetings, player) if other is not None
-        ),
-    }
-    expected = sorted(
-        seeded, key=lambda player: (-score(meetings, player), *(-naive[name](player) for name in chosen), player)
-    )
     placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST, chosen), seeded, meetings)
-    assert [one.player for one in placed] == expected
+    assert [one.player for one in placed] == [player for player, _ in naive(seeded, meetings, *chosen)]
 
 
 def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
@@ -202,7 +181,7 @@ def test_a_field_without_a_pair_has_no_pairs(players: int) -> None:
     assert (pairs, bye) == ([], 1 if players else None)
 
 
-def test_who_began_more_often_sits_second() -> None:
+def test_the_player_that_began_more_often_sits_second() -> None:
     met = [Meeting(1, 1, 2, 1.0), Meeting(1, 3, 4, 1.0)]
     ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Meeting(2, 1, 4, 0.0, 0.0)])
     assert (first, second) == (3, 1)

@@ -1,4 +1,4 @@
-"""Finals: Berger's tables and Swiss rounds."""
+"""Finals are drawn by Berger's tables or as Swiss rounds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_nobody_and_one_alone_have_no_rounds() -> None:
 
 
 def play_swiss(size: int, rounds: int, seed: bytes) -> list[tuple[Round, dict[int, Fraction]]]:
-    """A tournament whose results are drawn by lot; each round with the scores before it."""
+    """Play a tournament with random results; return each round with the scores before it."""
     scores: dict[int, Fraction] = {}
     met: set[PairKey] = set()
     byes: list[int] = []
@@ -113,7 +113,7 @@ def test_the_first_round_is_upper_half_against_lower_half() -> None:
 
 
 def test_equal_scores_meet() -> None:
-    """64 players, six rounds: nearly all pairs have scores that differ by at most a point."""
+    """In six rounds of 64 players, nearly all pairs have scores that differ by at most a point."""
     differences = Counter(
         abs(scores.get(one, Fraction(0)) - scores.get(other, Fraction(0)))
         for found, scores in play_swiss(64, 6, b"scores")
@@ -136,20 +136,20 @@ def test_a_swiss_round_follows_from_its_seed() -> None:
     assert {pair_key(*pair) for pair in rounds[0].pairs} == {pair_key(*pair) for pair in rounds[2].pairs}
 
 
-def test_who_has_met_everybody_has_no_round() -> None:
+def test_a_player_that_has_met_everybody_has_no_round() -> None:
     with pytest.raises(NoRound):
         swiss([1, 2], {}, {(1, 2)})
 
 
-def test_somebody_else_sits_out_where_the_others_could_not_be_paired() -> None:
-    """Three are left, and the first has met both: only the other two can play."""
+def test_another_player_sits_out_where_the_others_could_not_be_paired() -> None:
+    """The first of three has met both others, so only these two can play."""
     found = swiss([1, 2, 3], {1: 2}, {(1, 2), (1, 3)})
     assert (pair_key(*found.pairs[0]), found.bye) == ((2, 3), 1)
 
 
 @given(st.integers(4, 9), st.integers(1, 8), st.binary(max_size=2))
 def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: bytes) -> None:
-    """After rounds of a larger field from which some have left, the guarantee for half of the field is gone."""
+    """Some players have left, so a round is guaranteed no longer."""
     met: set[PairKey] = set()
     for number in range(rounds):
         try:
@@ -167,7 +167,7 @@ def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: by
 
 
 def can_meet(players: list[int], bye: int | None, met: set[PairKey]) -> bool:
-    """Whether there are pairs of them all that have not met, by trying everything."""
+    """Try everything to find pairs of all these players that have not met; return whether there are any."""
     rest = [player for player in players if player != bye]
     if not rest:
         return True

@@ -1,4 +1,4 @@
-"""Who sits where in a series."""
+"""Each match of a series has its seats."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_
 
 
 def seated(matches: Sequence[Seating]) -> Counter[tuple[int, int]]:
-    """How often which version has which seat."""
+    """Count how often each version has each seat."""
     return Counter((version, seat) for match in matches for seat, version in enumerate(match.seats))
 
 
@@ -31,7 +31,7 @@ def test_seats_differ_by_at_most_one(size: int, matches: int) -> None:
 
 
 def balanced(matches: Sequence[Seating], size: int) -> bool:
-    """Whether everybody sits equally often in each seat, to one."""
+    """Say whether everybody has each seat equally often, to one."""
     found = seated(matches)
     counts = [[found[version, seat] for seat in range(size)] for version in matches[0].seats]
     return all(max(row) - min(row) <= 1 for row in counts)
@@ -46,7 +46,7 @@ def test_two_play_each_deal_from_both_sides_and_never_in_one_series() -> None:
 @pytest.mark.parametrize("size", [2, 3, 4, 5, 6])
 @pytest.mark.parametrize("deals", [1, 2, 3, 7, 25])
 def test_no_two_rotations_of_a_deal_are_in_one_series(size: int, deals: int) -> None:
-    """A bot that carries whatever it likes from one match of its series to the next finds no dice there again."""
+    """A bot that keeps state between the matches of a series never meets the same dice there."""
     versions = list(range(10, 10 + size))
     for seed in range(20):
         found = rotations(versions, deals, seed=bytes([seed]))
@@ -67,7 +67,7 @@ def test_a_series_does_not_begin_with_the_deal_that_the_one_before_ended_with(de
 
 
 def test_the_orders_of_the_deals_are_drawn_for_each_series() -> None:
-    """Every order follows every order that may come before it: where a deal was says little of where it will be."""
+    """Every order follows every order that may precede it."""
     orders: Counter[tuple[tuple[int, ...], ...]] = Counter()
     for seed in range(2000):
         found = rotations([1, 2], 3, seed=seed.to_bytes(2))
@@ -78,8 +78,8 @@ def test_the_orders_of_the_deals_are_drawn_for_each_series() -> None:
     assert rotations([1, 2], 3, seed=b"x") == rotations([1, 2], 3, seed=b"x")
 
 
-def test_who_follows_whom_changes() -> None:
-    """Over 200 turns at a table of four each of the 12 ordered pairs of neighbours is as frequent as the others."""
+def test_all_pairs_of_neighbours_are_about_as_frequent() -> None:
+    """Over 200 turns at a table of four, each of the 12 ordered pairs of neighbours is about as frequent."""
     for found in (seatings([1, 2, 3, 4], 800, seed=b"x"), rotations([1, 2, 3, 4], 800, seed=b"x")[2]):
         follows = Counter(pair for match in found for pair in pairwise(match.seats))
         assert set(follows) == set(permutations([1, 2, 3, 4], 2))

@@ -1,4 +1,4 @@
-"""Games that tell neighbours in a ranking apart."""
+"""Further games tell neighbours in a ranking apart."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deadheat.league.pairing.separation import ELO_PER_NAT, NORMAL_95, Gap, game
 
 
 def after(covariance: np.ndarray, one: int, other: int, games: int, difference_elo: float) -> float:
-    """The variance of a difference after more games, by adding them to the information matrix."""
+    """Return a difference's variance after more games, by adding them to the information matrix."""
     p = 1 / (1 + 10 ** (-difference_elo / 400))
     contrast = np.zeros(len(covariance))
     contrast[one], contrast[other] = 1, -1
@@ -21,7 +21,7 @@ def after(covariance: np.ndarray, one: int, other: int, games: int, difference_e
 
 
 def unseparated(elo: Sequence[float], covariance: np.ndarray) -> list[Gap]:
-    """The pairs of neighbours, best first, that still need games."""
+    """Return the pairs of neighbours that still need games, the best first."""
     pairs = [(above, above + 1) for above in range(len(elo) - 1)]
     variances = [covariance[a, a] + covariance[b, b] - 2 * covariance[a, b] for a, b in pairs]
     found = [
@@ -30,7 +30,7 @@ def unseparated(elo: Sequence[float], covariance: np.ndarray) -> list[Gap]:
     return [Gap(above, below, games) for above, below, games in found if games]
 
 
-def test_who_is_told_apart_needs_no_games() -> None:
+def test_a_pair_that_is_apart_needs_no_games() -> None:
     assert games_to_part(100, 2 * 25.0**2, 1000) == 0
 
 
@@ -58,7 +58,7 @@ def test_a_budget_is_shared_out_by_the_series_from_the_top() -> None:
     assert share_out(gaps, 0, 10) == share_out([], 10, 10) == []
 
 
-def test_what_is_no_whole_turn_is_not_shared_out() -> None:
+def test_only_whole_turns_are_shared_out() -> None:
     gaps = [Gap(1, 2, 500), Gap(2, 3, 1), Gap(5, 6, 50)]
     assert share_out(gaps, 100, 10, 4) == [Gap(1, 2, 8), Gap(2, 3, 4), Gap(5, 6, 8)]
     assert share_out(gaps, 11, 10, 4) == [Gap(1, 2, 8)]
@@ -68,7 +68,7 @@ def test_what_is_no_whole_turn_is_not_shared_out() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3000))
 def test_playing_what_is_shared_out_ends_with_everyone_apart_or_the_budget_spent(seed: int, budget: int) -> None:
-    """Games are played on paper: ratings stay, only the covariance learns."""
+    """The games change the covariance, and the ratings stay."""
     chance = np.random.default_rng(seed)
     elo = sorted(chance.normal(0, 150, 6), reverse=True)
     covariance = np.diag(chance.uniform(20, 80, 6) ** 2)

@@ -1,4 +1,4 @@
-"""Stages and brackets, against a second implementation of their rules and tables from their text."""
+"""Stages and brackets are compared with tables from their rules and with a second implementation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = Callable[[int, int], tuple[float, float]]
 
 
 def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Meeting]:
-    """A whole tournament; `points`: what two take from each other."""
+    """Play a whole tournament; `points` says what two players take from each other."""
     there = set(seeded) if present is None else present
     played: list[Meeting] = []
     while due := next_rounds(form, seeded, there, played):
@@ -44,9 +44,6 @@ def halved(matches: int) -> Points:
     return lambda *_: (matches / 2, matches / 2)
 
 
-# The test at 5 % --------------------------------------------------------------------------------------------------
-
-
 @examples(50)
 @given(st.lists(st.sampled_from([-1.0, -0.5, 0.0, 0.25, 1.0]), max_size=12))
 def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) -> None:
@@ -54,7 +51,7 @@ def test_the_evidence_is_the_mean_wealth_of_all_gamblers(shares: list[float]) ->
 
 
 def mean_wealth(shares: Sequence[float]) -> float:
-    """The mean wealth of a thousand gamblers, each with a stake of his own."""
+    """Return the mean wealth of a thousand gamblers, each with a different stake."""
     wealth = [prod(1 + stake / 500 * share for share in shares) for stake in [number - 499.5 for number in range(1000)]]
     return sum(wealth) / len(wealth)
 
@@ -69,7 +66,7 @@ def test_evidence_by_hand() -> None:
 
 @pytest.mark.parametrize("draws", [0.0, 0.4])
 def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float) -> None:
-    """Looking after every round of two matches, a hundred times."""
+    """The test looks after each of forty rounds of two matches."""
     chance = random.Random(5)
     wrong, trials = 0, scaled(400, 60)
     for _ in range(trials):
@@ -109,7 +106,7 @@ PAIRS = st.lists(
 def test_a_round_s_points_are_never_stronger_evidence_than_its_pairs(
     pairs: list[tuple[tuple[float, float], ...]],
 ) -> None:
-    """(0, 0) is a match that was not played."""
+    """A match that was not played is (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
     told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
@@ -123,9 +120,6 @@ def test_two_that_are_clearly_apart_in_one_round_do_not_meet_again() -> None:
         assert max(one.round for one in play(form, [1, 2], better_wins(20))) == rounds
 
 
-# Stages -----------------------------------------------------------------------------------------------------------
-
-
 def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
     form = Form(ROUND_ROBIN, 19, 2, keep=10, further=50)
     played = play(form, range(1, 21), better_halves)
@@ -133,7 +127,7 @@ def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
 
 
 def better_halves(one: int, other: int) -> tuple[float, float]:
-    """The first ten beat all others, and are equal among themselves."""
+    """Let the first ten beat all others, and be equal among themselves."""
     if (one <= 10) == (other <= 10):
         return 1.0, 1.0
     return (2.0, 0.0) if one <= 10 else (0.0, 2.0)
@@ -155,7 +149,7 @@ def test_further_rounds_decide_between_the_two_at_the_cut_and_nobody_else() -> N
     assert {one.player: one.points for one in standings(form, [1, 2, 3, 4], there, lost)} == dict.fromkeys(there, 3.0)
 
 
-def test_who_is_taken_out_comes_last_and_another_two_are_at_the_cut() -> None:
+def test_a_bot_that_is_taken_out_comes_last_and_moves_the_cut() -> None:
     form = Form(ROUND_ROBIN, 3, 2, keep=2, further=2)
     played = [
         Meeting(one.round, one.first, one.second, *better_wins(2)(one.first, one.second or 0))
@@ -190,7 +184,7 @@ def test_stages_as_a_second_implementation_plays_them(seed: int) -> None:
 
 
 def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[int]:
-    """Places by the rules' text, and an assertion that it was over neither too early nor too late."""
+    """Return the places by the rules' text; assert that the stage ended neither too early nor too late."""
     base = [one for one in played if one.round <= form.rounds]
     score = dict.fromkeys(players, 0.0)
     for one in base:
@@ -207,7 +201,7 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     assert all({one.first, one.second} == {above, below} for one in further)
 
     def lead(player: int, other: int) -> Fraction:
-        """The lead in the rounds, as a share of all matches."""
+        """Return the lead in the rounds as a share of all matches."""
         for one in base:
             if (one.first, one.second) == (player, other):
                 return Fraction(one.first_points - one.second_points) / form.matches
@@ -233,9 +227,6 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     return order
 
 
-# Knock-outs -------------------------------------------------------------------------------------------------------
-
-
 def test_the_best_seeds_have_byes_and_meet_as_late_as_can_be() -> None:
     seeded = [11, 12, 13, 14, 15, 16]
     ties = bracket(seeded, [], 0, third_place=False)
@@ -255,7 +246,7 @@ def test_if_the_better_seed_always_wins_everybody_comes_where_it_was_seeded(play
     assert max(one.round for one in played) == rounds_of(players)
 
 
-def test_who_is_level_meets_again_with_sides_changed_and_then_the_better_seed_goes_on() -> None:
+def test_a_level_tie_is_repeated_with_sides_changed_and_then_the_better_seed_goes_on() -> None:
     played = play(Form(KNOCKOUT, 1, 3, keep=1, further=2), [7, 8], halved(3))
     assert [(one.round, one.first, one.second) for one in played] == [(1, 7, 8), (2, 8, 7), (3, 7, 8)]
     (tie,) = bracket([7, 8], played, 2, third_place=False)
@@ -289,7 +280,7 @@ def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: in
 
 
 def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
-    """Halve the field: the best seed's half of the draw is everybody who is 1 or 4 of four, and so on."""
+    """Return the places by halving the field, with the seeds in the order of the draw."""
 
     def winner(lines: list[int | None], depth: int) -> int | None:
         if len(lines) == 1:

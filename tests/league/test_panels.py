@@ -1,10 +1,9 @@
-"""The panel on arrival: every version plays the season's sample bots first, and a minimum there decides whether it may
-play for its bot.
-"""
+"""The panel: every new version first plays the season's sample bots, and may need a minimum of points there."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,9 +12,9 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.records.entries import Entry
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.notices import inbox
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
@@ -25,7 +24,7 @@ from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
-from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Season, Series
+from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Series
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.world import World, abandoned, forfeited, tick, won
 
@@ -33,16 +32,11 @@ Outcome = Callable[[MatchJob, int], MatchOutcome]
 """How a match ends in which the newcomer has that seat."""
 
 
-def win(match: MatchJob, seat: int) -> MatchOutcome:
-    return won(match, seat)
+win, fault = won, forfeited
 
 
 def lose(match: MatchJob, seat: int) -> MatchOutcome:
     return won(match, 1 - seat)
-
-
-def fault(match: MatchJob, seat: int) -> MatchOutcome:
-    return forfeited(match, seat)
 
 
 def unplayed(match: MatchJob, seat: int) -> MatchOutcome:
@@ -50,15 +44,18 @@ def unplayed(match: MatchJob, seat: int) -> MatchOutcome:
 
 
 class Contest:
-    """A season with a panel of two, `owner/easy` and `owner/hard`, which do not play in it, and one newcomer."""
+    """A season with a panel of two bots, `owner/easy` and `owner/hard`, that do not enter it, and one newcomer."""
 
     def __init__(self, world: World, **settings: Any) -> None:
         self.world = world
-        self.house = world.author("owner")
-        self.panel = [world.bot(name, owner=self.house)[1] for name in ("easy", "hard")]
         settings = {"panel": ["owner/easy", "owner/hard"], "panel_minimum": 2, **settings}
-        self.season_id = world.season(0, **settings)
-        self.owner, self.bot_id = world.bot("newcomer")
+        made = world.repeated(partial(self._made, settings), "contest", settings)
+        self.house, self.panel, self.season_id, self.owner, self.bot_id = made
+
+    def _made(self, settings: dict[str, Any]) -> tuple[Person, list[int], int, Person, int]:
+        house = self.world.author("owner")
+        panel = [self.world.bot(name, owner=house)[1] for name in ("easy", "hard")]
+        return house, panel, self.world.season(0, **settings), *self.world.bot("newcomer")
 
     def enter(self, number: int | None = None, **chosen: Any) -> Entry:
         return self.world.write(enter, self.owner, self.season_id, self.bot_id, number, **chosen)
@@ -71,9 +68,7 @@ class Contest:
         return self.world.read(lambda session: session.exec(mine.where(EntryRow.season_id == self.season_id)).one())
 
     def upload(self, program: str = "") -> int:
-        version_id = self.world.upload(self.owner, self.bot_id)
-        self.world.build(version_id, program=program)
-        return version_id
+        return self.world.version(self.owner, self.bot_id, program=program)
 
     def runs(self) -> list[PanelRun]:
         return self.world.read(lambda session: list(session.exec(select(PanelRun).order_by(col(PanelRun.id)))))
@@ -82,12 +77,14 @@ class Contest:
         return [run.state.value for run in self.runs()]
 
     def planned(self) -> list[int]:
-        """New series against the panel."""
+        """Plan, and return the new series against the panel."""
         made = self.world.tick()
         return [one for one in made if self.world.row(Series, one).purpose is Purpose.PANEL]
 
     def play(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
-        """Play what is planned against the panel; the outcomes in turn, the last one for all others; its matches."""
+        """Play what is planned against the panel with these outcomes in turn, the last one repeated; return the
+        matches.
+        """
         played: list[int] = []
         for series_id in self.planned() if series is None else series:
             job = self.world.claimed(series_id)
@@ -100,8 +97,14 @@ class Contest:
             assert self.world.finish(job, results)
         return played
 
+    def judged(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
+        """Play what is planned (see `play`), and let the next tick judge it."""
+        played = self.play(*outcomes, series=series)
+        self.world.tick()
+        return played
+
     def state(self, state: SeasonState) -> None:
-        self.world.write(set_season_state, self.world.boss, self.season_id, state)
+        self.world.set_state(self.season_id, state)
 
 
 @pytest.fixture
@@ -130,33 +133,31 @@ def test_a_version_plays_each_bot_of_the_panel_from_both_sides_and_then_plays_fo
 
 def test_nothing_is_drawn_for_a_bot_without_the_points(contest: Contest) -> None:
     contest.enter()
-    other = contest.world.bot()
-    contest.world.write(enter, other[0], contest.season_id, other[1])
+    contest.world.entrant(contest.season_id)
     contest.play(lose)
     assert contest.world.tick() == []
     assert contest.states() == ["failed", "failed"]
 
 
-def test_whoever_waits_is_told_for_what(contest: Contest) -> None:
+def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
     def told() -> tuple[bool, str]:
         found = contest.world.read(waiting, contest.season_id, contest.bot_id, 1)
         return found.over, found.sentence
 
     contest.enter()
     assert told() == (False, AT_PANEL)
-    contest.play(lose)
-    contest.world.tick()
-    assert told() == (True, "It has too few points against the season's panel, so it gets no matches.")
+    contest.judged(lose)
+    assert told()[0]
 
 
 def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:
     contest.enter()
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert (contest.entry().version, contest.waits()) == (1, False)
     contest.upload()
-    contest.play(lose)
-    contest.world.tick()
+    contest.judged(lose)
+    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel but needs 2"):
+        contest.enter(2)
     assert contest.entry().version == 1
     contest.upload()
     contest.play(win, win, lose)
@@ -165,29 +166,15 @@ def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:
     assert contest.entry().version == 3
 
 
-def test_a_version_without_the_points_cannot_be_chosen(contest: Contest) -> None:
-    contest.enter()
-    contest.play(win)
-    contest.world.tick()
-    contest.upload()
-    contest.play(lose)
-    contest.world.tick()
-    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel but needs 2"):
-        contest.enter(2)
-    assert contest.entry().version == 1
-
-
 def test_an_author_chooses_in_advance_and_the_newest_does_not_take_over_then(contest: Contest) -> None:
     contest.enter()
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     contest.upload()
     assert contest.enter(2).version == 1
     contest.upload()
     contest.play(win)  # version 2's games: a chosen version precedes the newest
     contest.world.tick()
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert (contest.entry().version, contest.entry().follows) == (2, False)
     assert contest.states() == ["passed", "passed", "passed"]
 
@@ -259,36 +246,30 @@ def test_what_arrived_before_the_freeze_is_judged_after_it(contest: Contest) -> 
     contest.enter()
     contest.state(SeasonState.FROZEN)
     contest.upload()  # too late
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert contest.states() == ["passed"]
     assert (contest.entry().version, contest.waits()) == (1, False)
     contest.state(SeasonState.OPEN)  # what arrived in the meantime plays now
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert contest.entry().version == 2
 
 
 def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(contest: Contest) -> None:
     contest.enter(gate=GateTerms())
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert (contest.entry().version, contest.waits()) == (1, False)  # the first version has no opponent at the gate
     contest.upload()
     contest.state(SeasonState.FROZEN)
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert (contest.states(), contest.entry().version) == (["passed", "passed"], 1)
 
 
 def test_with_the_points_a_version_goes_on_to_its_gate(contest: Contest) -> None:
     contest.enter(gate=GateTerms())
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     contest.upload()
     assert contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id) == []
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     (gate,) = contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id)
     assert (gate.candidate, gate.state, contest.entry().version) == (2, "running", 1)
 
@@ -320,7 +301,7 @@ def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less
     assert run.minimum == 1
 
 
-def test_where_nobody_of_the_panel_can_play_nobody_is_kept_out(contest: Contest) -> None:
+def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
     for bot_id in contest.panel:
         contest.world.write(change_bot, contest.house, bot_id, retired=True)
     contest.enter()
@@ -340,17 +321,15 @@ def test_a_bot_of_the_panel_that_enters_plays_the_others_and_needs_no_points(con
 def test_the_same_program_as_another_upload_keeps_its_results(contest: Contest) -> None:
     contest.enter()
     contest.upload("a program")
-    contest.play(lose)
-    contest.world.tick()
+    contest.judged(lose)
     contest.upload("a program")
     contest.world.tick()
     assert contest.states() == ["running", "failed", "failed"]
 
 
-def test_whoever_failed_is_heard_again_once_the_season_asks_for_less(contest: Contest) -> None:
+def test_a_version_that_failed_is_judged_again_once_the_season_asks_for_less(contest: Contest) -> None:
     contest.enter()
-    contest.play(win, lose)
-    contest.world.tick()
+    contest.judged(win, lose)
     contest.world.write(edit_season, contest.world.boss, contest.season_id, panel_minimum=1)
     contest.enter()
     contest.world.tick()
@@ -360,27 +339,24 @@ def test_whoever_failed_is_heard_again_once_the_season_asks_for_less(contest: Co
 def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
     contest = Contest(world, panel_minimum=None)
     assert not contest.enter().waits_for_panel
-    contest.play(lose)
-    contest.world.tick()
+    contest.judged(lose)
     assert contest.states() == ["passed"]
 
 
-def test_whoever_plays_already_needs_no_points(world: World) -> None:
+def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:
     contest = Contest(world, panel=None, panel_minimum=None)
     contest.enter()
     panel = ["owner/easy", "owner/hard"]
     world.write(edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
     assert contest.enter(1).version == 1
-    contest.play(lose)
-    world.tick()
+    contest.judged(lose)
     assert contest.states() == ["failed"]
     assert (contest.enter(1).version, contest.waits()) == (1, False)
 
 
 def test_nobody_waits_any_more_once_the_minimum_is_gone(contest: Contest) -> None:
     contest.enter()
-    contest.play(lose)
-    contest.world.tick()
+    contest.judged(lose)
     contest.world.write(edit_season, contest.world.boss, contest.season_id, panel=None, panel_minimum=None)
     contest.world.tick()
     assert not contest.waits()
@@ -388,19 +364,16 @@ def test_nobody_waits_any_more_once_the_minimum_is_gone(contest: Contest) -> Non
 
 def test_every_version_plays_the_panel_also_where_its_author_chose_one(contest: Contest) -> None:
     contest.enter(1)
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     contest.upload()
-    contest.play(win)
-    contest.world.tick()
+    contest.judged(win)
     assert (contest.states(), contest.entry().version) == (["passed", "passed"], 1)
     assert contest.enter(2).version == 2
 
 
 def test_the_panel_is_played_before_everything_else(contest: Contest) -> None:
     for _ in range(2):
-        owner, bot_id = contest.world.bot()
-        contest.world.write(enter, owner, contest.season_id, bot_id)
+        contest.world.entrant(contest.season_id)
     contest.play(win)
     ladder = contest.world.tick()
     contest.world.clock.turn(3600)
@@ -421,17 +394,12 @@ def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(contest: Contest
     again = contest.world.claimed(made[0], "w2")
     assert contest.world.finish(again, [won(match) for match in again.matches], "w2")
     assert not contest.world.finish(job)
-    contest.play(lose, series=[made[1]])
-    contest.world.tick()
+    contest.judged(lose, series=[made[1]])
     contest.world.tick()
     (run,) = contest.runs()
     assert (run.state, run.points) == ("failed", 1.0)
-    season = contest.world.row(Season, contest.season_id).name
     told = [notice.text for notice in contest.world.read(inbox, contest.owner)]
-    sentence = (
-        f"Version 1 of newcomer has 1 of 4 points against the panel of {season}; it needs 2, so it does not play."
-    )
-    assert told.count(sentence) == 1
+    assert len([text for text in told if text.startswith("Version 1 of newcomer has 1 of 4 points")]) == 1
 
 
 def test_a_panel_must_be_playable(world: World) -> None:

@@ -1,4 +1,4 @@
-"""When a season's transcripts and sources are public, as its organisers chose."""
+"""Organisers choose when a season's transcripts and sources are public."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from sqlmodel import select
 
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.exports.pages import Scope
 from deadheat.league.service.exports.sources import public_source
 from deadheat.league.service.exports.tables import export_page
@@ -28,7 +27,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
 
 
 def published(world: World, season_id: int) -> None:
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.set_state(season_id, SeasonState.CLOSED, force=True)
     world.settle_rankings()
 
 
@@ -100,10 +99,7 @@ def test_nobody_is_carried_over_into_a_season_that_newly_publishes_sources(world
         sources: world.write(create_season, world.boss, name=sources.value, previous_id=season_id, sources=sources).id
         for sources in SourcesFrom
     }
-    with world.db.reading() as session:
-        entered = {
-            sources: session.exec(select(Entry).where(Entry.season_id == made[sources])).all() for sources in made
-        }
+    entered = {sources: world.rows(select(Entry).where(Entry.season_id == made[sources])) for sources in made}
     assert {sources: len(rows) for sources, rows in entered.items()} == {SourcesFrom.CLOSED: 0, SourcesFrom.NEVER: 2}
     with pytest.raises(BadSetting, match="sources"):
         world.write(edit_season, world.boss, made[SourcesFrom.NEVER], sources=SourcesFrom.CLOSED)

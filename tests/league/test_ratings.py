@@ -1,4 +1,4 @@
-"""Ratings against known answers: strengths, priors, versions, and that only the log's content counts."""
+"""Ratings have known answers, priors and chains of versions, and depend on the log's content alone."""
 
 from __future__ import annotations
 
@@ -95,14 +95,11 @@ def test_without_a_prior_a_log_that_determines_nothing_has_no_ratings(lines: lis
 
 
 def test_a_player_without_games_has_the_prior() -> None:
+    assert rate(log([]), RatingConfig()).entries == ()
     (entry,) = rate(log([]), RatingConfig(), {"new": Prior()}).entries
     assert (entry.elo, entry.games) == (1500, 0)
     assert entry.se == pytest.approx(350)
     assert entry.high - entry.low == pytest.approx(2 * 1.96 * 350, rel=1e-3)
-
-
-def test_an_empty_log_has_an_empty_table() -> None:
-    assert rate(log([]), RatingConfig()).entries == ()
 
 
 def test_more_games_narrow_the_interval() -> None:
@@ -127,9 +124,6 @@ def test_fields_that_never_met_are_each_their_own_measure() -> None:
     one, other = duels("a", "b", 60, 40), duels("c", "d", 20, 15)
     together = se(rate(log([*one, *other]), RatingConfig()))
     assert together == pytest.approx(se(rate(log(one), RatingConfig())) | se(rate(log(other), RatingConfig())))
-
-
-# Priors and versions -------------------------------------------------------------------------------------------------
 
 
 def test_a_rating_of_an_earlier_season_is_where_a_player_starts() -> None:
@@ -190,9 +184,6 @@ def test_a_chain_determines_what_games_do_not_even_without_a_prior() -> None:
     assert found["a3"] == pytest.approx(found["a1"])
 
 
-# Tables of three and more --------------------------------------------------------------------------------------------
-
-
 def test_a_table_of_three_counts_as_its_pairs() -> None:
     table: list[Line] = [(("a", "b", "c"), (1, 2, 2))] * 5 + [(("a", "b", "c"), (3, 1, 2))] * 3
     pairs = [*duels("a", "b", 5, 3), *duels("a", "c", 5, 3), *duels("b", "c", 3, 0, 5)]
@@ -223,8 +214,6 @@ def test_with_two_seats_placement_and_wins_are_the_same() -> None:
     placement, wins = rate(log(lines), RatingConfig()), rate(log(lines), RatingConfig(ranks=Ranks.WINS))
     assert placement.entries == wins.entries
 
-
-# A pure function of the log ------------------------------------------------------------------------------------------
 
 GAMES = st.tuples(
     st.permutations("abcdef"),
@@ -295,7 +284,7 @@ def test_a_configuration_comes_back_from_json() -> None:
 
 
 def test_ratings_use_one_thread() -> None:
-    """With more, a table of 200 costs ten times as much; the locked numpy brings the library that can be asked."""
+    """With more threads, a table of 200 costs ten times as much."""
     threads = _threads()
     assert threads is not None
     ask, choose = threads

@@ -1,4 +1,4 @@
-"""What stands beside the ratings: Plackett and Luce's column, the fit, triads, pairs and seats."""
+"""Beside the ratings stand Plackett and Luce's column, the fit, triads, pairs and seats."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def second(table: RatingTable) -> dict[str, float | None]:
 
 
 def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) -> float:
-    """The log likelihood of the first so many choices of one order."""
+    """Return the log likelihood of the first choices of one order."""
     total = 0.0
     for place in range(choices):
         total += strengths[order[place]] - math.log(sum(math.exp(strengths[player]) for player in order[place:]))
@@ -32,9 +32,7 @@ def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) 
 
 
 def mean_log_likelihood(strengths: dict[str, float], line: Line, ranks: Ranks) -> float:
-    """The mean over all orders that agree with the ranks, as the model defines it; by wins, only the first places'
-    orders.
-    """
+    """Return the mean over all orders that agree with the ranks; by wins, only over the orders of the first places."""
     players, places = line[0], dict(zip(line[0], line[1], strict=True))
     best = min(places.values())
     choices = len(players) if ranks is Ranks.PLACEMENT else sum(place == best for place in places.values())
@@ -94,9 +92,6 @@ def test_both_columns_agree_about_results_of_the_model(ranks: Ranks) -> None:
     assert np.std(apart) < np.mean([entry.se for entry in table.entries])
 
 
-# The fit -------------------------------------------------------------------------------------------------------------
-
-
 def fit(lines: list[Line]) -> Fit:
     return rate(log(lines), RatingConfig()).fit()
 
@@ -144,9 +139,6 @@ def test_the_pair_table_is_what_was_played() -> None:
     assert found.games == [[0, 4, 0], [4, 0, 2], [0, 2, 0]]
     assert found.points == [[0, 1, 0], [3, 0, 1], [0, 1, 0]]
     assert table.pairs([]).games == []
-
-
-# Seats ---------------------------------------------------------------------------------------------------------------
 
 
 def test_the_worth_of_a_seat_is_found() -> None:

@@ -1,4 +1,4 @@
-"""Errors of ratings: against their formulas written out, and whether intervals hold the truth as often as they say."""
+"""Errors of ratings agree with their formulas, and intervals hold the truth as often as they say."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ PRIOR = (ELO_PER_NAT / SD_ELO) ** 2
 
 
 def deviations(table: RatingTable) -> np.ndarray:
-    """Standard errors in natural units, by name."""
+    """Return standard errors in natural units, by name."""
     return np.array([entry.se for entry in sorted(table.entries, key=lambda entry: entry.player)]) / ELO_PER_NAT
 
 
 def around_the_field(covariance: np.ndarray, games: np.ndarray) -> np.ndarray:
-    """Standard errors of the distances to the mean weighted by games."""
+    """Return standard errors of the distances to the mean, weighted by games."""
     size = len(games)
     distance = np.eye(size) - np.outer(np.ones(size), games / games.sum())
     return np.sqrt(np.diag(distance @ covariance @ distance.T))
 
 
 def curvature(pairs: list[tuple[int, int, float]], size: int) -> np.ndarray:
-    """The curvature of the log likelihood, from pairs with their information."""
+    """Return the curvature of the log likelihood, from pairs with their information."""
     found = np.zeros((size, size))
     for one, other, information in pairs:
         apart = np.zeros(size)
@@ -55,7 +55,7 @@ LINES = [game for (one, other), counts in RESULTS.items() for game in duels("abc
 
 
 def told_and_dispersion(table: RatingTable) -> tuple[list[tuple[int, int, float]], float]:
-    """The binomial information of each pair, and the dispersion of the results."""
+    """Return the binomial information of each pair, and the dispersion of the results."""
     told, squares, binomial = [], 0.0, 0.0
     for (one, other), (wins, losses, draws) in RESULTS.items():
         p, n = expected(table, one, other), wins + losses + draws
@@ -90,7 +90,7 @@ def test_the_dispersion_is_at_most_one_and_never_nothing() -> None:
 
 
 def sandwich(drawn: Drawn, table: RatingTable, clusters: list[list[int]]) -> np.ndarray:
-    """Standard errors by the formula, game by game and cluster by cluster."""
+    """Return standard errors by the formula, game by game and cluster by cluster."""
     size = len(drawn.names)
     score, told = np.zeros((size, size)), []
     for members in clusters:
@@ -126,7 +126,7 @@ def test_games_with_the_same_dice_are_one_cluster() -> None:
 
 
 def mirrored(chance: np.random.Generator, players: int, games_each: int) -> Drawn:
-    """Every game is played again with seats exchanged, and ends the same: the worst that shared dice can do."""
+    """Play every game again with seats exchanged and the same end: the worst that shared dice can do."""
     drawn = drawn_duels(chance, players, games_each // 2)
     count = len(drawn.games.players)
     games = type(drawn.games)(
@@ -143,7 +143,7 @@ def test_a_group_of_one_game_changes_nothing() -> None:
 
 
 def test_under_fifty_tables_it_is_the_model_with_what_a_table_of_equals_varies() -> None:
-    """At a table of three equals the score varies 4/3 times as much as its three pairs would have it."""
+    """At a table of three equals the score varies 4/3 times as much as that of three pairs."""
     lines: list[Line] = [
         (players, ranks)
         for players in (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b"))
@@ -171,7 +171,7 @@ def test_gaps_between_neighbours_come_with_their_errors() -> None:
 
 
 def coverage(logs: list[Drawn], config: RatingConfig) -> float:
-    """The share of players whose distance to the field is inside the interval."""
+    """Return the share of players whose distance to the field is inside its interval."""
     inside = []
     for drawn in logs:
         table = rate(drawn.log, config)
@@ -208,7 +208,7 @@ def test_intervals_of_games_with_shared_dice_hold_the_truth(games: int) -> None:
 
 
 def test_versions_that_change_are_rated_better_in_a_chain() -> None:
-    """Twenty bots are resubmitted, a little different; ten games tell little about the new version alone."""
+    """Twenty bots are resubmitted, a little different; their ten new games alone tell little."""
     chance = np.random.default_rng(11)
     first = drawn_duels(chance, 20, 60)
     second = first.truth_elo + chance.normal(0, 90, 20)

@@ -1,4 +1,4 @@
-"""The canonical form of a log, its hash, and logs as files."""
+"""A log has a canonical form and a hash, and can be written to a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league.test_ratings import LOGS
 
 
 def told(made: Log) -> list[tuple[tuple[str, ...], tuple[int, ...], str | None, int]]:
-    """The rows of a log with names."""
+    """Return the rows of a log, with names."""
     return [
         (
             tuple(made.players[player] for player in players),
@@ -37,7 +37,7 @@ def test_equal_games_are_counted_and_ranks_are_places() -> None:
     assert (made.players, made.games) == (("a", "b", "c"), 3)
 
 
-def test_who_did_not_play_and_groups_of_one_game_are_left_out() -> None:
+def test_players_without_games_and_groups_of_one_game_are_left_out() -> None:
     made = log_of(
         ["z", "y", "x"],
         [Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))],
@@ -99,9 +99,6 @@ def test_rows_too_wide_for_one_key_are_sorted_all_the_same() -> None:
 def test_names_that_are_there_twice_are_our_mistake() -> None:
     with pytest.raises(AssertionError):
         log_of(["a", "a"], [])
-
-
-# Files ---------------------------------------------------------------------------------------------------------------
 
 
 @given(LOGS)

@@ -1,4 +1,4 @@
-"""Ranks: ties, intervals of ranks, and that everybody who recomputes them draws the same."""
+"""Ranks have ties and intervals, and are drawn the same by everybody who recomputes them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def places(table: RatingTable) -> dict[str, Place]:
     return {entry.player: entry.place for entry in table.entries if entry.place is not None}
 
 
-def test_who_is_far_ahead_is_first_and_sure_of_it() -> None:
+def test_a_player_far_ahead_is_certainly_first() -> None:
     found = places_of(np.array([0.0, 300.0, -300.0]), np.eye(3), SHA)
     assert [*zip(found.rank, found.low, found.high, strict=True)] == [(2, 2, 2), (1, 1, 1), (3, 3, 3)]
 
@@ -31,7 +31,7 @@ def test_equals_may_be_anywhere_among_themselves() -> None:
     assert (found.rank.tolist(), found.low.tolist(), found.high.tolist()) == ([1] * 4, [1] * 4, [4] * 4)
 
 
-def test_what_is_common_to_all_moves_nobodys_place() -> None:
+def test_a_common_error_moves_nobodys_place() -> None:
     elo = np.array([30.0, 20.0, 10.0])
     together = np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)])
     found = places_of(elo, together, SHA)
@@ -39,7 +39,7 @@ def test_what_is_common_to_all_moves_nobodys_place() -> None:
 
 
 def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
-    """Two players one deviation apart: the second is ahead in 16 % of all worlds. At 2.2 deviations in 1.4 %."""
+    """With two players one deviation apart, the second is ahead in 16 % of the draws; with 2.2 deviations, in 1.4 %."""
     near = places_of(np.array([1.0, 0.0]), np.array([[1.0], [0.0]]), SHA)
     assert (near.low.tolist(), near.high.tolist()) == ([1, 1], [2, 2])
     far = places_of(np.array([2.2, 0.0]), np.array([[1.0], [0.0]]), SHA)
@@ -47,7 +47,7 @@ def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
 
 
 def test_a_place_is_inside_its_interval() -> None:
-    """The first of many equals is first in few of the draws, and still stands there."""
+    """The first of many equals is first in only a few of the draws."""
     chance = np.random.default_rng(4)
     found = places_of(chance.normal(0, 1, 300), 100 * np.eye(300), SHA)
     assert (found.low <= found.rank).all()

@@ -11,22 +11,19 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.service.rankings import recount as league_recount
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import FinalsLog
 from deadheat.league.tables import Match, Participant, RatingSnapshot
 from deadheat.league.verification.comparison import Recount
 from deadheat.league.verification.fairness import MOST_DIFFERENCES
-from tests.league.test_standings import play, refit
+from tests.league.test_standings import play
 from tests.league.world import World
 
 
 @pytest.fixture
 def season_id(world: World) -> int:
-    season_id = world.season(3, series_length=4, games_per_pair=4)
-    for _ in range(2):
-        world.play_all()
-    assert refit(world, season_id)
-    return season_id
+    return world.ranked(3, series_length=4, games_per_pair=4)
 
 
 def recount(world: World, season_id: int) -> Recount:
@@ -42,8 +39,8 @@ def tamper(world: World, **changed: Any) -> None:
 
 
 def stored(world: World) -> dict[str, Any]:
-    with world.db.reading() as session:
-        return dict(copy.deepcopy(session.exec(select(RatingSnapshot.standings)).one()))
+    standings: Any = world.one(select(RatingSnapshot.standings))
+    return dict(copy.deepcopy(standings))
 
 
 def test_what_was_stored_comes_out_again(world: World, season_id: int) -> None:
@@ -82,7 +79,7 @@ def test_a_row_that_was_removed_is_one_difference(world: World, season_id: int) 
 def test_a_log_that_has_grown_is_a_difference_that_is_expected(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=4)
     play(world, 1, 2)
-    assert refit(world, season_id)
+    assert world.write(refit, season_id)
     play(world, 1, 1)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (False, True)
@@ -93,7 +90,7 @@ def test_a_setting_that_ranks_otherwise_makes_another_ranking_due(world: World, 
     world.write(edit_season, world.boss, season_id, finals_log=FinalsLog.FINALS)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (False, True)
-    assert refit(world, season_id)
+    assert world.write(refit, season_id)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (True, False)
 
@@ -106,7 +103,7 @@ def test_other_names_are_no_difference(world: World, season_id: int) -> None:
 
 
 def test_it_is_recomputed_as_it_was_configured(world: World, season_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Our configuration may have changed since; the stored ranking follows from its own."""
+    """A stored ranking follows from the configuration that is stored with it."""
     monkeypatch.setattr(
         "deadheat.league.service.rankings.ranking._config",
         lambda season: RatingConfig(version_sd_elo=60.0, ranks=season.ranks),

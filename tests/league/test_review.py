@@ -1,4 +1,4 @@
-"""Reviewing a match: the truth about its transcript, whatever happened to it."""
+"""A review tells the truth about a match's transcript."""
 
 from __future__ import annotations
 

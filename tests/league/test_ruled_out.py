@@ -1,11 +1,10 @@
-"""What an organiser ruled out stays out, whatever happens meanwhile; and rulings never deadlock."""
+"""A match that an organiser ruled out stays out, and rulings never deadlock."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from deadheat.engine.core import Result
 from deadheat.league.blobs import Blobs
 from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs import exhibiting, exhibitions
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
@@ -29,7 +26,7 @@ from deadheat.league.tables import Season, VoidedMatch
 from deadheat.league.words import Remedy
 from tests.league.test_rulings import Ranked, ranked
 from tests.league.test_unfinished import appeal, season
-from tests.league.world import START, World, abandoned
+from tests.league.world import START, World, abandoned, in_threads
 
 __all__ = ["ranked"]
 
@@ -42,10 +39,9 @@ def test_the_finals_begin_after_what_was_ordered_to_be_repeated(world: World) ->
         rejudge_match(session, world.boss, match_id, "the judge was wrong")
     world.clock.turn(3700)
     world.tick()
-    with world.db.reading() as session:
-        assert session.get_one(Season, season_id).state is SeasonState.FINALS
-        assert session.get(VoidedMatch, match_id) is not None
-        assert "match-restored" not in {entry.action for entry in audit_log(session)}
+    assert world.row(Season, season_id).state is SeasonState.FINALS
+    assert world.row(VoidedMatch, match_id).match_id == match_id
+    assert "match-restored" not in {entry.action for entry in world.read(audit_log)}
 
 
 def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Ranked) -> None:
@@ -53,9 +49,7 @@ def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Rank
     ranked.rule(void_match, match_id, "collusion")
     without = ranked.table()[0]
     ranked.rule(rejudge_match, match_id, "let us see")
-    (series_id,) = ranked.world.write(sweep)[SERIES]
-    job = ranked.world.claimed(series_id)
-    assert ranked.world.finish(job, [abandoned(match) for match in job.matches])
+    assert ranked.world.play(ranked.world.enqueued(), abandoned) == 1
     assert ranked.table()[0] == without
 
 
@@ -65,7 +59,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
     appeal_id = appeal(world, season_id)
     owner, bot_id = world.bot()
     appeals = sys.modules["deadheat.league.service.rulings.appeals"]
-    void, noted, failed = appeals.rulings.void_match, threading.Event(), list[str]()
+    void, noted = appeals.rulings.void_match, threading.Event()
 
     def slowly(session: Session, *arguments: object) -> object:
         noted.set()
@@ -74,27 +68,14 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
 
     monkeypatch.setattr(appeals.rulings, "void_match", slowly)
 
-    def together(name: str, act: Callable[[Session], object]) -> threading.Thread:
-        def run() -> None:
-            try:
-                with world.connect().transaction() as session:
-                    act(session)
-            except Exception as error:  # noqa: BLE001  whatever it is, it is told
-                failed.append(f"{name}: {error}")
+    def rule() -> None:
+        world.write(league_appeals.rule, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
 
-        thread = threading.Thread(target=run)
-        thread.start()
-        return thread
+    def enters() -> None:
+        assert noted.wait(30)
+        world.write(enter, owner, season_id, bot_id)
 
-    def rule(session: Session) -> None:
-        league_appeals.rule(session, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
-
-    ruling = together("rule", rule)
-    assert noted.wait(30)
-    entering = together("enter", lambda session: enter(session, owner, season_id, bot_id))
-    ruling.join()
-    entering.join()
-    assert failed == []
+    in_threads(rule, enters)
     assert world.read(first_broken) is None
 
 
@@ -104,18 +85,16 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
 
     before = told()
 
-    def fail() -> None:
-        with world.db.transaction() as session:
-            create_season(session, world.boss, game="yacht-auction", name="never")
-            raise ZeroDivisionError
+    def fail(session: Session) -> None:
+        create_season(session, world.boss, game="yacht-auction", name="never")
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fail()
+        world.write(fail)
     world.season(0)
     assert told() > before
-    with world.db.reading() as session:
-        assert "never" not in str(audit_log(session))
-        assert first_broken(session) is None
+    assert "never" not in str(world.read(audit_log))
+    assert world.read(first_broken) is None
 
 
 def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Organisers' rulings: each changes the log, and its reversal restores exactly the previous ranking."""
+"""Each ruling changes the log, and its reversal restores exactly the previous ranking."""
 
 from __future__ import annotations
 
@@ -12,17 +12,12 @@ from sqlmodel import col, select
 
 from deadheat.engine.chance import commitment
 from deadheat.league.errors import WrongState
-from deadheat.league.jobs import SeriesJob
 from deadheat.league.ratings.table import LAST_DIGIT
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log, first_broken
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from deadheat.league.service.seasons import entries
 from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
-from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import FinalsFormat, MatchState, SeasonState
@@ -30,27 +25,27 @@ from deadheat.league.tables import AuditRecord, Match, Participant
 from tests.league.world import World, abandoned, forfeited, won
 
 Ruling = Callable[..., Any]
+Table = tuple[str | None, list[tuple[object, ...]]]
 
 
 class Ranked:
-    """Three bots, every pair with four games, ranked."""
+    """A ranked season of three bots, in which every pair has played four games."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.season = world.season(0)
-        self.owners: list[tuple[Person, int]] = []
-        for _ in range(3):
-            self.enter()
-        world.play_all()
-        self.first = self.table()
+        self.season, self.owners, self.first = world.repeated(self._made, "three bots, ranked")
+
+    def _made(self) -> tuple[int, list[tuple[Person, int]], Table]:
+        self.season = self.world.season(0)
+        owners = [self.world.entrant(self.season) for _ in range(3)]
+        self.world.play_all()
+        return self.season, owners, self.table()
 
     def enter(self) -> None:
-        owner, bot_id = self.world.bot()
-        self.world.write(entries.enter, owner, self.season, bot_id)
-        self.owners.append((owner, bot_id))
+        self.owners.append(self.world.entrant(self.season))
 
-    def table(self) -> tuple[str | None, list[tuple[object, ...]]]:
-        """The ranking after a refit: its log's hash, and rows, whose last bits depend on the ranking before."""
+    def table(self) -> Table:
+        """Rank again; return the log's hash and the rows, with digits that do not depend on the last ranking."""
         self.world.clock.turn(60)
         self.world.write(refit, self.season)
         board = self.world.read(leaderboard, self.season)
@@ -68,8 +63,7 @@ class Ranked:
         if bot_id is not None:
             statement = statement.join(Participant, col(Participant.match_id) == Match.id)
             statement = statement.where(Participant.bot_id == bot_id)
-        with self.world.db.reading() as session:
-            return list(session.exec(statement))
+        return self.world.rows(statement)
 
     def games(self) -> int:
         (_, rows) = self.table()
@@ -108,16 +102,14 @@ def test_a_rejudged_match_is_played_again_in_the_same_seats_with_dice_of_its_own
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     assert ranked.games() == 11, "neither counts while the second is not played"
-    (series_id,) = world.write(sweep)[SERIES]
-    job = world.claimed(series_id)
-    with world.db.reading() as session:
-        old, new = session.get_one(Match, match_id), session.get_one(Match, again)
-        assert old.seed != new.seed and new.commitment == commitment(new.seed)
-        assert match_detail(session, again).seed is None
-        assert old.state is MatchState.DONE, "a result is never overwritten"
-        seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
-        for row in session.exec(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
-            seats[row.match_id].append((row.seat, row.version_id))
+    job = world.claimed(world.enqueued())
+    old, new = world.row(Match, match_id), world.row(Match, again)
+    assert old.seed != new.seed and new.commitment == commitment(new.seed)
+    assert world.read(match_detail, again).seed is None
+    assert old.state is MatchState.DONE, "a result is never overwritten"
+    seats: dict[int, list[tuple[int, int]]] = {match_id: [], again: []}
+    for row in world.rows(select(Participant).where(col(Participant.match_id).in_(list(seats)))):
+        seats[row.match_id].append((row.seat, row.version_id))
     assert sorted(seats[match_id]) == sorted(seats[again])
     assert world.finish(job, [won(job.matches[0], winner=1)])
     assert ranked.games() == 12
@@ -137,10 +129,9 @@ def test_every_ruling_is_in_the_audit_log_with_its_reason(ranked: Ranked) -> Non
     ranked.rule(restore_match, match_id, "two")
     ranked.rule(disqualify, ranked.season, bot_id, "three")
     ranked.rule(reinstate, ranked.season, bot_id, "four")
-    with world.db.reading() as session:
-        rows = session.exec(select(AuditRecord).order_by(col(AuditRecord.id).desc()).limit(4)).all()[::-1]
-        assert first_broken(session) is None
-        about = audit_log(session, subject=f"match/{match_id}")
+    rows = world.rows(select(AuditRecord).order_by(col(AuditRecord.id).desc()).limit(4))[::-1]
+    assert world.read(first_broken) is None
+    about = world.read(audit_log, subject=f"match/{match_id}")
     said = [(row.action, json.loads(row.data)["reason"]) for row in rows]
     assert said == [
         ("match-voided", "one"),
@@ -166,8 +157,7 @@ def test_a_forfeit_that_is_voided_is_no_timeout_of_the_season(world: World) -> N
 def test_one_match_never_counts_twice_however_it_was_rejudged(ranked: Ranked) -> None:
     def play() -> None:
         ranked.world.clock.turn(120)
-        (series_id,) = ranked.world.write(sweep)[SERIES]
-        assert ranked.world.finish(ranked.world.claimed(series_id))
+        assert ranked.world.play(ranked.world.enqueued()) == 1
 
     first = ranked.matches()[0]
     second = ranked.rule(rejudge_match, first, "one")
@@ -191,15 +181,14 @@ def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, l
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     if lost == "void":
-        (series_id,) = world.write(sweep)[SERIES]
-        job = world.claimed(series_id)
+        job = world.claimed(world.enqueued())
         assert world.finish(job, [abandoned(match) for match in job.matches])
     elif lost == "withdrawn":
         with world.db.reading() as session:
             bot_id = session.exec(select(Participant.bot_id).where(Participant.match_id == again)).first()
         ranked.rule(take_out, ranked.season, bot_id, "it stops its host")
     else:
-        world.write(set_season_state, world.boss, ranked.season, SeasonState.CLOSED, force=True)
+        world.set_state(ranked.season, SeasonState.CLOSED, force=True)
     assert ranked.table()[0] == ranked.first[0]
     newest = world.read(audit_log, subject=f"match/{match_id}", limit=1)
     assert [(entry.actor, entry.action) for entry in newest] == [("system", "match-restored")]
@@ -223,9 +212,9 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     lost, kept = job.matches
     assert world.finish(job, [abandoned(lost), won(kept)])
     again = world.write(rejudge_match, world.boss, lost.match_id, "the engine is up again")
-    with pytest.raises(WrongState, match=f"replayed as match {again}"), world.db.transaction() as session:
-        rejudge_match(session, world.boss, lost.match_id, "and once more")
-    (repeated,) = waiting(world)
+    with pytest.raises(WrongState, match=f"replayed as match {again}"):
+        world.write(rejudge_match, world.boss, lost.match_id, "and once more")
+    repeated = world.claimed(world.enqueued())
     assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
     assert repeated.matches[0].seed != lost.seed
     assert world.finish(repeated)
@@ -240,7 +229,7 @@ def test_if_it_fails_again_it_can_be_tried_again(world: World) -> None:
     assert world.finish(job, [abandoned(job.matches[0])])
     for _ in range(2):
         world.write(rejudge_match, world.boss, job.matches[0].match_id, "try")
-        (repeated,) = waiting(world)
+        repeated = world.claimed(world.enqueued())
         assert world.finish(repeated, [abandoned(repeated.matches[0])])
     noted = [entry.action for entry in world.read(audit_log, subject=f"match/{job.matches[0].match_id}")]
     assert [action for action in noted if action == "match-rejudged"] == ["match-rejudged"] * 2
@@ -250,13 +239,6 @@ def test_what_was_dropped_before_anybody_began_it_is_not_rejudged(world: World) 
     season = world.season(2, finals=FinalsFormat.SWISS)
     world.tick()
     dropped = world.write(league_matches.matches, season_id=season)[0].id
-    world.write(set_season_state, world.boss, season, SeasonState.FINALS)
-    with pytest.raises(WrongState, match="dropped before it began"), world.db.transaction() as session:
-        rejudge_match(session, world.boss, dropped, "but we want it")
-
-
-def waiting(world: World) -> list[SeriesJob]:
-    """The series that the sweeper enqueues, claimed."""
-    found = world.write(sweep)[SERIES]
-    jobs = [world.claim(series_id) for series_id in found]
-    return [job for job in jobs if job is not None]
+    world.set_state(season, SeasonState.FINALS)
+    with pytest.raises(WrongState, match="dropped before it began"):
+        world.write(rejudge_match, world.boss, dropped, "but we want it")

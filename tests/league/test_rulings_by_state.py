@@ -1,6 +1,4 @@
-"""Rulings and appeals in every state of a season and of a match: carried out where they are allowed, otherwise refused
-with a reason and without a trace.
-"""
+"""Rulings and appeals in every state of a season and of a match. Refused ones say why and leave no trace."""
 
 from __future__ import annotations
 
@@ -11,8 +9,6 @@ import pytest
 from sqlmodel import col, func, select
 
 from deadheat.league.errors import LeagueError, WrongState
-from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -20,8 +16,6 @@ from deadheat.league.service.rulings import appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons.absence import disqualify, reinstate
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
 from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
@@ -30,29 +24,30 @@ from tests.league.world import World
 
 
 class Court:
-    """A season of three bots whose ladder has been played, in some state; finals are begun and not played."""
+    """A season of three bots in that state, whose ladder is played; its finals have begun and are not played."""
 
     def __init__(self, world: World, state: SeasonState) -> None:
         self.world, self.state = world, state
+        self.season, self.owners, self.match, self.appeal = world.repeated(self._made, "court", state)
+
+    def _made(self) -> tuple[int, list[Person], int, int]:
+        world = self.world
         self.season = world.season(0, games_per_pair=2, finals=FinalsFormat.ROUND_ROBIN, finals_games=2)
-        self.owners: list[Person] = []
-        for _ in range(3):
-            owner, bot_id = world.bot()
-            self.owners.append(owner)
-            world.write(enter, owner, self.season, bot_id)
+        owners = [world.entrant(self.season)[0] for _ in range(3)]
         world.play_all()
-        self.match = world.write(matches, bot_id=1)[-1].id
-        self.appeal = world.write(open_appeal, self.owners[0], self.match, "no", {"verified": True}).id
+        match = world.write(matches, bot_id=1)[-1].id
+        appeal = world.write(open_appeal, owners[0], match, "no", {"verified": True}).id
         self.ranked()
-        if state is not SeasonState.OPEN:
-            self.rule(set_season_state, self.season, state, force=True)
+        if self.state is not SeasonState.OPEN:
+            world.set_state(self.season, self.state, force=True)
         world.clock.turn(60)
+        return self.season, owners, match, appeal
 
     def rule(self, ruling: Callable[..., Any], /, *arguments: object, **named: object) -> Any:
         return self.world.write(ruling, self.world.boss, *arguments, **named)
 
     def refused(self, ruling: Callable[..., Any], /, *arguments: object, **named: object) -> LeagueError:
-        """The refusal, after which the database is as it was."""
+        """Return the refusal, and check that it left the database as it was."""
         before = self.traces()
         with pytest.raises(WrongState) as told:
             self.rule(ruling, *arguments, **named)
@@ -60,24 +55,18 @@ class Court:
         return told.value
 
     def traces(self) -> list[int]:
-        """How many rows there are of all that a ruling writes, and of open appeals."""
-        with self.world.db.reading() as session:
-            tables = (VoidedMatch, AbsentEntry, AuditRecord, Series)
-            counts = [session.exec(select(func.count()).select_from(table)).one() for table in tables]
-            still = select(func.count()).select_from(Appeal).where(col(Appeal.state) == AppealState.OPEN)
-            return [*counts, session.exec(still).one()]
+        """Count the rows that rulings write, and open appeals."""
+        tables = (VoidedMatch, AbsentEntry, AuditRecord, Series)
+        counts = [self.world.one(select(func.count()).select_from(table)) for table in tables]
+        still = select(func.count()).select_from(Appeal).where(col(Appeal.state) == AppealState.OPEN)
+        return [*counts, self.world.one(still)]
 
     def ranked(self) -> dict[int, Any]:
-        """Each bot's games after a refit, None where it is not ranked."""
+        """Rank again; return each ranked bot's games."""
         self.world.clock.turn(60)
         self.world.write(refit, self.season)
-        rows = self.world.read(leaderboard, self.season).standings["rows"]
+        rows = self.world.ranking(self.season)
         return {row["bot_id"]: row["games"] for row in rows if row["rank"] is not None}
-
-    def play_again(self) -> None:
-        found = self.world.write(sweep)[SERIES]
-        for series_id in found:
-            assert self.world.finish(self.world.claimed(series_id))
 
 
 @pytest.fixture(params=IN_PLAY)
@@ -92,7 +81,7 @@ def test_a_match_is_voided_restored_and_rejudged_while_the_season_goes_on(court:
     assert court.rule(restore_match, court.match, "x")
     assert court.ranked() == before
     court.rule(rejudge_match, court.match, "x")
-    court.play_again()
+    court.world.play(court.world.enqueued())
     assert court.ranked() == before, "the repetition counts in its place, in the finals too"
 
 
@@ -118,17 +107,16 @@ def test_a_closed_season_takes_no_ruling_and_says_so(world: World) -> None:
     assert world.write(publish, court.season)
     standings = published(court)
     refusals = [
-        court.refused(void_match, court.match, "x"),
-        court.refused(restore_match, court.match, "x"),
-        court.refused(rejudge_match, court.match, "x"),
-        court.refused(disqualify, court.season, 1, "x"),
-        court.refused(reinstate, court.season, 1, "x"),
-        court.refused(appeals.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.VOID),
-        court.refused(appeals.rule, court.appeal, uphold=True, ruling="x", remedy=Remedy.REJUDGE),
+        *(court.refused(ruling, court.match, "x") for ruling in (void_match, restore_match, rejudge_match)),
+        *(court.refused(ruling, court.season, 1, "x") for ruling in (disqualify, reinstate)),
+        *(
+            court.refused(appeals.rule, court.appeal, uphold=True, ruling="x", remedy=remedy)
+            for remedy in (Remedy.VOID, Remedy.REJUDGE)
+        ),
     ]
-    assert all(str(refusal).startswith("The season is closed; ") for refusal in refusals)
-    with pytest.raises(WrongState, match="season is closed"), world.db.reading() as session:
-        appealable(session, court.owners[0], court.match)
+    assert all("season is closed" in str(refusal) for refusal in refusals)
+    with pytest.raises(WrongState, match="season is closed"):
+        world.read(appealable, court.owners[0], court.match)
     ruled = court.rule(appeals.rule, court.appeal, uphold=False, ruling="too late, and wrong")
     assert ruled.state is AppealState.REJECTED, "an appeal that was open is still answered"
     assert published(court) == standings
@@ -141,21 +129,16 @@ def published(court: Court) -> tuple[str | None, Any]:
 
 def test_a_match_that_is_not_done_is_neither_ruled_on_nor_appealed_against(world: World) -> None:
     court = Court(world, SeasonState.OPEN)
-    owner, bot_id = world.bot()
-    world.write(enter, owner, court.season, bot_id)
+    owner, _ = world.entrant(court.season)
     running, *_ = world.tick()
     assert world.claim(running) is not None
-    with world.db.reading() as session:
-        waiting = session.exec(select(Match.series_id, Match.id).where(Match.state == MatchState.SCHEDULED)).all()
+    waiting = world.rows(select(Match.series_id, Match.id).where(Match.state == MatchState.SCHEDULED))
     assert {series_id == running for series_id, _ in waiting} == {True, False}, "one is played, others wait"
     for _, match_id in waiting:
         for ruling in (void_match, restore_match, rejudge_match):
-            assert str(court.refused(ruling, match_id, "x")) == "The match is not over yet; organisers rule on results."
-        with (
-            pytest.raises(WrongState, match="The match is not over yet; only results can be appealed"),
-            world.db.reading() as session,
-        ):
-            appealable(session, owner, match_id)
+            assert "not over yet" in str(court.refused(ruling, match_id, "x"))
+        with pytest.raises(WrongState, match="The match is not over yet; only results can be appealed"):
+            world.read(appealable, owner, match_id)
 
 
 def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
@@ -169,8 +152,7 @@ def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
     assert court.rule(void_match, match_id, "x")
     assert sum(court.ranked().values()) == sum(before.values()) - 2
     court.rule(rejudge_match, match_id, "x")
-    with world.db.reading() as session:
-        again = session.exec(select(Series).order_by(col(Series.id).desc()).limit(1)).one()
+    again = world.one(select(Series).order_by(col(Series.id).desc()).limit(1))
     assert again.purpose is Purpose.FINALS
     court.world.clock.turn(60)
     assert world.finish(world.claimed(again.id))

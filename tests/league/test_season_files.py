@@ -1,10 +1,11 @@
-"""A season as a file: read, refused as a whole, applied, written."""
+"""Season files are read, refused as a whole, applied and written."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -13,9 +14,7 @@ from hypothesis import strategies as st
 from deadheat.league import season_file
 from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
 from deadheat.league.records.seasons import Declared
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
 from deadheat.league.service.seasons.entries import entries
@@ -155,24 +154,22 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
     name = "First"
     size = 1
     """
-    found = refused(world, text)
-    assert found == {
+    assert {path: why.split("; ")[-1] for path, why in refused(world, text).items()} == {
         "season.name": "this is required",
         "matches.seats": f"{GAME} is for 2 players",
         "matches.series_length": "it should be a whole number",
         "matches.finals_top": "it belongs in the table [finals]",
         "dates.freezes_at": "it must come after opens_at",
-        "dates.finals_at": "it has no offset; write for example 2027-01-01T00:00:00+09:00, or set timezone in [dates]",
+        "dates.finals_at": "write for example 2027-01-01T00:00:00+09:00, or set timezone in [dates]",
         "dates.closes_at": "write date and time without quotation marks, such as 2026-12-01T18:00:00+09:00",
-        "final": "there is no such key; did you mean finals",
-        "finals.final_top": "there is no such key; did you mean finals_top",
+        "final": "did you mean finals",
+        "finals.final_top": "did you mean finals_top",
         "finals.promoted": "it should be a whole number",
-        "entry.languages": found["entry.languages"],
+        "entry.languages": mock.ANY,
         "entry.invited": "there are no such authors: nobody",
         "entry.entries_per_author": "it should be at least 1",
         "divisions": "number 1, size: it should be at least 2",
     }
-    assert found["entry.languages"].startswith("cobol is unknown")
 
 
 @pytest.mark.parametrize(
@@ -209,18 +206,15 @@ def test_a_local_time_that_never_comes_or_comes_twice_needs_its_offset(world: Wo
 
 def test_what_can_no_longer_change_is_refused_together(world: World) -> None:
     season_id = whole(world)
-    world.write(set_season_state, world.boss, season_id, SeasonState.OPEN)
+    world.set_state(season_id, SeasonState.OPEN)
     other = (
         WHOLE.replace("[matches]", '[matches]\nranks = "wins"')
         .replace("size = 8", "size = 16")
         .replace("08-01", "08-02")
     )
-    settled = "they can no longer be changed because the season is open"
-    assert refused(world, other, season_id) == {
-        "matches.ranks": settled.replace("they", "it"),
-        "dates.opens_at": settled.replace("they", "it"),
-        "divisions": settled,
-    }
+    found = refused(world, other, season_id)
+    assert found.keys() == {"matches.ranks", "dates.opens_at", "divisions"}
+    assert all("because the season is open" in why for why in found.values())
     assert applied(world, WHOLE.replace("length = 20", "length = 30"), season_id).applied
 
 
@@ -228,17 +222,14 @@ def test_a_name_belongs_to_one_season_and_a_game_is_for_ever(world: World) -> No
     applied(world, NAMED)
     assert "season 1 has this name" in refused(world, NAMED)["season.name"]
     found = refused(world, NAMED.replace(GAME, "betris") + "previous_id = 3", 1)
-    assert found == {
-        "season.game": f"the season's game is {GAME}, which cannot be changed",
-        "season.previous_id": "the season continues nothing, which cannot be changed",
-    }
+    assert found.keys() == {"season.game", "season.previous_id"}
+    assert all("cannot be changed" in why for why in found.values())
 
 
 def test_a_file_continues_a_season(world: World) -> None:
     season_id = world.season(2, games_per_pair=2, series_length=2, promoted=3)
     world.play_all()
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
-    assert world.write(publish, season_id)
+    world.publish(season_id)
     text = f'[season]\nname = "Next"\nprevious_id = {season_id}\n[matches]\nseries_length = 4\n'
     assert "keeps its divisions" in refused(world, f'{text}[[divisions]]\nname = "A"\n')["divisions"]
     told = applied(world, text)
@@ -269,12 +260,8 @@ def test_what_is_probably_a_mistake_is_told(world: World) -> None:
     assert told.warnings == ["entry.invited has no effect while entry.admission is everyone."]
     by_hand, by_date = EVALUATED, EVALUATED.replace("[dates]\n", "[dates]\nopens_at = 2030-01-01T00:00:00\n")
     assert "[dates]" in by_hand
-    warned = [bool(_of_opening(world.read(preview_file, world.boss, text))) for text in (by_hand, by_date)]
-    assert warned == [True, False]
-
-
-def _of_opening(told: Declared) -> list[str]:
-    return [warning for warning in told.warnings if "until you open the season" in warning]
+    warnings = (str(world.read(preview_file, world.boss, text).warnings) for text in (by_hand, by_date))
+    assert ["until you open the season" in text for text in warnings] == [True, False]
 
 
 def test_only_organisers_see_and_apply_files(world: World) -> None:
@@ -298,7 +285,7 @@ def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> No
 
 
 def values(term: Term) -> st.SearchStrategy[Any]:
-    """Everything that a setting may be."""
+    """Return a strategy for all values of a setting."""
     if term.kind is datetime:
         zones = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
         first, last = datetime(2001, 1, 1), datetime(2199, 1, 1)  # noqa: DTZ001  # in the zone drawn

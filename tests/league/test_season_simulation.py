@@ -1,5 +1,5 @@
-"""Seasons with people who interfere, workers that fail and schedulers that run at random times: whatever happens, a
-season ends, its finals are fair and its standings are published once. A failing run names its seed.
+"""Simulations of whole seasons. People interfere, workers fail and schedulers run at random times, and still a season
+ends, its finals are fair and its standings are published once. A failing run names its seed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from deadheat.league.service.rankings.standings import refit, seasons_to_refit
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.seasons import absence
@@ -83,8 +83,7 @@ class Chaos:
         return self.world.row(Season, self.season).state
 
     def versions(self) -> dict[int, int]:
-        with self.world.db.reading() as session:
-            return {entry.bot_id: entry.version for entry in league_entries.entries(session, self.season)}
+        return {entry.bot_id: entry.version for entry in self.world.read(league_entries.entries, self.season)}
 
     def remember(self) -> None:
         """Note the versions that play when the season freezes, until it ends or thaws."""
@@ -126,7 +125,7 @@ class Chaos:
             self.world.write(release_series, self.chance.choice(self.held), "w", Failure("dirty-box"))
 
     def wait(self) -> None:
-        """Time passes; the sweeper and the rankings come by."""
+        """Let time pass, sweep, rank and publish."""
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
@@ -139,7 +138,7 @@ class Chaos:
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)
-        self.world.build(self.world.upload(owner, bot_id))
+        self.world.version(owner, bot_id)
 
     def choose(self) -> None:
         self.try_to(lambda session, owner, bot_id: enter(session, owner, self.season, bot_id))
@@ -172,7 +171,7 @@ class Chaos:
             self.try_to(lambda session, *_: verb(session))
 
     def turn(self) -> None:
-        """An organiser goes on, or back to open; seldom, or the season would be over at once."""
+        """Let an organiser change the season's state, seldom enough that the season lasts."""
         if self.chance.random() < 0.3:
             after = self.chance.choice([SeasonState.FROZEN, SeasonState.OPEN, SeasonState.FINALS])
             self.try_to(lambda session, *_: set_season_state(session, self.world.boss, self.season, after))
@@ -186,40 +185,34 @@ class Chaos:
             return
 
     def drain(self) -> None:
-        """Calm at last: the season is closed by its finals or by hand, and what is left is played."""
+        """End the season by its finals or by hand, and play what is left."""
         for _ in range(100):
             if self.state() in {SeasonState.OPEN, SeasonState.FROZEN}:
                 after = SeasonState.CLOSED if self.format is FinalsFormat.NONE else SeasonState.FINALS
-                self.world.write(set_season_state, self.world.boss, self.season, after, force=True)
+                self.world.set_state(self.season, after, force=True)
             self.tick()
             self.world.clock.turn(100)
-            waiting = self.world.write(sweep)[SERIES]
-            for series_id in waiting:
-                job = self.world.claim(series_id)
-                if job is not None:
-                    assert self.world.finish(job)
+            self.world.play_left(self.world.enqueued())
             self.answer()
             self.wait()
             self.remember()
-            with self.world.db.reading() as session:
-                if season_info(session, self.season).published_at is not None:
-                    return
+            if self.world.read(season_info, self.season).published_at is not None:
+                return
         pytest.fail("it never came to its end")
 
 
 def check(chaos: Chaos) -> None:
     """Check what must always hold."""
-    with chaos.world.db.reading() as session:
-        assert session.exec(select(Series.id).where(col(Series.state).in_(UNFINISHED))).all() == []
-        assert session.exec(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)).all() == []
-        assert session.exec(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True))).one()
-        assert first_broken(session) is None
-        at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
-        assert not any(session.exec(at_gates.where(Series.purpose == Purpose.CHALLENGE)).all())
-        entries = {
-            entry.version_id: entry for entry in session.exec(select(Entry).where(Entry.season_id == chaos.season))
-        }
-        rows = leaderboard(session, chaos.season).standings["rows"]
+    assert chaos.world.rows(select(Series.id).where(col(Series.state).in_(UNFINISHED))) == []
+    assert chaos.world.rows(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)) == []
+    assert chaos.world.one(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True)))
+    assert chaos.world.read(first_broken) is None
+    at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
+    assert set(chaos.world.rows(at_gates.where(Series.purpose == Purpose.CHALLENGE))) <= {False}
+    entries = {
+        entry.version_id: entry for entry in chaos.world.rows(select(Entry).where(Entry.season_id == chaos.season))
+    }
+    rows = chaos.world.ranking(chaos.season)
     meetings = Counter(finals_tables(chaos.world))
     assert set(meetings.values()) <= {1}
     for table in meetings:
@@ -231,17 +224,16 @@ def check(chaos: Chaos) -> None:
 
 def finals_tables(world: World) -> list[frozenset[int]]:
     """The players at each table of the finals' rounds, without tables that an organiser had played again."""
-    with world.db.reading() as session:
-        again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
-        seated = (
-            select(Series.id, Participant.version_id)
-            .join(Match, col(Match.series_id) == Series.id)
-            .join(Participant, col(Participant.match_id) == Match.id)
-            .where(Series.purpose == Purpose.FINALS, col(Series.round).is_not(None), col(Series.id).not_in(again))
-        )
-        tables: dict[int, set[int]] = {}
-        for series_id, version in session.exec(seated):
-            tables.setdefault(series_id, set()).add(version)
+    again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
+    seated = (
+        select(Series.id, Participant.version_id)
+        .join(Match, col(Match.series_id) == Series.id)
+        .join(Participant, col(Participant.match_id) == Match.id)
+        .where(Series.purpose == Purpose.FINALS, col(Series.round).is_not(None), col(Series.id).not_in(again))
+    )
+    tables: dict[int, set[int]] = {}
+    for series_id, version in world.rows(seated):
+        tables.setdefault(series_id, set()).add(version)
     return [frozenset(table) for table in tables.values()]
 
 

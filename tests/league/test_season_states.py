@@ -1,9 +1,9 @@
-"""Seasons by date and by hand: states, settings, closing and publishing."""
+"""Seasons change their states by date and by hand."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,10 +18,9 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.rankings import publishing, standings
-from deadheat.league.service.rankings.publishing import seasons_to_publish
-from deadheat.league.service.rankings.standings import leaderboard, seasons_to_refit
-from deadheat.league.service.seasons.entries import enter, entries, entry_info
+from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
+from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
+from deadheat.league.service.seasons.entries import enter, entries
 from deadheat.league.service.seasons.seasons import (
     create_season,
     edit_season,
@@ -42,12 +41,6 @@ def edit(world: World, season_id: int, **settings: object) -> SeasonInfo:
     return world.write(edit_season, world.boss, season_id, **settings)  # type: ignore[arg-type]
 
 
-def set_state(world: World, season_id: int, *states: SeasonState, force: bool = False) -> SeasonInfo:
-    for state in states:
-        world.write(set_season_state, world.boss, season_id, state, force=force)
-    return info(world, season_id)
-
-
 def info(world: World, season_id: int) -> SeasonInfo:
     return world.read(season_info, season_id)
 
@@ -56,52 +49,25 @@ def hours(*numbers: float) -> list[datetime]:
     return [START + timedelta(hours=number) for number in numbers]
 
 
-def over(world: World) -> list[int]:
-    return world.read(seasons_to_publish)
-
-
-def publish(world: World, season_id: int) -> bool:
-    return world.write(publishing.publish, season_id)
-
-
 WAYS = {
-    (S.SCHEDULED, S.OPEN): None,
-    (S.SCHEDULED, S.CLOSED): None,
-    (S.SCHEDULED, S.FROZEN): errors.WrongState,
-    (S.SCHEDULED, S.FINALS): errors.WrongState,
-    (S.OPEN, S.SCHEDULED): errors.WrongState,
-    (S.OPEN, S.FROZEN): None,
-    (S.OPEN, S.FINALS): None,
-    (S.OPEN, S.CLOSED): None,
-    (S.FROZEN, S.OPEN): None,
-    (S.FROZEN, S.FINALS): None,
-    (S.FROZEN, S.CLOSED): None,
-    (S.FINALS, S.OPEN): errors.WrongState,
-    (S.FINALS, S.FROZEN): errors.WrongState,
-    (S.FINALS, S.CLOSED): None,
-    (S.CLOSED, S.OPEN): errors.WrongState,
-    (S.CLOSED, S.FINALS): errors.WrongState,
+    S.SCHEDULED: {S.OPEN, S.CLOSED},
+    S.OPEN: {S.FROZEN, S.FINALS, S.CLOSED},
+    S.FROZEN: {S.OPEN, S.FINALS, S.CLOSED},
+    S.FINALS: {S.CLOSED},
+    S.CLOSED: set[SeasonState](),
 }
-TO = {
-    S.SCHEDULED: (),
-    S.OPEN: (S.OPEN,),
-    S.FROZEN: (S.OPEN, S.FROZEN),
-    S.FINALS: (S.OPEN, S.FINALS),
-    S.CLOSED: (S.CLOSED,),
-}
+"""The states that an organiser may choose in each state."""
+TO = {S.SCHEDULED: (), S.OPEN: (S.OPEN,), S.FROZEN: (S.OPEN, S.FROZEN), S.FINALS: (S.OPEN, S.FINALS)}
 
 
-@pytest.mark.parametrize(("before", "after"), list(WAYS))
-def test_by_hand_a_season_goes_only_these_ways(world: World, before: SeasonState, after: SeasonState) -> None:
-    season_id = create(world, finals=FinalsFormat.SWISS).id
-    if TO[before]:
-        set_state(world, season_id, *TO[before])
-    refusal = WAYS[before, after]
-    if refusal is None:
-        assert set_state(world, season_id, after, force=True).state is after
-    else:
-        with pytest.raises(refusal):
-            set_state(world, season_id, after)
+@pytest.mark.parametrize("before", WAYS)
+def test_by_hand_a_season_goes_only_these_ways(world: World, before: SeasonState) -> None:
+    for after in S:
+        season_id = create(world, f"to {after}", finals=FinalsFormat.SWISS).id
+        world.set_state(season_id, *TO.get(before, (before,)))
+        with nullcontext() if after in {before, *WAYS[before]} else pytest.raises(errors.WrongState):
+            world.set_state(season_id, after, force=True)
+            assert info(world, season_id).state is after
 
 
 def test_by_date_a_season_goes_through_all_states(world: World) -> None:
@@ -112,10 +78,10 @@ def test_by_date_a_season_goes_through_all_states(world: World) -> None:
     ).id  # fmt: skip
     seen = []
     for _ in range(5):
-        refit(world, season_id)
+        world.write(refit, season_id)
         world.tick()
         seen.append(info(world, season_id).state)
-        refit(world, season_id)
+        world.write(refit, season_id)
         world.tick()  # finals without finalists end as soon as that is known
         world.clock.turn(3600)
     assert seen == list(SeasonState)
@@ -131,10 +97,6 @@ def test_dates_that_passed_while_nobody_looked_are_made_up_for_in_order(world: W
     assert noted == ["season-closed", "season-frozen", "season-open", "season-created"]
 
 
-def refit(world: World, season_id: int) -> None:
-    world.write(standings.refit, season_id)
-
-
 def test_a_season_that_nobody_opened_does_not_close_by_itself(world: World) -> None:
     season_id = create(world, closes_at=hours(1)[0]).id
     world.clock.turn(2 * 3600)
@@ -146,12 +108,13 @@ def test_a_season_that_nobody_opened_does_not_close_by_itself(world: World) -> N
 def test_a_season_is_thawed_only_after_the_date_that_would_end_it_has_moved(world: World, date: str) -> None:
     season_id = create(world, finals=FinalsFormat.SWISS).id
     edit(world, season_id, **{date: hours(1)[0]})
-    set_state(world, season_id, S.OPEN, S.FROZEN)
+    world.set_state(season_id, S.OPEN, S.FROZEN)
     world.clock.turn(3600)
     with pytest.raises(errors.BadSetting, match=date):
-        set_state(world, season_id, S.OPEN)
+        world.set_state(season_id, S.OPEN)
     edit(world, season_id, **{date: hours(5)[0]})
-    assert set_state(world, season_id, S.OPEN).state is S.OPEN
+    world.set_state(season_id, S.OPEN)
+    assert info(world, season_id).state is S.OPEN
     world.tick()
     assert info(world, season_id).state is S.OPEN
 
@@ -159,7 +122,7 @@ def test_a_season_is_thawed_only_after_the_date_that_would_end_it_has_moved(worl
 @pytest.mark.databases
 def test_a_date_that_is_moved_while_the_scheduler_looks_ends_nothing(world: World) -> None:
     season_id = create(world, closes_at=hours(1)[0]).id
-    set_state(world, season_id, S.OPEN)
+    world.set_state(season_id, S.OPEN)
     world.clock.turn(3600)
 
     def move(session: Session) -> None:
@@ -172,7 +135,7 @@ def test_a_date_that_is_moved_while_the_scheduler_looks_ends_nothing(world: Worl
 def test_finals_are_begun_only_where_they_were_chosen(world: World) -> None:
     season_id = world.season(0)
     with pytest.raises(errors.BadSetting, match="finals"):
-        set_state(world, season_id, S.FINALS)
+        world.set_state(season_id, S.FINALS)
 
 
 @pytest.mark.parametrize(
@@ -216,7 +179,7 @@ def test_a_setting_changes_as_long_as_it_is_fair(
     for number, states in enumerate((still, no_more)):
         season_id = create(world, f"season {number}", finals=FinalsFormat.SWISS).id
         if states:
-            set_state(world, season_id, *states)
+            world.set_state(season_id, *states)
         if states is still:
             assert getattr(edit(world, season_id, **{setting: value}), setting) == value
         else:
@@ -226,7 +189,7 @@ def test_a_setting_changes_as_long_as_it_is_fair(
 
 def test_what_is_set_to_what_it_is_already_is_no_change(world: World) -> None:
     season_id = create(world, games_per_pair=4).id
-    set_state(world, season_id, S.CLOSED)
+    world.set_state(season_id, S.CLOSED)
     edit(world, season_id, games_per_pair=4)
     assert world.read(audit_log)[0].action == "season-closed"
 
@@ -247,14 +210,13 @@ def test_edits_are_noted(world: World) -> None:
 
 def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World) -> None:
     season_id = world.season(2, games_per_pair=8)
-    owner, bot_id = world.bot()
+    owner, bot_id = world.entrant(season_id)
     _, other = world.bot(owner=owner)
-    world.write(enter, owner, season_id, bot_id)
-    set_state(world, season_id, S.FROZEN)
-    world.build(world.upload(owner, bot_id))
+    world.set_state(season_id, S.FROZEN)
+    world.version(owner, bot_id)
     for entering in (bot_id, other):
-        with pytest.raises(errors.WrongState, match="frozen"), world.db.transaction() as session:
-            enter(session, owner, season_id, entering)
+        with pytest.raises(errors.WrongState, match="frozen"):
+            world.write(enter, owner, season_id, entering)
     assert world.play_all() == 3 * 8
     assert {entry.version for entry in world.read(entries, season_id)} == {1}
 
@@ -262,36 +224,28 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
 @pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
     season_id = world.season(0)
-    owner, bot_id = world.bot()
-    world.write(enter, owner, season_id, bot_id)
+    owner, bot_id = world.entrant(season_id)
     version_id = world.upload(owner, bot_id)
     job = world.building(version_id)
     world.at_once(
         lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
         lambda session: finish_build(session, job, BuildOutcome("e" * 64, "", "log")),
     )
-    assert world.read(entry_info, season_id, bot_id).version == 1
-
-
-def played_and_closed(world: World) -> int:
-    season_id = world.season(3)
-    world.play_all()
-    set_state(world, season_id, S.CLOSED)
-    return season_id
+    assert world.plays(season_id, bot_id) == 1
 
 
 def test_standings_are_published_when_the_last_series_has_ended(world: World) -> None:
     season_id = world.season(3)
     job = world.claimed(world.tick()[0])
-    set_state(world, season_id, S.CLOSED, force=True)
-    assert over(world) == []
-    assert not publish(world, season_id)
+    world.set_state(season_id, S.CLOSED, force=True)
+    assert world.read(seasons_to_publish) == []
+    assert not world.write(publish, season_id)
     assert info(world, season_id).published_at is None
     assert world.finish(job)
-    assert over(world) == [season_id]
-    assert publish(world, season_id)
-    assert over(world) == []
-    assert not publish(world, season_id)
+    assert world.read(seasons_to_publish) == [season_id]
+    assert world.write(publish, season_id)
+    assert world.read(seasons_to_publish) == []
+    assert not world.write(publish, season_id)
     found = info(world, season_id)
     board = world.read(leaderboard, season_id)
     assert world.read(audit_log)[0].action == "season-published"
@@ -304,26 +258,18 @@ def test_a_series_that_was_lost_after_the_close_is_played_before_the_standings_a
     season_id = world.season(2)
     first, *_ = world.tick()
     assert world.claim(first) is not None
-    set_state(world, season_id, S.CLOSED, force=True)
+    world.set_state(season_id, S.CLOSED, force=True)
     world.clock.turn(world.settings.lease_seconds + 1)
     world.write(sweep)
-    assert over(world) == []
+    assert world.read(seasons_to_publish) == []
     assert world.finish(world.claimed(first))
-    assert over(world) == [season_id]
+    assert world.read(seasons_to_publish) == [season_id]
 
 
 SECOND_EDITION = """
     INSERT INTO rating_snapshot (season_id, log_sha256, config, standings, final, created_at)
     SELECT season_id, '', config, standings, final, created_at FROM rating_snapshot WHERE final
 """
-
-
-def change(statement: str) -> Callable[[World, int], None]:
-    def execute(world: World, season_id: int) -> None:
-        with world.db.engine.begin() as connection:
-            connection.execute(text(statement), {"season": season_id})
-
-    return execute
 
 
 @pytest.mark.parametrize(
@@ -336,18 +282,18 @@ def change(statement: str) -> Callable[[World, int], None]:
     ],
 )
 def test_the_database_keeps_published_standings_as_they_are(world: World, statement: str) -> None:
-    season_id = played_and_closed(world)
-    publish(world, season_id)
-    with pytest.raises(DBAPIError):
-        change(statement)(world, season_id)
+    season_id = world.season(2)
+    world.publish(season_id)
+    with pytest.raises(DBAPIError), world.db.engine.begin() as connection:
+        connection.execute(text(statement), {"season": season_id})
 
 
 def test_nothing_is_ranked_after_the_standings_were_published(world: World) -> None:
-    season_id = played_and_closed(world)
-    publish(world, season_id)
+    season_id = world.season(2)
+    world.publish(season_id)
     with world.db.transaction() as session:
         session.exec(text("UPDATE season SET log_serial = log_serial + 1"))  # type: ignore[call-overload]
         assert seasons_to_refit(session) == []
     with world.db.transaction() as session:
-        assert not standings.refit(session, season_id)
+        assert not refit(session, season_id)
         assert session.exec(select(RatingSnapshot.final)).all() == [True]

@@ -1,4 +1,4 @@
-"""Old rankings lose their standings, and nothing else."""
+"""Old rankings lose their standings and nothing else."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.recount import recount
 from deadheat.league.service.rankings.snapshots import kept
-from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import entries
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import RatingSnapshot
@@ -36,7 +35,7 @@ def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() ->
 
 
 def test_what_was_kept_once_is_all_that_is_needed_later() -> None:
-    """Thinned at every step or only at the end, the same is left."""
+    """Thinning at every step leaves the same as thinning once at the end."""
     rankings = [(number, START + timedelta(minutes=7) * number) for number in range(600)]
     left: list[tuple[int, object]] = []
     for number, made in rankings:
@@ -60,36 +59,34 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
         assert world.finish(job, [won(match, number % 2) for match in job.matches])
         world.clock.turn(60)
         assert world.write(refit, season_id)
-    with world.db.reading() as session:
-        rankings = stored(session, season_id)
-        assert len(rankings) == 16
-        assert [ranking.whole for ranking in rankings] == [False] * 13 + [True] * 3
-        assert all(ranking.standings == {} for ranking in rankings[:13])
-        assert all(ranking.standings["rows"] for ranking in rankings[13:])
-        assert len({ranking.log_sha256 for ranking in rankings}) == 16
-        assert all(ranking.config["method"] for ranking in rankings)
-        for bot_id in names:
-            assert len(history(session, season_id, bot_id)) == 16
-        assert recount(session, season_id).same
-        assert len(leaderboard(session, season_id).standings["rows"]) == 2
+    rankings = world.read(stored, season_id)
+    assert len(rankings) == 16
+    assert [ranking.whole for ranking in rankings] == [False] * 13 + [True] * 3
+    assert all(ranking.standings == {} for ranking in rankings[:13])
+    assert all(ranking.standings["rows"] for ranking in rankings[13:])
+    assert len({ranking.log_sha256 for ranking in rankings}) == 16
+    assert all(ranking.config["method"] for ranking in rankings)
+    for bot_id in names:
+        assert len(world.read(history, season_id, bot_id)) == 16
+    assert world.read(recount, season_id).same
+    assert len(world.ranking(season_id)) == 2
 
 
 def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.league.service.rankings.snapshots.WHOLE", 1)
-    season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=60, finals_games=2)
+    season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=16, finals_games=2)
     world.play_all()
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
-    for _ in range(60):
+    world.set_state(season_id, SeasonState.FINALS)
+    for _ in range(12):
         world.clock.turn(5)
         with world.db.transaction() as session:
             refit(session, season_id)
             for over in seasons_to_publish(session):
                 publish(session, over)
         world.play_all()
-    with world.db.reading() as session:
-        rankings = stored(session, season_id)
-        chosen = audit_log(session, subject=f"season/{season_id}", limit=50)
-        (finalists,) = [entry.data for entry in chosen if entry.action == "finalists"]
+    rankings = world.read(stored, season_id)
+    chosen = world.read(audit_log, subject=f"season/{season_id}", limit=50)
+    (finalists,) = [entry.data for entry in chosen if entry.action == "finalists"]
     assert len(rankings) > 5
     assert rankings[-1].final
     assert f'"ranking":{rankings[0].id}' in finalists

@@ -1,20 +1,17 @@
-"""Finals in stages: from the ladder's finalists to a winner, whatever happens on the way."""
+"""Finals in stages lead from the ladder's finalists to a winner."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import BadSetting, WrongState
-from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
 from deadheat.league.service.evaluations.views import courses
-from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.held import held_matches
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence
@@ -23,76 +20,47 @@ from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
-from tests.league.world import World, abandoned, won
-
-Outcome = Callable[[MatchJob], MatchOutcome]
-
-
-def lower_wins(match: MatchJob) -> MatchOutcome:
-    """The version with the lower number is the better one."""
-    return won(match, match.seats.index(min(match.seats)))
-
-
-def first_seat_wins(match: MatchJob) -> MatchOutcome:
-    """All are equally good."""
-    return won(match)
+from tests.league.world import World, abandoned, higher_wins, lower_wins, won
 
 
 def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
-    """A season whose ladder is over and ranked: its finals begin."""
+    """Begin the finals of a season whose ladder is over and ranked."""
     season_id = world.season(bots, finals=FinalsFormat.STAGES, stages=list(stages), games_per_pair=2, **settings)
-    play(world)
+    world.play_all(lower_wins)
     world.settle()
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.set_state(season_id, SeasonState.FINALS)
     world.settle_rankings()
     return season_id
 
 
-def play(world: World, outcome: Outcome = lower_wins) -> None:
-    """Play until nothing is planned."""
-    while made := world.tick():
-        for series_id in made:
-            if (job := world.claim(series_id)) is not None:
-                finish(world, job, outcome)
-
-
-def finish(world: World, job: SeriesJob, outcome: Outcome = lower_wins) -> None:
-    assert world.finish(job, [outcome(match) for match in job.matches])
-
-
 def stages(world: World) -> list[Evaluation]:
-    with world.db.reading() as session:
-        staged = select(Evaluation).where(col(Evaluation.stage).is_not(None))
-        return list(session.exec(staged.order_by(col(Evaluation.stage))))
+    staged = select(Evaluation).where(col(Evaluation.stage).is_not(None))
+    return world.rows(staged.order_by(col(Evaluation.stage)))
 
 
 def field(world: World, evaluation_id: int) -> list[int]:
-    """Versions by seed."""
-    with world.db.reading() as session:
-        players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
-        return list(session.exec(players.order_by(col(EvaluationPlayer.seed))))
+    """Return the versions by their seeds."""
+    players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
+    return world.rows(players.order_by(col(EvaluationPlayer.seed)))
 
 
 def pairings(world: World, evaluation_id: int) -> list[EvaluationPairing]:
-    with world.db.reading() as session:
-        found = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == evaluation_id)
-        return list(session.exec(found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))))
+    found = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == evaluation_id)
+    return world.rows(found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board)))
 
 
 def finals_places(world: World) -> dict[int, int | None]:
-    with world.db.reading() as session:
-        return dict(session.exec(select(Entry.version_id, Entry.finals_place)).all())
+    return dict(world.rows(select(Entry.version_id, Entry.finals_place)))
 
 
 def ranks(world: World, season_id: int) -> list[tuple[int, int]]:
-    with world.db.reading() as session:
-        return [(row["version_id"], row["rank"]) for row in leaderboard(session, season_id).standings["rows"]]
+    return [(row["version_id"], row["rank"]) for row in world.ranking(season_id)]
 
 
 @pytest.mark.databases
 def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: World) -> None:
     season_id = in_finals(world, 6, "swiss rounds=3 matches=2 keep=4", "round-robin matches=2 keep=2", "knockout")
-    play(world)
+    world.play_all(lower_wins)
     first, second, third = stages(world)
     assert [row.state for row in (first, second, third)] == [EvaluationState.DONE] * 3
     assert len(field(world, first.id)) == 6
@@ -110,14 +78,14 @@ def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: Wor
 
 def test_the_first_stage_is_seeded_by_the_last_evaluation_and_then_by_the_ladder(world: World) -> None:
     season_id = world.season(4, finals=FinalsFormat.STAGES, stages=["round-robin matches=2"], games_per_pair=2)
-    play(world)
+    world.play_all(lower_wins)
     world.write(absence.take_out, world.boss, season_id, 4, "it breaks the rules")
     line = DeclaredEvaluation(name="System test", format=EvaluationFormat.ROUND_ROBIN, matches=2)
     world.write(begin_now, world.boss, season_id, line)
-    play(world, lambda match: won(match, match.seats.index(max(match.seats))))
+    world.play_all(higher_wins)
     world.write(absence.reinstate, world.boss, season_id, 4, "a mistake")
     world.settle()
-    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.set_state(season_id, SeasonState.FINALS)
     world.settle_rankings()
     world.tick()
     (stage,) = stages(world)
@@ -126,32 +94,23 @@ def test_the_first_stage_is_seeded_by_the_last_evaluation_and_then_by_the_ladder
 
 def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> None:
     season_id = in_finals(world, 3, "round-robin matches=2")
-    play(world, lambda match: won(match, match.seats.index(max(match.seats))))
+    world.play_all(higher_wins)
     world.settle()
     assert ranks(world, season_id) == [(3, 1), (2, 2), (1, 3)]
 
 
 def test_two_who_are_not_apart_at_the_cut_meet_again_as_often_as_declared(world: World) -> None:
     in_finals(world, 3, "round-robin matches=2 keep=2 further=8", "knockout")
-    play(world, first_seat_wins)
+    world.play_all(won)
     stage, _ = stages(world)
     further = [one for one in pairings(world, stage.id) if one.round > stage.rounds]
     assert [(one.first_id, one.second_id) for one in further] == [(2, 3), (3, 2), (2, 3), (3, 2)]
     assert finals_places(world) == {1: 1, 2: 2, 3: 3}, "of equals the better seed goes on"
 
 
-def test_further_matches_end_as_soon_as_two_are_apart(world: World) -> None:
-    in_finals(world, 2, "round-robin matches=2 further=100")
-    play(world, lambda match: won(match, match.seats.index(2)))
-    (stage,) = stages(world)
-    # Together with its only round there are eight comparisons, all in favour of the same bot.
-    assert [one.round for one in pairings(world, stage.id)] == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert finals_places(world) == {2: 1, 1: 2}
-
-
 def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> None:
     in_finals(world, 6, "knockout matches=1 further=1 third-place")
-    play(world, lambda match: first_seat_wins(match) if set(match.seats) == {1, 2} else lower_wins(match))
+    world.play_all(lambda match: won(match) if set(match.seats) == {1, 2} else lower_wins(match))
     (stage,) = stages(world)
     assert [(one.round, {one.first_id, one.second_id}) for one in pairings(world, stage.id)] == [
         (1, {4, 5}),
@@ -164,9 +123,9 @@ def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> 
     assert finals_places(world) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}
 
 
-def test_who_is_level_in_a_knockout_meets_again_and_then_the_better_seed_goes_on(world: World) -> None:
+def test_a_level_tie_in_a_knockout_is_repeated_and_then_the_better_seed_goes_on(world: World) -> None:
     in_finals(world, 2, "knockout matches=2 further=4")
-    play(world, first_seat_wins)
+    world.play_all(won)
     (stage,) = stages(world)
     assert [(one.first_id, one.second_id) for one in pairings(world, stage.id)] == [(1, 2), (2, 1), (1, 2)]
     assert finals_places(world) == {1: 1, 2: 2}
@@ -176,10 +135,8 @@ def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> N
     season_id = in_finals(world, 4, "round-robin matches=2 keep=2", "round-robin matches=2")
     made = world.tick()
     world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
-    for series_id in made:
-        if (job := world.claim(series_id)) is not None:
-            finish(world, job)
-    play(world)
+    world.play_left(made, lower_wins)
+    world.play_all(lower_wins)
     world.settle()
     first, second = stages(world)
     assert field(world, second.id) == [2, 3]
@@ -191,13 +148,11 @@ def test_a_bot_that_was_taken_out_of_a_stage_does_not_come_back_to_it(world: Wor
     season_id = in_finals(world, 4, "swiss rounds=2 matches=2 keep=2", "knockout")
     made = world.tick()
     world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
-    for series_id in made:
-        if (job := world.claim(series_id)) is not None:
-            finish(world, job)
+    world.play_left(made, lower_wins)
     (second_round,) = world.tick()
     world.write(absence.reinstate, world.boss, season_id, 1, "a mistake")
-    finish(world, world.claimed(second_round))
-    play(world)
+    world.play([second_round], lower_wins)
+    world.play_all(lower_wins)
     first, second = stages(world)
     later = [one for one in pairings(world, first.id) if one.round == 2]
     assert 1 not in {version for one in later for version in (one.first_id, one.second_id)}
@@ -210,7 +165,7 @@ def test_a_match_that_the_service_fails_to_play_is_made_up_for_and_blocks_nothin
     world.finish(job, [abandoned(job.matches[0]), lower_wins(job.matches[1])])
     instead = world.claimed()
     assert len(instead.matches) == 1
-    finish(world, instead)
+    assert world.finish(instead, lower_wins)
     world.tick()
     (stage,) = stages(world)
     (pairing,) = pairings(world, stage.id)
@@ -223,8 +178,7 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
     for _ in range(2):
         job = world.claimed()
         outcomes = [abandoned(match) for match in job.matches]
-        with world.db.transaction() as session:
-            assert finish_series(session, job, "w1", outcomes)
+        assert world.write(finish_series, job, "w1", outcomes)
     world.tick()
     (stage,) = stages(world)
     assert stage.state is EvaluationState.DONE
@@ -243,13 +197,12 @@ def test_two_schedulers_begin_a_stage_once(world: World) -> None:
     assert len(pairings(world, 1)) == 6
 
 
-@pytest.mark.databases
 def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world: World) -> None:
     season_id = in_finals(world, 4, "round-robin keep=2", "knockout")
     while len(made := world.tick()) > 0 and len(stages(world)) == 1:
         jobs = [world.claimed(series_id) for series_id in made]
         for job in jobs:
-            finish(world, job)
+            assert world.finish(job, lower_wins)
 
         def dies(session: Session) -> None:
             go_on(session, season_id)
@@ -258,26 +211,23 @@ def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world
         with pytest.raises(ZeroDivisionError):
             world.write(dies)
     assert [row.state for row in stages(world)] == [EvaluationState.DONE, EvaluationState.RUNNING]
-    for series_id in made:
-        finish(world, world.claimed(series_id))
-    play(world)
+    world.play(made, lower_wins)
+    world.play_all(lower_wins)
     assert finals_places(world)[1] == 1
 
 
 def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) -> None:
     season_id = in_finals(world, 3, "round-robin matches=2", closes_when_done=False)
-    play(world)
+    world.play_all(lower_wins)
     world.settle()
     before = ranks(world, season_id)
-    with world.db.reading() as session:
-        of_stages = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-        match_id = session.exec(of_stages.where(col(Series.pairing_id).is_not(None))).all()[0]
-        elo = [row["elo"] for row in leaderboard(session, season_id).standings["rows"]]
+    of_stages = select(Match.id).join(Series, col(Series.id) == Match.series_id)
+    match_id = world.rows(of_stages.where(col(Series.pairing_id).is_not(None)))[0]
+    elo = [row["elo"] for row in world.ranking(season_id)]
     world.write(void_match, world.boss, match_id, "a mistake")
     world.settle()
     assert ranks(world, season_id) == before
-    with world.db.reading() as session:
-        assert [row["elo"] for row in leaderboard(session, season_id).standings["rows"]] != elo
+    assert [row["elo"] for row in world.ranking(season_id)] != elo
     world.write(absence.disqualify, world.boss, season_id, 1, "it cheats")
     world.settle()
     assert ranks(world, season_id) == [(2, 1), (3, 2)]
@@ -289,7 +239,7 @@ def test_a_stage_is_not_cancelled_but_ends_with_its_season(world: World) -> None
     (stage,) = stages(world)
     with pytest.raises(WrongState):
         world.write(cancel_evaluation, world.boss, stage.id)
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)
+    world.set_state(season_id, SeasonState.CLOSED, force=True)
     assert stages(world)[0].state is EvaluationState.CANCELLED
     with world.db.reading() as session:
         assert not session.exec(select(Match.id).where(Match.state == MatchState.SCHEDULED)).first()
@@ -334,8 +284,8 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
     ]
 
 
-def test_the_course_of_those_who_are_out_is_shown_behind_that_of_those_who_are_left(world: World) -> None:
+def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:
     season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
-    play(world)
+    world.play_all(lower_wins)
     shown = world.read(courses, season_id)
     assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]

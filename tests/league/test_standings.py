@@ -1,4 +1,4 @@
-"""Rankings: from the log, whole, and only when it changed."""
+"""A ranking is computed from the whole log, and only when that has changed."""
 
 from __future__ import annotations
 
@@ -14,42 +14,24 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
-from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.rankings import standings as league_standings
 from deadheat.league.service.rankings.history import history
-from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.recount import recount
 from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, seasons_to_refit
-from deadheat.league.service.seasons import entries
+from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.states import JobState, Ranks, SeasonState
+from deadheat.league.states import JobState, Ranks
 from deadheat.league.tables import Match, Participant, Series
 from tests.league.world import World, abandoned, forfeited, won
-
-
-def refit(world: World, season_id: int) -> bool:
-    return world.write(league_standings.refit, season_id)
-
-
-def due(world: World) -> list[int]:
-    return world.write(seasons_to_refit)
 
 
 def standings(world: World, season_id: int) -> dict[str, Any]:
     return world.read(leaderboard, season_id).standings
 
 
-def rows(world: World, season_id: int) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = standings(world, season_id)["rows"]
-    return found
-
-
 def play(world: World, *outcomes: object) -> None:
-    """Play one series of as many matches, each ending as told."""
+    """Play one series of that many matches: the number of the winner, the losers by forfeit, or "abandoned"."""
     world.tick()
-    with world.db.reading() as session:
-        series_id = session.exec(select(Series.id).where(Series.state == JobState.QUEUED).limit(1)).one()
+    series_id = world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1))
     job = world.claimed(series_id)
     made = [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)]
     assert world.finish(job, made)
@@ -64,42 +46,47 @@ def ending(match: MatchJob, outcome: object) -> MatchOutcome:
     return won(match, match.seats.index(outcome))
 
 
-def test_the_winner_is_first(world: World) -> None:
+def test_a_ranking_has_places_and_figures_beside_them(world: World) -> None:
     season_id = world.season(2, series_length=4, games_per_pair=4)
     play(world, 2, 2, 2, 1)
-    assert refit(world, season_id)
-    first, second = rows(world, season_id)
+    assert world.write(refit, season_id)
+    first, second = world.ranking(season_id)
     assert (first["version_id"], first["rank"], first["wins"], first["losses"], first["games"]) == (2, 1, 3, 1, 4)
     assert (second["version_id"], second["rank"]) == (1, 2)
     assert first["low"] < first["elo"] < first["high"]
     assert first["elo"] + second["elo"] == pytest.approx(2 * RatingConfig().centre_elo)
+    found = standings(world, season_id)
+    assert found["pairs"] == {"version_ids": [2, 1], "games": [[0, 4], [4, 0]], "points": [[0, 3], [1, 0]]}
+    assert (found["fit"]["degrees"], found["fit"]["triads"]) == (0, 0)
+    assert [(effect["seats"], effect["tables"]) for effect in found["seats"]] == [(2, 4)]
+    assert [(row["plackett_luce"], row["gap_se"] is None) for row in found["rows"]] == [(None, False), (None, True)]
 
 
 def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=6)
     play(world, 1, 2)
-    assert due(world) == [season_id]
-    assert refit(world, season_id)
-    assert due(world) == []
-    assert not refit(world, season_id)
+    assert world.write(seasons_to_refit) == [season_id]
+    assert world.write(refit, season_id)
+    assert world.write(seasons_to_refit) == []
+    assert not world.write(refit, season_id)
     play(world, 1, 1)
-    assert due(world) == []  # too early, because more is played
+    assert world.write(seasons_to_refit) == []  # too early, because more is played
     world.clock.turn(REFIT_SECONDS)
-    assert due(world) == [season_id]
-    assert refit(world, season_id)
+    assert world.write(seasons_to_refit) == [season_id]
+    assert world.write(refit, season_id)
     board = world.read(leaderboard, season_id)
     assert board.snapshot_id == 2
     assert board.log_sha256 is not None
     assert board.config == RatingConfig().as_json()
     play(world, 2, 2)
-    assert due(world) == [season_id]  # at once, because that was the last
+    assert world.write(seasons_to_refit) == [season_id]  # at once, because that was the last
 
 
 def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) -> None:
     season_id = world.season(2, series_length=4, games_per_pair=4)
     play(world, 1, (1, 2), "abandoned", (2,))
-    assert refit(world, season_id)
-    found = {row["version_id"]: row for row in rows(world, season_id)}
+    assert world.write(refit, season_id)
+    found = {row["version_id"]: row for row in world.ranking(season_id)}
     assert found[1]["games"] == 2
     assert (found[1]["wins"], found[1]["timeouts"]) == (2, 1)
     assert (found[2]["losses"], found[2]["timeouts"]) == (2, 2)
@@ -116,42 +103,37 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
 
 def test_a_bot_is_listed_as_soon_as_it_enters_but_has_no_place_before_it_plays(world: World) -> None:
     season_id = world.season(1)
-    assert due(world) == [season_id]
-    assert refit(world, season_id)
-    (row,) = rows(world, season_id)
+    assert world.write(seasons_to_refit) == [season_id]
+    assert world.write(refit, season_id)
+    (row,) = world.ranking(season_id)
     assert (row["elo"], row["games"], row["rank"], row["tied"]) == (1500, 0, None, False)
     assert (row["rank_low"], row["rank_high"], row["gap_se"]) == (None, None, None)
 
 
-def test_who_has_not_played_comes_last_whatever_is_thought_of_it(world: World) -> None:
-    """Bot 2 lost all its games and stands below the 1500 that is thought of bots 3 and 4, who have none."""
+def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
+    """Bot 2 lost all its games and is rated below bots 3 and 4, which have none and are rated 1500."""
     season_id = world.season(2, series_length=20, games_per_pair=20)
     play(world, *[1] * 20)
-    enter(world, season_id)
-    enter(world, season_id)
-    assert refit(world, season_id)
-    found = rows(world, season_id)
+    world.entrant(season_id)
+    world.entrant(season_id)
+    assert world.write(refit, season_id)
+    found = world.ranking(season_id)
     assert [(row["bot_id"], row["rank"]) for row in found] == [(1, 1), (2, 2), (3, None), (4, None)]
-    assert found[1]["elo"] < found[2]["elo"]
+    assert found[1]["elo"] < found[2]["elo"] == 1500
+    assert found[2]["se"] == pytest.approx(350)
     assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
     assert world.read(recount, season_id).same
     assert world.read(history, season_id, 2)
     assert world.read(history, season_id, 3) == []
 
 
-def enter(world: World, season_id: int) -> None:
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, season_id, bot_id)
-
-
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
-    """Bot 2 joins bot 1, plays as told, and gets a second version."""
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, season_id, bot_id)
+    """Let bot 2 join bot 1, play one series with these winners, and get a second version."""
+    owner, bot_id = world.entrant(season_id)
     play(world, *outcomes)
-    assert refit(world, season_id)
-    world.build(world.upload(owner, bot_id))
-    assert refit(world, season_id)
+    assert world.write(refit, season_id)
+    world.version(owner, bot_id)
+    assert world.write(refit, season_id)
 
 
 def test_a_bot_is_one_row_by_its_active_version(world: World) -> None:
@@ -178,33 +160,11 @@ def test_a_resubmission_starts_from_its_parents_rating_and_less_sure(world: Worl
     assert (new["rank_low"], new["rank_high"]) == (1, 2)
 
 
-def test_a_newcomer_is_listed_with_all_its_uncertainty(world: World) -> None:
-    season_id = world.season(2, series_length=40, games_per_pair=40)
-    play(world, *[1] * 30, *[2] * 10)
-    owner, bot_id = world.bot()
-    world.write(entries.enter, owner, season_id, bot_id)
-    assert refit(world, season_id)
-    (new,) = (row for row in rows(world, season_id) if row["bot_id"] == bot_id)
-    assert (new["elo"], new["se"], new["games"], new["rank"]) == (1500, pytest.approx(350), 0, None)
-
-
-def test_what_stands_beside_the_table(world: World) -> None:
-    season_id = world.season(2, series_length=4, games_per_pair=4)
-    play(world, 2, 2, 2, 1)
-    assert refit(world, season_id)
-    found = standings(world, season_id)
-    assert found["pairs"] == {"version_ids": [2, 1], "games": [[0, 4], [4, 0]], "points": [[0, 3], [1, 0]]}
-    assert (found["fit"]["degrees"], found["fit"]["triads"]) == (0, 0)
-    assert [(effect["seats"], effect["tables"]) for effect in found["seats"]] == [(2, 4)]
-    assert [row["plackett_luce"] for row in found["rows"]] == [None, None]
-    assert [row["gap_se"] is None for row in found["rows"]] == [False, True]
-
-
 def test_bots_with_equal_results_share_a_place(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
     play(world, 1, 2)
-    assert refit(world, season_id)
-    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in rows(world, season_id)] == [
+    assert world.write(refit, season_id)
+    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in world.ranking(season_id)] == [
         (1, True, 1, 2),
         (1, True, 1, 2),
     ]
@@ -227,7 +187,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     """All rotations of a deal share a seed; the first seat wins every match."""
     season_id = world.season(4, game="liars-dice", seats=3, series_length=6, games_per_pair=12, ranks=ranks)
     assert world.play_all() > 12
-    assert refit(world, season_id)
+    assert world.write(refit, season_id)
     found = standings(world, season_id)
     assert all(isinstance(row["plackett_luce"], float) for row in found["rows"])
     assert [effect["seats"] for effect in found["seats"]] == [3]
@@ -242,35 +202,28 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """Anybody with the results can compute the hash: players are versions' numbers, and ranks are by seat."""
+    """Players are the versions' numbers, and ranks are by seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
-    with world.db.reading() as session:
-        log = season_log(session, season_id)
-        seats: dict[int, list[tuple[str, int]]] = {}
-        for match_id, version_id, rank in session.exec(
-            select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
-        ):
-            seats.setdefault(match_id, []).append((str(version_id), rank or 0))
+    log = world.read(season_log, season_id)
+    seats: dict[int, list[tuple[str, int]]] = {}
+    for match_id, version_id, rank in world.rows(
+        select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
+    ):
+        seats.setdefault(match_id, []).append((str(version_id), rank or 0))
     lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
     assert len(lines) == 9
     assert read(line.encode() for line in lines).sha256 == log.sha256
 
 
-def test_an_empty_season_has_an_empty_log(world: World) -> None:
-    season_id = world.season(1)
-    assert world.read(season_log, season_id).games == 0
-
-
 def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:
     first = world.season(2, series_length=40, games_per_pair=40)
     play(world, *[1] * 30, *[2] * 10)
-    world.write(set_season_state, world.boss, first, SeasonState.CLOSED)
-    assert world.write(publish, first)
-    before = {row["bot_id"]: row for row in rows(world, first)}
+    world.publish(first)
+    before = {row["bot_id"]: row for row in world.ranking(first)}
     second = world.write(create_season, world.boss, name="the next", previous_id=first).id
-    assert refit(world, second)
-    after = {row["bot_id"]: row for row in rows(world, second)}
+    assert world.write(refit, second)
+    after = {row["bot_id"]: row for row in world.ranking(second)}
     assert after.keys() == before.keys()
     for bot_id, row in after.items():
         assert row["elo"] == pytest.approx(before[bot_id]["elo"])
@@ -279,13 +232,13 @@ def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -
 
 
 def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
-    with pytest.raises(errors.NotFound), world.db.reading() as session:
-        leaderboard(session, 99)
-    with pytest.raises(errors.NotFound), world.db.reading() as session:
-        newest_snapshot(session, 99)
+    for look in (leaderboard, newest_snapshot):
+        with pytest.raises(errors.NotFound):
+            world.read(look, 99)
 
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:
     season_id = world.season(0)
+    assert world.read(season_log, season_id).games == 0
     found = standings(world, season_id)
     assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)

@@ -11,7 +11,6 @@ from sqlalchemy import event
 from sqlmodel import Session
 
 from deadheat.league.jobs import SeriesJob
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.appeals import waiting_appeals
@@ -24,12 +23,12 @@ from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import SeasonState
 from tests.league.world import World, settings
 
-MOST = {"plan": 35, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
+MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
 """Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
 
 
 def statements(world: World, act: Callable[[], object]) -> int:
-    """How many reach the database. A batch that is sent in parts is counted by its parts."""
+    """Count the statements that reach the database; a batch that is sent in parts counts by its parts."""
     asked: list[str] = []
 
     def note(*arguments: object) -> None:
@@ -63,7 +62,7 @@ def _of_a_series(world: World, length: int) -> dict[str, int]:
     }
     found = {step: statements(world, act) for step, act in steps.items()}
     assert len(_only(jobs).matches) == length
-    world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED)
+    world.set_state(season_id, SeasonState.CLOSED)
     return found
 
 
@@ -81,7 +80,7 @@ FEW = "USING INDEX ix_match_held"
 
 
 def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path) -> None:
-    """Both are asked again and again, whatever has been played."""
+    """Both run again and again."""
     world = World(settings(tmp_path))
     world.season(3, series_length=2, games_per_pair=2)
     world.tick()

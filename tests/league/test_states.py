@@ -1,4 +1,4 @@
-"""Which state may follow which."""
+"""Only certain states may follow each state."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_every_state_has_a_row(kind: type[StrEnum]) -> None:
     assert set(LIVES[kind]) == set(kind)
 
 
-def test_what_is_over_stays_over() -> None:
+def test_no_state_follows_a_last_one() -> None:
     for last in (VersionState.READY, VersionState.BROKEN, JobState.DONE, JobState.ABANDONED, MatchState.DONE):
         assert not any(allowed(last, after) for after in type(last))
     assert not any(allowed(SeasonState.CLOSED, after) for after in SeasonState)

@@ -1,4 +1,4 @@
-"""Strangers' text, made fit for the database."""
+"""Strangers' text is made fit for the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Teams: who is in them, and what that lets them do with a bot."""
+"""A team's members may do certain things with its bots."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from sqlmodel import Session
 
 from deadheat.league import errors
 from deadheat.league.records.people import Team
-from deadheat.league.service.bots.bots import Upload, add_version, bot_info, bots_of, build_log, create_bot, own_bot
+from deadheat.league.service.bots.bots import bot_info, bots_of, build_log, create_bot, own_bot
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import (
     MAX_MEMBERS,
-    create_team,
     hand_over_team,
     invite_to_team,
     join_team,
@@ -21,59 +20,45 @@ from deadheat.league.service.people.teams import (
     team_info,
     teams_of,
 )
-from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.views.matches import endings, matches
-from tests.league.world import GAME, SHA, World
-
-
-def team(world: World, captain: Person, name: str = "lovelace") -> int:
-    return world.write(create_team, captain, name).id
-
-
-def add(world: World, captain: Person, team_id: int, who: Person) -> None:
-    world.write(invite_to_team, captain, team_id, who.name)
-    world.write(join_team, who, team_id)
+from tests.league.world import GAME, World
 
 
 def shown(world: World, team_id: int, asker: Person | None = None) -> Team:
     return world.read(team_info, team_id, asker)
 
 
-def test_who_is_invited_joins_and_may_leave(world: World) -> None:
+def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
+    team_id = world.team(ada)
     world.write(invite_to_team, ada, team_id, "BOB")
     assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
     world.write(join_team, bob, team_id)
     assert shown(world, team_id).members == ("ada", "bob")
     world.write(leave_team, bob, team_id, "bob")
     assert shown(world, team_id).members == ("ada",)
-    with world.db.reading() as session:
-        assert [found.id for found in teams_of(session, ada)] == [team_id]
-        assert teams_of(session, bob) == []
+    assert [found.id for found in world.read(teams_of, ada)] == [team_id]
+    assert world.read(teams_of, bob) == []
 
 
 def test_a_team_holds_only_so_many(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    for number in range(MAX_MEMBERS - 1):
-        add(world, ada, team_id, world.author(f"crowd{number}"))
-    with pytest.raises(errors.TooMany), world.db.transaction() as session:
-        invite_to_team(session, ada, team_id, bob.name)
+    team_id = world.team(ada, *(world.author(f"crowd{number}") for number in range(MAX_MEMBERS - 1)))
+    with pytest.raises(errors.TooMany):
+        world.write(invite_to_team, ada, team_id, bob.name)
 
 
 def test_a_teams_affairs_are_its_captains(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        invite_to_team(session, bob, team_id, "boss")
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        leave_team(session, bob, team_id, "ada")
-    with pytest.raises(errors.WrongState, match="captain"), world.db.transaction() as session:
-        leave_team(session, ada, team_id, "ada")
+    team_id = world.team(ada, bob)
+    with pytest.raises(errors.NotCaptain):
+        world.write(invite_to_team, bob, team_id, "boss")
+    with pytest.raises(errors.NotCaptain):
+        world.write(leave_team, bob, team_id, "ada")
+    with pytest.raises(errors.WrongState, match="captain"):
+        world.write(leave_team, ada, team_id, "ada")
     world.write(hand_over_team, ada, team_id, "bob")
     world.write(leave_team, ada, team_id, "ada")
     assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
@@ -81,10 +66,9 @@ def test_a_teams_affairs_are_its_captains(world: World) -> None:
 
 @pytest.mark.parametrize("first", ["handed over", "left"])
 @pytest.mark.databases
-def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) -> None:
+def test_a_captain_stays_a_member_when_two_act_at_once(world: World, first: str) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
+    team_id = world.team(ada, bob)
 
     def hand_over(session: Session) -> None:
         hand_over_team(session, ada, team_id, "bob")
@@ -101,7 +85,7 @@ def test_a_captain_is_a_member_whoever_acts_at_once(world: World, first: str) ->
 @pytest.mark.databases
 def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
+    team_id = world.team(ada)
     world.write(invite_to_team, ada, team_id, "bob")
 
     def take_back(session: Session) -> None:
@@ -115,110 +99,98 @@ def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
 
 
 @pytest.mark.databases
-def test_two_who_are_invited_at_once_are_both_counted(world: World) -> None:
+def test_two_invitations_at_once_are_both_counted(world: World) -> None:
     ada = world.author("ada")
-    team_id = team(world, ada)
+    team_id = world.team(ada)
     for number in range(MAX_MEMBERS):
         world.author(f"crowd{number}")
 
     def invite(session: Session, number: int) -> None:
         invite_to_team(session, ada, team_id, f"crowd{number}")
 
-    with world.db.transaction() as session:
-        for number in range(MAX_MEMBERS - 2):
-            invite(session, number)
+    for number in range(MAX_MEMBERS - 2):
+        world.write(invite, number)
     with pytest.raises(errors.TooMany):
         world.at_once(partial(invite, number=MAX_MEMBERS - 2), partial(invite, number=MAX_MEMBERS - 1))
 
 
 def test_two_teams_have_two_names(world: World) -> None:
     ada = world.author("ada")
-    team(world, ada, "Lovelace")
+    world.team(ada, name="Lovelace")
     with pytest.raises(errors.NameTaken):
-        team(world, ada, "LOVELACE")
+        world.team(ada, name="LOVELACE")
 
 
-def test_a_team_bears_no_persons_name_and_nobody_a_teams(world: World) -> None:
+def test_a_team_and_a_person_never_share_a_name(world: World) -> None:
     ada, mallory = world.author("ada"), world.author("mallory")
-    team(world, ada, "lovelace")
-    with world.db.transaction() as session:
-        with pytest.raises(errors.NameTaken, match="user"):
-            create_team(session, mallory, "ADA")
-        with pytest.raises(errors.NameTaken, match="team"):
-            sign_up(session, "Lovelace", "a long enough password")
+    world.team(ada)
+    with pytest.raises(errors.NameTaken, match="user"):
+        world.team(mallory, name="ADA")
+    with pytest.raises(errors.NameTaken, match="team"):
+        world.author("Lovelace")
 
 
 def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
+    team_id = world.team(ada, bob)
     _, bot_id = world.bot("shared", owner=bob)
-    with world.db.transaction() as session:
-        change_bot(session, bob, bot_id, team_id=team_id)
-        version = add_version(session, ada, bot_id, Upload("bot.py", 10, SHA, "python", "main.py"))
-        assert version.number == 2
-        assert [bot.team for bot in bots_of(session, ada)] == ["lovelace"]
-        build_log(session, ada, bot_id, 1)
-        leave_team(session, bob, team_id, "bob")
-    with world.db.reading() as session:
-        with pytest.raises(errors.NotFound):
-            own_bot(session, bob, bot_id)
-        assert bots_of(session, bob) == []
-        assert bot_info(session, bot_id).author == "bob"
+    world.write(change_bot, bob, bot_id, team_id=team_id)
+    world.upload(ada, bot_id)
+    assert [bot.team for bot in world.read(bots_of, ada)] == ["lovelace"]
+    world.read(build_log, ada, bot_id, 2)
+    world.write(leave_team, bob, team_id, "bob")
+    with pytest.raises(errors.NotFound):
+        world.read(own_bot, bob, bot_id)
+    assert world.read(bots_of, bob) == []
+    assert world.read(bot_info, bot_id).author == "bob"
 
 
 def test_the_stderr_of_a_teams_bot_is_its_members_and_nobody_elses(world: World) -> None:
     ada, bob, eve = world.author("ada"), world.author("bob"), world.author("eve")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
+    team_id = world.team(ada, bob)
     _, bot_id = world.bot("shared", owner=ada)
     world.write(change_bot, ada, bot_id, team_id=team_id)
     season_id = world.season(1)
     world.write(enter, bob, season_id, bot_id)
     world.play_all()
-    with world.db.reading() as session:
-        match_id = matches(session, bot_id=bot_id)[0].id
-        assert [ending.bot for ending in endings(session, ada, match_id)] == ["shared"]
-        assert endings(session, bob, match_id) == endings(session, ada, match_id)
-        with pytest.raises(errors.NotFound):
-            endings(session, eve, match_id)
+    match_id = world.read(matches, bot_id=bot_id)[0].id
+    for who in (ada, bob):
+        assert [ending.bot for ending in world.read(endings, who, match_id)] == ["shared"]
+    with pytest.raises(errors.NotFound):
+        world.read(endings, eve, match_id)
 
 
 def test_a_bot_changes_hands_only_between_seasons(world: World) -> None:
     ada = world.author("ada")
-    team_id = team(world, ada)
-    _, bot_id = world.bot(owner=ada)
-    season_id = world.season(0)
-    world.write(enter, ada, season_id, bot_id)
-    with pytest.raises(errors.WrongState, match="season"), world.db.transaction() as session:
-        change_bot(session, ada, bot_id, team_id=team_id)
+    team_id = world.team(ada)
+    _, bot_id = world.entrant(world.season(0), owner=ada)
+    with pytest.raises(errors.WrongState, match="season"):
+        world.write(change_bot, ada, bot_id, team_id=team_id)
 
 
 def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
+    team_id = world.team(ada)
     _, bot_id = world.bot(owner=bob)
-    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        change_bot(session, bob, bot_id, team_id=team_id)
-    with pytest.raises(errors.NotFound, match="You are not in a team"), world.db.transaction() as session:
-        create_bot(session, bob, GAME, "intruder", team_id)
+    with pytest.raises(errors.NotFound, match="You are not in a team"):
+        world.write(change_bot, bob, bot_id, team_id=team_id)
+    with pytest.raises(errors.NotFound, match="You are not in a team"):
+        world.write(create_bot, bob, GAME, "intruder", team_id)
 
 
 def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
+    team_id = world.team(ada, bob)
     bot_id = world.write(create_bot, bob, GAME, "shared", team_id).id
-    with pytest.raises(errors.NotCaptain), world.db.transaction() as session:
-        change_bot(session, bob, bot_id, team_id=None)
+    with pytest.raises(errors.NotCaptain):
+        world.write(change_bot, bob, bot_id, team_id=None)
     assert world.write(change_bot, ada, bot_id, team_id=None).team is None
     assert world.read(own_bot, bob, bot_id).id == bot_id
 
 
 def test_a_team_has_one_bot_of_a_name(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = team(world, ada)
-    add(world, ada, team_id, bob)
+    team_id = world.team(ada, bob)
     world.write(create_bot, ada, GAME, "shared", team_id)
-    with pytest.raises(errors.NameTaken), world.db.transaction() as session:
-        create_bot(session, bob, GAME, "Shared", team_id)
+    with pytest.raises(errors.NameTaken):
+        world.write(create_bot, bob, GAME, "Shared", team_id)

@@ -1,4 +1,4 @@
-"""Logs for machines, and traces that cost nothing when they are off."""
+"""Logs are for machines, and traces cost nothing when they are off."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("tests.telemetry")
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """Traces are on, and end here."""
+    """Turn traces on, and return what collects them."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -31,7 +31,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 @pytest.fixture
 def own_handlers() -> Iterator[None]:
-    """The root logger is given back as it was."""
+    """Restore the root logger afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers = []
@@ -77,7 +77,7 @@ def test_text_stays_text(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.endswith("INFO tests.telemetry series 3: 2 matches\n")
 
 
-def test_work_goes_on_in_the_trace_of_who_asked_for_it(spans: InMemorySpanExporter) -> None:
+def test_work_goes_on_in_the_trace_of_the_request(spans: InMemorySpanExporter) -> None:
     with telemetry.doing("request", "SERVER", request="ab"), telemetry.doing("send", "PRODUCER"):
         carried = telemetry.headers()
     with telemetry.carrying_out("deadheat.build", carried, version=5), telemetry.doing("build"):

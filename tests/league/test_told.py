@@ -1,4 +1,4 @@
-"""What everybody is told of the service's failures, which is never a library's message."""
+"""People are told of the service's failures in its own words, never in a library's."""
 
 from __future__ import annotations
 
@@ -92,9 +92,8 @@ def test_an_attempt_is_told_without_inner_words_and_the_ledger_has_them(world: W
     with world.db.transaction() as session:
         tried = [MatchOutcome(match, None, None, attempts=(void,))]
         release_series(session, job, "w3.example:41", Failure("OperationalError", INNER), tried)
-    with world.db.reading() as session:
-        shown = match_detail(session, match).attempts
-        kept = session.exec(select(Attempt.detail).where(Attempt.series_id == series)).all()
+    shown = world.read(match_detail, match).attempts
+    kept = world.rows(select(Attempt.detail).where(Attempt.series_id == series))
     assert {attempt.detail for attempt in shown} == {Cause.UNKNOWN.sentence, Cause("engine").sentence}
     assert [attempt.evidence for attempt in shown if attempt.match_id] == [{"stolen_ns": 5}]
     assert set(kept) == {INNER}
@@ -113,11 +112,10 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
     world.season(games_per_pair=2)
     (series,) = world.tick()
     world.write(record_check, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
-    job = world.claim(series)
-    assert job is not None and world.finish(job)
-    with world.db.reading() as session:
-        (shown,) = match_detail(session, job.matches[0].match_id).attempts
-        kept = session.exec(select(Attempt.evidence).where(Attempt.match_id == job.matches[0].match_id)).one()
+    job = world.claimed(series)
+    assert world.finish(job)
+    (shown,) = world.read(match_detail, job.matches[0].match_id).attempts
+    kept = world.one(select(Attempt.evidence).where(Attempt.match_id == job.matches[0].match_id))
     assert shown.evidence == {Cause.HOST_UNFIT: ["It could not be checked.", "No clock."]}
     assert kept == {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}", "No clock."]}
     assert told_evidence({"stolen_ns": 5}) == {"stolen_ns": 5}
@@ -142,8 +140,7 @@ def test_an_author_is_told_of_a_failed_build_without_inner_words(world: World) -
     job = world.write(claim_build, version_id, "w3.example:41")
     assert job is not None
     world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("OperationalError", INNER))
-    with world.db.reading() as session:
-        version = session.get_one(BotVersion, version_id)
-        tries = build_log(session, owner, bot_id, version.number).tries
+    version = world.row(BotVersion, version_id)
+    tries = world.read(build_log, owner, bot_id, version.number).tries
     assert version.reason.endswith(Cause.UNKNOWN.sentence)
     assert [tried.detail for tried in tries] == [Cause.UNKNOWN.sentence]

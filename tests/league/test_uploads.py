@@ -1,4 +1,4 @@
-"""From a stranger's bytes to a buildable upload."""
+"""Checks of what strangers upload."""
 
 from __future__ import annotations
 
@@ -27,14 +27,11 @@ def zipped(**files: str) -> bytes:
     return made.getvalue()
 
 
-def test_a_source_file_is_taken(tmp_path: Path) -> None:
-    upload = send(b"print()", "bot.py", tmp_path)
-    assert (upload.language, upload.entry, upload.size_bytes) == ("python", "main.py", 7)
-
-
-def test_an_archive_is_taken(tmp_path: Path) -> None:
-    upload = send(zipped(main_c="int main;", board_h=""), "bot.zip", tmp_path)
-    assert (upload.language, upload.entry) == ("c", "main.c")
+def test_a_source_file_and_an_archive_are_taken(tmp_path: Path) -> None:
+    file = send(b"print()", "bot.py", tmp_path)
+    assert (file.language, file.entry, file.size_bytes) == ("python", "main.py", 7)
+    archive = send(zipped(main_c="int main;", board_h=""), "bot.zip", tmp_path)
+    assert (archive.language, archive.entry) == ("c", "main.c")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Void attempts: what they leave, when an organiser is asked, and whose matches fail more often than others'."""
+"""Void attempts leave traces, may need an organiser, and show whose matches fail more often than others'."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from sqlmodel import select
 from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.publishing import seasons_to_publish
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.series.carrying_out import SERIES, claim_series, finish_series
+from deadheat.league.service.series.carrying_out import claim_series, finish_series
 from deadheat.league.service.series.hosts import due_check, host_arrives, host_seen, record_check
 from deadheat.league.service.series.turns import turn_away_series
 from deadheat.league.service.views import voids
@@ -26,6 +24,7 @@ from deadheat.league.tables import Attempt, Match, Participant, Series, WorkerHo
 from tests.league.world import World, void, won
 
 OTHER = Host("other", "boot")
+ALL = select(Match).order_by("id")
 
 
 def begun(world: World, length: int = 3) -> SeriesJob:
@@ -33,13 +32,8 @@ def begun(world: World, length: int = 3) -> SeriesJob:
     return world.claimed()
 
 
-def matches(world: World) -> list[Match]:
-    with world.db.reading() as session:
-        return list(session.exec(select(Match).order_by("id")))
-
-
 def states(world: World) -> list[MatchState]:
-    return [match.state for match in matches(world)]
+    return [match.state for match in world.rows(ALL)]
 
 
 def claim(world: World, series_id: int, host: Host) -> SeriesJob | None:
@@ -55,11 +49,10 @@ def due_in(world: World, series_id: int) -> float:
 
 
 def held(world: World, length: int = 1) -> int:
-    """A match that waits for an organiser, as the only one of its series."""
+    """Make a match that waits for an organiser, the only one of its series."""
     job = begun(world, length)
     assert world.finish(job, [void(job.matches[0], seat=0)])
-    again = world.claim(job.series_id)
-    assert again is not None
+    again = world.claimed(job.series_id)
     assert world.finish(again, [void(again.matches[0], seat=0)])
     return job.matches[0].match_id
 
@@ -74,8 +67,7 @@ def test_what_was_played_before_a_void_match_counts_and_the_rest_is_played_with_
     first, second, _ = job.matches
     assert world.finish(job, [won(first), void(second)])
     assert states(world) == ["done", "scheduled", "scheduled"]
-    again = world.claim(job.series_id)
-    assert again is not None
+    again = world.claimed(job.series_id)
     assert [(match.match_id, match.attempt) for match in again.matches] == [(second.match_id, 2), (3, 1)]
     assert world.finish(again)
     assert states(world) == ["done"] * 3
@@ -87,10 +79,9 @@ def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_l
     job = begun(world)
     assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
     world.write(record_check, world.host, {}, (), 0)
-    again = world.claim(job.series_id)
-    assert again is not None
+    again = world.claimed(job.series_id)
     assert [match.attempt for match in again.matches] == [2, 2]
-    assert matches(world)[0].attempt == 1
+    assert world.rows(ALL)[0].attempt == 1
 
 
 def test_another_machine_plays_what_one_has_failed_at_if_one_is_there(world: World) -> None:
@@ -130,57 +121,57 @@ def test_a_machine_on_which_a_watch_ended_is_unfit_until_its_check_passes_and_it
     assert world.claim(first) is not None
 
 
-def test_a_second_void_attempt_while_the_same_seat_is_to_answer_is_an_organisers_matter(world: World) -> None:
+def test_a_match_is_held_when_the_same_seat_was_to_answer_in_two_void_attempts(world: World) -> None:
     job = begun(world, 1)
-    for seat, state in ((0, "scheduled"), (1, "scheduled"), (0, "held")):
-        again = (
-            job if job.matches[0].attempt == 1 and seat == 0 and state == "scheduled" else world.claim(job.series_id)
-        )
-        assert again is not None
+    assert world.finish(job, [void(job.matches[0], seat=0)])
+    for seat, state in ((1, "scheduled"), (0, "held")):
+        assert states(world) == ["scheduled"]
+        again = world.claimed(job.series_id)
         assert world.finish(again, [void(again.matches[0], seat=seat)])
         assert states(world) == [state]
 
 
-def test_so_is_the_fifth_void_attempt_of_whatever_seats(world: World) -> None:
-    job: SeriesJob | None = begun(world, 1)
-    for attempt in range(world.settings.match_attempts):
-        assert states(world) == ["scheduled"]
-        assert job is not None and job.matches[0].attempt == attempt + 1
+def test_after_five_void_attempts_a_match_is_held(world: World) -> None:
+    job = begun(world, 1)
+    for attempt in range(1, world.settings.match_attempts):
+        assert job.matches[0].attempt == attempt
         assert world.finish(job, [void(job.matches[0])])
-        job = world.claim(job.series_id)
-    assert job is None
+        assert states(world) == ["scheduled"]
+        job = world.claimed(job.series_id)
+    assert world.finish(job, [void(job.matches[0])])
+    assert world.claim(job.series_id) is None
     assert states(world) == ["held"]
 
 
 def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World) -> None:
     match_id = held(world)
+    assert world.rows(select(Series.state)) == [JobState.DONE]
     (found,) = world.read(held_matches, world.boss)
     assert found.id == match_id
     assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
         ("host-memory", 0, 1),
         ("host-memory", 0, 2),
     ]
-    with pytest.raises(NotAllowed), world.db.reading() as session:
-        held_matches(session, world.author())
+    with pytest.raises(NotAllowed):
+        world.read(held_matches, world.author())
 
 
 def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
     match_id = held(world)
     again = world.write(rejudge_match, world.boss, match_id, "the machine was full")
-    (series_id,) = world.write(sweep)[SERIES]
-    job = world.claimed(series_id)
+    job = world.claimed(world.enqueued())
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
-    assert job.matches[0].seed != matches(world)[0].seed
+    assert job.matches[0].seed != world.rows(ALL)[0].seed
     assert world.finish(job)
     assert states(world) == ["abandoned", "done"]
 
 
 def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
-    with pytest.raises(BadSetting), world.db.transaction() as session:
-        decide_match(session, world.boss, match_id, 2, "no such seat")
+    with pytest.raises(BadSetting):
+        world.write(decide_match, world.boss, match_id, 2, "no such seat")
     world.write(decide_match, world.boss, match_id, 0, "its children fill the machine")
-    (match,) = matches(world)
+    (match,) = world.rows(ALL)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
     with world.db.transaction() as session:
         ranks = session.exec(select(Participant.rank, Participant.points).order_by("seat")).all()
@@ -188,8 +179,8 @@ def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
         assert refit(session, match.season_id)
         assert leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
         assert void_match(session, world.boss, match_id, "too harsh")
-    with pytest.raises(WrongState), world.db.transaction() as session:
-        leave_match(session, world.boss, match_id, "it is decided")
+    with pytest.raises(WrongState):
+        world.write(leave_match, world.boss, match_id, "it is decided")
 
 
 def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
@@ -203,42 +194,32 @@ def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_l
 
 def test_a_season_does_not_close_silently_over_a_held_match(world: World) -> None:
     held(world)
-    (match,) = matches(world)
-    with pytest.raises(Unsettled, match="1 match held for an organiser"), world.db.transaction() as session:
-        set_season_state(session, world.boss, match.season_id, SeasonState.CLOSED)
-    world.write(set_season_state, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    (match,) = world.rows(ALL)
+    with pytest.raises(Unsettled, match="1 match held for an organiser"):
+        world.set_state(match.season_id, SeasonState.CLOSED)
+    world.set_state(match.season_id, SeasonState.CLOSED, force=True)
     assert states(world) == ["abandoned"]
 
 
 def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: World) -> None:
     job = begun(world, 1)
     assert world.finish(job, [void(job.matches[0], seat=0)])
-    again = world.claim(job.series_id)
-    assert again is not None
-    (match,) = matches(world)
-    world.write(set_season_state, world.boss, match.season_id, SeasonState.CLOSED, force=True)
+    again = world.claimed(job.series_id)
+    (match,) = world.rows(ALL)
+    world.set_state(match.season_id, SeasonState.CLOSED, force=True)
     assert world.finish(again, [void(again.matches[0], seat=0)])
     assert world.write(seasons_to_publish) == []
     world.write(decide_match, world.boss, match.id, 0, "its own doing")
     assert world.write(seasons_to_publish) == [match.season_id]
 
 
-def test_the_series_of_a_held_match_is_over(world: World) -> None:
-    held(world)
-    with world.db.reading() as session:
-        assert session.exec(select(Series.state)).all() == [JobState.DONE]
-
-
-# Whose matches fail more often ------------------------------------------------------------------------------------
-
-
-def test_whose_share_of_the_void_attempts_is_that_of_its_matches_is_not_shown_as_an_excess() -> None:
+def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
     shares = [Share(version, 1, 100, 5) for version in range(4)]
     assert not any(found.flagged for found in excesses(shares))
     assert [found.expected for found in excesses(shares)] == pytest.approx([5.0] * 4)
 
 
-def test_who_has_nearly_all_of_them_is() -> None:
+def test_a_version_with_nearly_all_void_attempts_is_flagged() -> None:
     shares = [Share(1, 1, 100, 12), Share(2, 1, 100, 1), Share(3, 1, 200, 1)]
     first, *others = excesses(shares)
     assert (first.version_id, first.voids, first.flagged) == (1, 12, True)
@@ -246,12 +227,12 @@ def test_who_has_nearly_all_of_them_is() -> None:
     assert not any(found.flagged for found in others)
 
 
-def test_who_plays_on_the_bad_machine_is_not() -> None:
+def test_versions_on_a_bad_machine_are_not_flagged() -> None:
     shares = [Share(1, 7, 100, 30), Share(2, 7, 100, 30), Share(3, 8, 1000, 0), Share(1, 8, 1000, 0)]
     assert not any(found.flagged for found in excesses(shares))
 
 
-def test_who_is_in_every_series_that_fails_as_a_whole_is_and_its_opponents_are_not() -> None:
+def test_a_version_in_every_series_that_fails_is_flagged_and_its_opponents_are_not() -> None:
     series = [Share(1, 1, 20, 8, True)] + [Share(version, 1, 20, 1, True) for version in range(2, 10)]
     first, *others = excesses([Share(version, 1, 200, 0) for version in range(1, 10)] + series)
     assert (first.version_id, first.attempts, first.voids, first.flagged) == (1, 200, 8, True)
@@ -261,7 +242,7 @@ def test_who_is_in_every_series_that_fails_as_a_whole_is_and_its_opponents_are_n
     assert not any(found.flagged for found in others)
 
 
-def test_few_are_too_few_and_no_field_is_no_evidence() -> None:
+def test_few_void_attempts_and_a_version_alone_are_not_flagged() -> None:
     assert not any(found.flagged for found in excesses([Share(1, 1, 10, 2), Share(2, 1, 10000, 0)]))
     (alone,) = excesses([Share(1, 1, 50, 20)])
     assert alone.p_value == pytest.approx(1.0)
@@ -281,9 +262,8 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
 
 
 def failed(world: World, cause: str) -> list[VersionVoids]:
-    """The organisers' view of a series that failed twice as a whole, after one match, on the only machine."""
-    job: SeriesJob | None = begun(world, 3)
-    assert job is not None
+    """Return the organisers' view of a series that failed three times, after one match, on the only machine."""
+    job = begun(world, 3)
     assert world.write(
         finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
     )
@@ -300,7 +280,7 @@ def test_a_series_that_fails_as_a_whole_is_counted_to_its_versions_once_for_a_ma
     assert len(found) == 2
     for one in found:
         assert (one.attempts, one.voids, one.by_machine) == (1, 1, {1: 1})
-        assert one.match_ids == (matches(world)[0].id,), "where the ledger of the series is shown"
+        assert one.match_ids == (world.rows(ALL)[0].id,), "where the ledger of the series is shown"
 
 
 @pytest.mark.parametrize("cause", ["blobs-away", "database-away", "worker-stopped", "host-unfit", "no-engine"])

@@ -1,4 +1,4 @@
-"""A bot's place in the queue, and the estimate of its wait."""
+"""A bot has a place in the queue and an estimate of its wait."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import pytest
 
 from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Waiting
-from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons import entries
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
 from deadheat.league.states import Precedence, SeasonState
@@ -17,17 +15,15 @@ from tests.league.world import World
 
 
 class Newcomer:
-    """A bot that has just entered an open season of others, whose series of two matches wait."""
+    """A bot that has just entered an open season, behind series of two matches of four others."""
 
     def __init__(self, world: World) -> None:
-        self.world, self.season = world, world.season(4)
-        self.queue = world.tick()
-        self.owner, self.bot = self.enter()
+        self.world = world
+        self.season, self.queue, self.owner, self.bot = world.repeated(self._made, "newcomer")
 
-    def enter(self) -> tuple[Person, int]:
-        owner, bot_id = self.world.bot()
-        self.world.write(entries.enter, owner, self.season, bot_id)
-        return owner, bot_id
+    def _made(self) -> tuple[int, list[int], Person, int]:
+        season_id = self.world.season(4)
+        return season_id, self.world.tick(), *self.world.entrant(season_id)
 
     def waits(self, version: int | None = None) -> Waiting:
         return self.world.read(waiting, self.season, self.bot, version)
@@ -44,7 +40,7 @@ def newcomer(world: World) -> Newcomer:
 
 
 def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer: Newcomer) -> None:
-    """Two series are played at a time, each 20 s long: ahead of the newcomer are these and what waits before it."""
+    """Two series are played at a time, for 20 s each."""
     undrawn = newcomer.waits()
     assert (undrawn.planned, undrawn.before, undrawn.over) == (0, 2 * len(newcomer.queue), False)
     assert "It has no match waiting" in undrawn.sentence
@@ -69,23 +65,20 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     assert newcomer.waits(version=1) == found
     assert newcomer.world.claim(own[0])
     playing = newcomer.waits()
-    assert (playing.playing, playing.seconds) == (
-        2,
-        20,
-    ) and "2 of its matches are being played now." in playing.sentence
+    assert (playing.playing, playing.seconds) == (2, 20)
     newcomer.world.clock.turn(30)
     assert "at any moment" in newcomer.waits().sentence
 
 
 def test_what_waits_for_nothing_says_why(newcomer: Newcomer) -> None:
     world, season = newcomer.world, newcomer.season
-    world.build(world.upload(newcomer.owner, newcomer.bot))
+    world.version(newcomer.owner, newcomer.bot)
     replaced = newcomer.waits(version=1)
-    assert replaced.over and replaced.sentence == "Version 1 gets no more matches: version 2 plays in this season."
+    assert replaced.over and "version 2 plays" in replaced.sentence
     assert not newcomer.waits(version=2).over
     with pytest.raises(NotFound):
         newcomer.waits(version=3)
     world.write(withdraw, newcomer.owner, season, newcomer.bot)
     assert newcomer.waits().over and "withdrawn" in newcomer.waits().sentence
-    world.write(set_season_state, world.boss, season, SeasonState.CLOSED, force=True)
+    world.set_state(season, SeasonState.CLOSED, force=True)
     assert newcomer.waits().over and "closed" in newcomer.waits().sentence

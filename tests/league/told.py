@@ -21,7 +21,7 @@ def labelled(transcript: Transcript) -> Transcript:
 
 
 def told(transcript: Transcript, sha256: str = "") -> Match:
-    """The match that `labelled` is of."""
+    """Return the record of the match of a `labelled` transcript."""
     return Match(
         id=NUMBER,
         season_id=1,

@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 LOCK = Path(__file__).parents[2] / "requirements-dev.lock"
-"""Contains the runtime's at the same versions."""
+"""The development lock contains everything in the runtime lock, at the same versions."""
 
 NOT_CHECKED = 3
 SECONDS = 300
@@ -24,7 +24,7 @@ LOCKED = re.compile(r"^([A-Za-z0-9._-]+)==(\S+)", re.MULTILINE)
 
 
 def locked(text: str) -> set[str]:
-    """The names in a lock file."""
+    """Return the names in a lock file."""
     return {_plain(name) for name, _ in LOCKED.findall(text)}
 
 

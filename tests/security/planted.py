@@ -18,14 +18,7 @@ from sqlmodel import select
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.transcript import Exchange, Transcript, encode
 from deadheat.league.causes import NOT_CHECKED, Cause
-from deadheat.league.jobs import (
-    AttemptRecord,
-    Failure,
-    FaultRecord,
-    MatchJob,
-    MatchOutcome,
-    SeriesJob,
-)
+from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
@@ -49,11 +42,7 @@ from tests.league.world import GAME, abandoned, forfeited, release_series, won
 
 ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
-GENEROUS = {
-    "reads_per_minute": 10**6,
-    "sign_ins_per_minute": 10**6,
-    "sign_ups_per_hour": 10**6,
-}
+GENEROUS = {"reads_per_minute": 10**6, "sign_ins_per_minute": 10**6, "sign_ups_per_hour": 10**6}
 
 
 def planted(what: str, who: str) -> str:
@@ -91,19 +80,17 @@ class PlantedLeague:
             present.backup(self._copy)
 
     def close(self) -> None:
-        for browser in self.browsers.values():
-            browser.close()
         self._copy.close()
         self.site.close()
 
     def restore(self) -> None:
-        """Everything as it was before the first request."""
+        """Restore the league as it was before the first request."""
         with sqlite3.connect(self._file) as present:
             self._copy.backup(present)
         self.site.app.state.services.bodies._kept.clear()
 
     def found_in(self, answer: httpx.Response) -> frozenset[str]:
-        """The names of the secrets that an answer tells, in its body or its headers."""
+        """Return the names of the secrets in an answer's body and headers."""
         heads = "\n".join(f"{name}: {value}" for name, value in answer.headers.items())
         told = heads + html.unescape(answer.content.decode("utf-8", "replace"))
         return frozenset(name for name, secret in self.secrets.items() if secret in told)
@@ -278,7 +265,7 @@ class PlantedLeague:
         self.play_challenges("a challenge")
 
     def play_challenges(self, what: str) -> None:
-        """The next series of every challenge; its words, addresses and hashes are secrets."""
+        """Play the next series of every challenge; its words, addresses and hashes are secrets."""
         world = self.site.world
         for secret in ("words", "stderr"):
             self.secrets[f"{secret} of {what}"] = planted(secret, what)
@@ -351,7 +338,7 @@ class PlantedLeague:
 
 
 def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
-    """The text that each bot wrote to its stderr."""
+    """Return exits in which each bot wrote its author's planted text to stderr."""
     authors = ["ada" if "bot-of-ada" in job.programs[version].label else "bob" for version in match.seats]
     return {
         seat: Exit(0, None, False, planted("stderr", who).encode(), cpu_ns=5, peak_memory_bytes=6)
@@ -362,7 +349,7 @@ def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
 def ask(
     league: PlantedLeague, role: str, method: str, path: str, json: object, form: Mapping[str, str] | None, file: bool
 ) -> httpx.Response:
-    """One request as that role: of the API with a token, of a page with a session and what its forms carry."""
+    """Send one request in that role: to the API with a token, to a page with a session and a form's token."""
     files = {"file": ("bot.py", b"print()\n")} if file else None
     if path.startswith("/v1/") or path in {"/healthz", "/readyz", "/metrics"}:
         return league.site.client.request(method, path, json=json, files=files, headers=league.tokens[role])

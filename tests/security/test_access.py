@@ -22,11 +22,11 @@ from tests.security.planted import ROLES, PlantedLeague, ask
 from tests.security.table import SIGNED, TABLE, Line
 
 STREAMS = {("GET", "/seasons/{season_id}/events")}
-"""Ends after minutes; what it tells is one number (`api.pages.live`), and its own tests read it."""
+"""A stream that ends after minutes. It tells one number, and tests/api/test_live.py reads it."""
 
 
 class Logged(logging.Handler):
-    """Everything that is logged as it would be written, with tracebacks, but for what the tests' own client says."""
+    """Collects everything that is logged, with tracebacks, except by the tests' own client."""
 
     def __init__(self) -> None:
         super().__init__(logging.INFO)
@@ -56,7 +56,7 @@ def league(tmp_path_factory: pytest.TempPathFactory, logged: Logged) -> Iterator
 
 
 def routes(found: Any) -> Iterator[tuple[str, str]]:
-    """Every method and path that the application answers, pages and API alike."""
+    """Yield every method and path that the application answers, pages and API alike."""
     for route in found:
         for method in getattr(route, "methods", None) or ():
             if method != "HEAD":
@@ -99,7 +99,7 @@ def test_a_route_lets_in_and_tells_whom_the_table_says(league: PlantedLeague, li
 
 
 def path(league: PlantedLeague, line: Line) -> str:
-    """The route with the usual things of Ada's, or with those that the line names."""
+    """Return the route's path to the usual things of Ada's, or to those that the line names."""
     usual = {"bot_id": "bot of ada", "token_id": "token of ada", "appeal_id": "appeal of ada", "number": "2"}
 
     def value(match: re.Match[str]) -> str:
@@ -144,9 +144,7 @@ def test_an_english_text_on_a_page_is_found() -> None:
 
 
 def test_a_private_challenge_changes_nothing_that_others_see(league: PlantedLeague) -> None:
-    """Every address that tells a stranger and the opponent's author anything, before a private challenge, while it
-    waits and when it is over: the very same answers.
-    """
+    """A stranger and the opponent's author get the same answers from every address before, during and after it."""
     bob = league.site.sign_in("bob")
     owned = [line for line in TABLE if line.route.startswith("/v1/") and line.statuses == SIGNED]
     anybodys = [line for line in TABLE if line.statuses.startswith("200 200") and line.route != "/metrics"]

@@ -26,7 +26,7 @@ from tests.api.served import served
 from tests.api.site import Site
 
 PATIENCE_SECONDS = 30
-"""A connection that is not closed by then will never be."""
+"""A connection that is still open by then will never be closed."""
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +60,7 @@ def connected(url: str, *, sending: bytes = b"", source: str = "127.0.0.1") -> s
 
 
 def is_closed(client: socket.socket) -> bool:
-    """Whether the server has hung up, or does within a moment."""
+    """Return whether the server has hung up, or does so within a moment."""
     client.settimeout(0.5)
     try:
         return client.recv(1) == b""
@@ -71,7 +71,7 @@ def is_closed(client: socket.socket) -> bool:
 
 
 def until(condition: Any) -> None:
-    """Wait for it; a host that is late makes this longer, not wrong."""
+    """Wait until the condition holds, however late the host is."""
     gives_up_at = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < gives_up_at
@@ -193,7 +193,7 @@ def test_a_body_that_comes_too_slowly_is_given_up(site: Site, monkeypatch, setti
 
 
 class Person(Request):
-    """Somebody with an upload of so many bytes."""
+    """A request with an upload of this many bytes."""
 
     def __init__(self, length: int | None) -> None:
         headers = [] if length is None else [(b"content-length", str(length).encode())]

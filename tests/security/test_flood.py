@@ -39,19 +39,17 @@ UPLOADS = int(os.environ.get("DEADHEAT_FLOOD", "1000"))
 AUTHORS = 40
 DAWDLERS = 300
 FLOOD, DAWDLE, LOOK = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-GENEROUS = {f"DEADHEAT_{name}_PER_MINUTE": "1000000" for name in ("READS", "WRITES")} | {
-    "DEADHEAT_UPLOADS_PER_HOUR": "1000"
-}
+GENEROUS = dict.fromkeys(("DEADHEAT_READS_PER_MINUTE", "DEADHEAT_UPLOADS_PER_HOUR"), "1000000")
 BUSY, LATER_SECONDS, MOST_TRIES = 503, int(LATER["Retry-After"]), 12
-"""How the server says that an upload waited long enough for room, and how often one that was told so tries."""
+"""How the server answers an upload that waited too long for room, and how often clients try."""
 
 PATIENCE_SECONDS = 30
-"""Of who merely looks; a server that is down does not answer at all."""
+"""How long a reader waits for an answer."""
 
 
 @dataclass
 class League:
-    """The facts about a league that the clients need."""
+    """What the clients need to know about a league."""
 
     world: World
     port: int
@@ -80,7 +78,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 @contextmanager
 def server(folder: Path) -> Iterator[int]:
-    """`deadheat api` on a free port."""
+    """Run `deadheat api` on a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -101,7 +99,7 @@ def server(folder: Path) -> Iterator[int]:
 
 
 async def ask(port: int, address: str, request: bytes, body: bytes = b"") -> tuple[int, bytes]:
-    """One request on a connection of its own; the answer's status and body."""
+    """Send one request on its own connection, and return the answer's status and body."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(address, 0))
     try:
         writer.write(request + b"Host: league\r\nConnection: close\r\n\r\n" + body)
@@ -126,9 +124,7 @@ def form(number: int) -> bytes:
 
 
 async def upload(league: League, number: int) -> tuple[list[int], float]:
-    """Send one, again whenever the server has no room for it, as it asks for; the statuses of its answers, and when the
-    first of them came.
-    """
+    """Upload, again whenever the server asks for it; return the statuses of all answers, and when the first came."""
     token, bot_id = league.tokens[number % AUTHORS]
     body = form(number)
     statuses: list[int] = []
@@ -147,7 +143,7 @@ async def upload(league: League, number: int) -> tuple[list[int], float]:
 
 
 async def dawdle(port: int) -> bool:
-    """Send a request's head byte by byte, as slow as may be; whether the server has hung up."""
+    """Send a request's head byte by byte until the server hangs up."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(DAWDLE, 0))
     try:
         writer.write(b"GET /healthz HTTP/1.1\r\nX-Slow: ")
@@ -163,7 +159,7 @@ async def dawdle(port: int) -> bool:
 
 
 async def look(league: League, done: asyncio.Event) -> dict[str, list[float]]:
-    """Ask for the pages that everybody needs, again and again; how long each took."""
+    """Ask for the pages that everybody needs again and again, and return how long each took."""
     paths = {"/healthz": b"ok\n", f"/v1/seasons/{league.season}/leaderboard": b'"bot"', "/metrics": b"connections"}
     took: dict[str, list[float]] = {path: [] for path in paths}
     while not done.is_set():

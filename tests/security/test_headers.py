@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from deadheat.league.service.seasons.seasons import seasons
@@ -61,12 +59,11 @@ def test_a_body_that_is_too_large_is_refused_with_them(site: Site) -> None:
     assert ALWAYS.keys() <= answer.headers.keys()
 
 
-def test_over_https_browsers_are_told_to_stay_there(site: Site, tmp_path: Path) -> None:
+def test_over_https_browsers_are_told_to_stay_there(site: Site) -> None:
     assert "strict-transport-security" not in site.client.get("/").headers
     assert site.client.get("https://league/").headers["strict-transport-security"] == "max-age=31536000"
-    behind = Site(tmp_path / "behind", site_url="https://league.example")
+    behind = site.beside(site_url="https://league.example")
     assert "strict-transport-security" in behind.client.get("/").headers
-    behind.close()
 
 
 def test_what_somebody_got_by_token_or_session_is_kept_by_nobody(site: Site) -> None:
@@ -77,4 +74,3 @@ def test_what_somebody_got_by_token_or_session_is_kept_by_nobody(site: Site) -> 
     assert browser.client.get("/account").headers.get_list("cache-control") == ["no-store"]
     assert browser.client.get("/v1/bots").headers["cache-control"] == "no-store"
     assert browser.client.get("/").headers["cache-control"] == "no-cache"
-    browser.close()

@@ -11,7 +11,7 @@ import pytest
 from deadheat.league.config import Settings
 from deadheat.league.safety import SHORTEST_PASSWORD, refusal, unsafe_settings
 from tests.api.site import InProcess, Site
-from tests.cli.command import ROOT, deadheat
+from tests.cli.command import ROOT, in_one_process
 
 SAFE = {
     "environment": "production",
@@ -22,6 +22,9 @@ SAFE = {
     "host": "0.0.0.0",
 }
 """A deployment of several machines as it should be."""
+
+PARTS = ("serve", "api", "worker", "scheduler")
+"""The commands that start something."""
 
 
 def settings(**changed: object) -> Settings:
@@ -89,13 +92,14 @@ def test_a_refusal_tells_no_password() -> None:
     assert "DEADHEAT_DATABASE_URL" in told and "DEADHEAT_BROKER_URL" in told
 
 
-@pytest.mark.parametrize("verb", ["serve", "api", "worker", "scheduler"])
-def test_nothing_is_started_with_settings_that_are_not_safe(verb: str, tmp_path: Path) -> None:
+def test_nothing_is_started_with_settings_that_are_not_safe(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    done = deadheat(verb, DEADHEAT_ENVIRONMENT="production", DEADHEAT_DATA_DIR=str(data))
-    assert done.returncode == 1
-    assert "not safe in production" in done.stderr
-    assert "DEADHEAT_SITE_URL: passwords and cookies" in done.stderr
+    ends = in_one_process(PARTS, DEADHEAT_ENVIRONMENT="production", DEADHEAT_DATA_DIR=str(data))
+    for code, said in ends:
+        assert code == 1
+        assert "not safe in production" in said
+        assert "DEADHEAT_SITE_URL: passwords and cookies" in said
+    assert len(ends) == len(PARTS)
     assert not data.exists()
 
 

@@ -32,7 +32,7 @@ FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES", "4"))
 
 GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
-"""What may answer a request that its schema allows: it is done, or not now, not by this person, not to this thing."""
+"""What may answer a request that its schema allows: success, or a refusal for now, of this person or of this object."""
 
 MATCHES = "GET /v1/matches"
 RULING = "POST /v1/appeals/{appeal_id}/ruling"
@@ -50,7 +50,7 @@ MAY_REFUSE = {
         "POST /v1/seasons/{season_id}/evaluations",
         RULING,
         MATCHES,
-    ],
+    ]
 }
 
 CONFIG: dict[str, Any] = {
@@ -84,13 +84,13 @@ def nothing_left() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> None:
-    """Each operation finds the same league."""
+    """Restore the league before each operation."""
     league().restore()
     asked.app = league().site.app
 
 
 class Asked:
-    """The application that is asked: that of the league, once there is one."""
+    """Passes requests to the league's application, once there is one."""
 
     app: FastAPI
 
@@ -99,7 +99,7 @@ class Asked:
 
 
 def document() -> dict[str, Any]:
-    """The document of an application without a league: pytest wants it before it knows which tests are to run."""
+    """Return the document of an application without a league: pytest needs it to collect the tests."""
     nowhere = Settings(database_url="postgresql:///nowhere", blob_url="memory:///")
     return create_app(nowhere, queue=NotedQueue()).openapi()
 

@@ -1,4 +1,4 @@
-"""The owners' page of a match: reached from the match by who is signed in, with real transcripts, without scripts."""
+"""The page of a match that only owners see: reached by links, with real transcripts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ SEATS = {
     "liars-dice": (1, ""),
     "yacht-auction": (0, ""),
 }
-"""By transcript, whose owner looks, and by which fault the seat lost."""
+"""By transcript: the seat whose owner looks, and the fault by which it lost."""
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</script>\n"
 
 
 def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
-    """The page of that match as the owner of the seat that lost sees it, by links alone."""
+    """Follow links from a match to the page that only the owner of its losing seat sees."""
     match_id, (seat, _) = league.matches[name], SEATS[name]
     with league.site.world.db.transaction() as session:
         mine = (Participant.match_id == match_id, Participant.seat == seat)
@@ -37,13 +37,6 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
     return page
 
 
-@pytest.mark.parametrize("name", [*FORFEITS, "liars-dice"])
-def test_it_keeps_no_owner_out(visit: Open, league: League, name: str) -> None:
-    page = opened(visit, league, name)
-    assert keeps_out(page) == []
-    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
-
-
 def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
     page = opened(visit, league, "yacht-auction-forfeit")
     page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
@@ -54,6 +47,8 @@ def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, leagu
 @pytest.mark.parametrize("name", FORFEITS)
 def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> None:
     page = opened(visit, league, name)
+    assert keeps_out(page) == []
+    expect(page.get_by_role("region", name="Stderr of seat")).to_have_text(f"stderr of seat {SEATS[name][0]}")
     expect(page.locator(".faultbox")).to_contain_text(SEATS[name][1])
     expect(page.get_by_role("region", name="Last lines").locator("tbody tr").last).to_contain_text("bot")
     page.get_by_role("link", name="See it in the replay").click()
@@ -62,6 +57,7 @@ def test_a_fault_leads_to_its_move(visit: Open, league: League, name: str) -> No
 
 def test_a_loss_without_a_fault_leads_to_the_last_move(visit: Open, league: League) -> None:
     page = opened(visit, league, "liars-dice")
+    assert keeps_out(page) == []
     page.get_by_role("link", name="The end of the replay").click()
     expect(page.locator("#replay .words")).to_have_text("expert wins.")
 

@@ -32,11 +32,11 @@ from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.workers.conftest import packed
 
 PATIENCE_MS = 60_000
-"""A bot's answer is there in a moment, unless the machine is busy with something else."""
+"""How long to wait for a bot's answer, which takes a moment on an idle machine."""
 
 
 THUMB = 44
-"""Pixels of what is touched, in both directions (WCAG 2.5.5)."""
+"""The least width and height, in pixels, of what is touched (WCAG 2.5.5)."""
 
 DRAG = (0.5, 0.4, 0.2, 0.05)
 """Where a finger drags a block: from the middle of the board to a corner."""
@@ -50,12 +50,8 @@ class Worker(threading.Thread):
         self._queue = league.site.queue
         world = league.site.world
         self.context = Context(world.settings)
-        self.context.__dict__ |= {
-            "database": world.connect(),
-            "blobs": league.site.blobs,
-            "sandbox": sandbox,
-            "host": world.host,
-        }
+        parts = {"database": world.connect(), "blobs": league.site.blobs, "sandbox": sandbox, "host": world.host}
+        self.context.__dict__ |= parts
         self.stops = False
 
     def run(self) -> None:
@@ -97,7 +93,7 @@ def worker(league: League) -> Iterator[Worker]:
 
 
 def opponent(league: League, game: str, name: str = "random") -> int:
-    """A bot whose program is one of the house's."""
+    """Enter a bot whose program is one of the house's, and return its id."""
     world = league.site.world
     program = league.site.blobs.put(packed(bots_of(game) / name))
     owner = world.author()
@@ -120,7 +116,7 @@ def signed_in(page: Page, name: str) -> Page:
 
 
 def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
-    """Takes a seat from the bot's own page."""
+    """Take a seat from the bot's own page."""
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     if copies > 1:
@@ -131,7 +127,7 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
 
 
 def play(page: Page, move: Callable[[Page], None]) -> int:
-    """Moves until it is over; how many."""
+    """Move until the match is over, and return the number of moves."""
     for number in range(400):
         page.locator("form.move button:visible, #replay").first.wait_for(timeout=PATIENCE_MS)
         if page.locator("#replay").count():
@@ -141,7 +137,7 @@ def play(page: Page, move: Callable[[Page], None]) -> int:
 
 
 def moved(page: Page, move: Callable[[Page], None]) -> None:
-    """Moves once, and waits for what follows."""
+    """Move once, and wait for what follows."""
     before = page.locator("#turn").get_attribute("data-version")
     move(page)
     page.wait_for_function(
@@ -168,7 +164,7 @@ class Forms:
 
     @staticmethod
     def blocks(page: Page) -> None:
-        """Places what fits somewhere, else passes."""
+        """Place the block where it fits, or pass."""
         if page.locator("input[name=block]").count():
             page.locator("input[name=block]").first.check()
             page.get_by_role("button", name="Bet").click()
@@ -183,9 +179,8 @@ class Forms:
             expect(page.locator("form.move")).to_contain_text("it fits nowhere")
             page.get_by_role("button", name="Pass").click()
             return
-        assert len((offered.get_attribute("data-fitting") or "").split()) == len(fitting), (
-            "all that is legal is offered"
-        )
+        legal = (offered.get_attribute("data-fitting") or "").split()
+        assert len(legal) == len(fitting), "all that is legal is offered"
         for x, y in cells:
             if bit((x, y)) & fitting[0]:
                 page.locator(f"[name=cell{x}{y}]").check()
@@ -241,9 +236,8 @@ class Pointer:
         page.mouse.move(place["x"] + 8, place["y"] + 8, steps=3)
         page.mouse.up()
         size = int(page.locator(".by-cells legend").text_content().split()[2])  # type: ignore[union-attr]
-        assert (
-            page.locator(".aimed rect").count() == size == page.locator("[name^=cell]:checked:not(:disabled)").count()
-        )
+        ticked = page.locator("[name^=cell]:checked:not(:disabled)")
+        assert page.locator(".aimed rect").count() == size == ticked.count()
         page.get_by_role("button", name="Place", exact=True).click()
 
     @staticmethod
@@ -355,7 +349,7 @@ class Keys:
 
 
 def over(page: Page) -> None:
-    """The page of what is left: a result, the replay, and a record that verifies."""
+    """Check the page of a match that is over: its result, its replay, and a record that verifies."""
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
     page.wait_for_selector("#replay:not([hidden])")
     page.get_by_text("re-simulate now").click()
@@ -363,7 +357,7 @@ def over(page: Page) -> None:
 
 
 def advised(page: Page) -> None:
-    """The page says what the house's expert would have done, and shows the moment of a move that differs."""
+    """Check that the page says what the house's expert would have done, and leads to a move that differs."""
     expect(page.locator("#advice")).to_contain_text(re.compile(r"It agrees with \d+ of \d+ moves"))
     other = page.locator("#advice tbody tr").first
     assert not page.locator("#advice").get_by_text("nothing that the rules allow").count()
@@ -424,17 +418,21 @@ def test_a_person_plays_to_the_end_by_touch_on_a_phone(
     over(page)
 
 
-def test_what_happens_after_ones_last_move_is_seen_before_the_result(
+def test_moves_of_others_are_seen_one_after_the_other_also_those_after_ones_last(
     visit: Open, league: League, worker: Worker
 ) -> None:
-    page, told = visit("/"), []
+    page, told = visit("/"), list[tuple[str, bool]]()
     page.expose_function("tells", lambda text, is_over: told.append((text, is_over)))
     page.add_init_script(
         "addEventListener('DOMContentLoaded', () => { const where = document.querySelector('[data-part=where]');"
-        " const tell = () => window.tells(where.textContent, document.querySelector('form.move') === null);"
+        " window.shown = new Set(); const tell = () => { window.shown.add(where.textContent);"
+        " window.tells(where.textContent, document.querySelector('form.move') === null); };"
         " if (where) new MutationObserver(tell).observe(where, { childList: true }); })"
     )
     page = seated(signed_in(page, "patient"), opponent(league, "liars-dice"), 2)
+    page.locator(".yours .choosable").first.wait_for(timeout=PATIENCE_MS)
+    Forms.lies(page)
+    page.wait_for_function("() => window.shown?.size > 2", timeout=PATIENCE_MS)
     play(page, Forms.lies)
     after = list(dict.fromkeys(text for text, is_over in told if is_over))
     moves = [int(text.split()[3]) for text in after]
@@ -455,19 +453,6 @@ def test_each_game_is_played_without_scripts(
             break
         move(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost|draw"))
-
-
-def test_the_opponents_moves_are_seen_one_after_the_other(visit: Open, league: League, worker: Worker) -> None:
-    page = visit("/")
-    page.context.add_init_script(
-        "addEventListener('DOMContentLoaded', () => { const where = document.querySelector('[data-part=where]');"
-        " window.shown = []; if (where) new MutationObserver(() => window.shown.push(where.textContent))"
-        ".observe(where, { childList: true }); })"
-    )
-    page = seated(signed_in(page, "watcher"), opponent(league, "liars-dice"), 2)
-    page.locator(".yours .choosable").first.wait_for(timeout=PATIENCE_MS)
-    Forms.lies(page)
-    page.wait_for_function("() => window.shown && new Set(window.shown).size > 2", timeout=PATIENCE_MS)
 
 
 def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worker) -> None:
@@ -495,9 +480,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
         if not tried:
             page.get_by_label("At least this many dice").fill("")
             page.get_by_role("button", name="Bid", exact=True).click()
-            expect(page.get_by_role("alert")).to_contain_text(
-                "“At least this many dice” must be a whole number from 1 to 30"
-            )
+            expect(page.get_by_role("alert")).to_contain_text("must be a whole number from 1 to 30")
             tried = True
             assert every_field_has_a_name(page)
             page.get_by_label("At least this many dice").fill("1")  # what was typed stays, and a person may open
@@ -507,7 +490,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """Check first what the page checker, a script itself, would check."""
+    """Check what axe would check if scripts ran."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 

@@ -45,7 +45,7 @@ def moves(page: Page) -> int:
 
 
 def watch_to_its_end(page: Page) -> None:
-    """By the button, at the usual speed, on a page whose clock is ours."""
+    """Press Play and watch at the usual speed, on a page whose clock the test turns."""
     page.get_by_role("button", name="First move").click()
     page.get_by_role("button", name="Play", exact=True).click()
     last = moves(page)
@@ -65,12 +65,6 @@ def test_a_match_is_watched_to_its_end(visit: Open, league: League, name: str) -
     expect(page.locator("[data-part=words]")).to_have_text(re.compile(r"wins\.|draw|Nobody wins"))
     expect(page.get_by_role("button", name="Play", exact=True)).to_have_attribute("aria-pressed", "false")
     assert page.url.endswith(f"#move-{moves(page) - 1}")
-
-
-@pytest.mark.parametrize("name", WATCHED)
-@pytest.mark.all
-def test_a_match_page_keeps_nobody_out(visit: Open, league: League, name: str) -> None:
-    assert keeps_out(viewer(visit(f"/matches/{league.matches[name]}"))) == []
 
 
 def test_the_address_names_the_move(visit: Open, league: League) -> None:
@@ -128,12 +122,19 @@ def test_keys_work_after_a_link_and_after_a_click_on_the_picture(visit: Open, le
     expect(where).not_to_contain_text("move 1 of")
 
 
-def test_keys_step_jump_and_play(visit: Open, league: League) -> None:
+def test_keys_step_jump_and_with_shift_step_rounds(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-0"))
+    where = page.locator("[data-part=where]")
     page.get_by_role("button", name="Next").focus()
     for key, place in (("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", moves(page)), ("Home", 1)):
         page.keyboard.press(key)
-        expect(page.locator("[data-part=where]")).to_contain_text(f"move {place} of")
+        expect(where).to_contain_text(f"move {place} of")
+    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    expect(where).to_contain_text("round 3, move 9 of")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(where).to_contain_text("round 3, move 9 of")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,9 @@ def test_a_match_opens_with_the_moment_that_decided_it(visit: Open, league: Leag
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 @pytest.mark.parametrize("name", WATCHED)
-def test_nothing_jumps_while_a_match_plays(visit: Open, league: League, name: str, size: ViewportSize) -> None:
+def test_nothing_jumps_while_a_match_plays_and_a_desk_shows_board_and_buttons_at_once(
+    visit: Open, league: League, name: str, size: ViewportSize
+) -> None:
     page = viewer(visit(f"/matches/{league.matches[name]}", viewport=size))
     heights = page.evaluate(
         """async () => {
@@ -174,14 +177,9 @@ def test_nothing_jumps_while_a_match_plays(visit: Open, league: League, name: st
         }"""
     )
     assert len(heights) == 1 and heights[0].endswith("true"), heights
-
-
-@pytest.mark.parametrize("name", WATCHED)
-def test_board_and_buttons_are_in_sight_at_once(visit: Open, league: League, name: str) -> None:
-    page = viewer(visit(f"/matches/{league.matches[name]}", viewport=DESK))
-    for part in ("stage", "words", "last", "scrub"):
+    for part in ("stage", "words", "last", "scrub") if size is DESK else ():
         place = page.locator(f"[data-part={part}]").bounding_box()
-        assert place is not None and place["y"] + place["height"] <= DESK["height"], part
+        assert place is not None and place["y"] + place["height"] <= DESK["height"], f"{part} is out of sight"
 
 
 def test_a_press_on_the_chart_jumps_to_the_move_there(visit: Open, league: League) -> None:
@@ -206,18 +204,6 @@ def test_the_chart_tells_apart_the_bots_time_the_hosts_and_faults(visit: Open, l
     assert page.locator(".chart .line").count() == 6, "a line for each seat"
 
 
-def test_rounds_are_stepped_with_shift(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['betris-large']}#move-0"))
-    where = page.locator("[data-part=where]")
-    page.get_by_role("button", name="Next").focus()
-    page.keyboard.press("Shift+ArrowRight")
-    page.keyboard.press("Shift+ArrowRight")
-    expect(where).to_contain_text("round 3, move 9 of")
-    page.keyboard.press("ArrowRight")
-    page.keyboard.press("Shift+ArrowLeft")
-    expect(where).to_contain_text("round 3, move 9 of")
-
-
 def test_a_move_is_shared_by_a_button(visit: Open, league: League) -> None:
     page = viewer(
         visit(f"/matches/{league.matches['betris-large']}#move-5", permissions=["clipboard-read", "clipboard-write"])
@@ -236,38 +222,37 @@ def test_dice_that_score_are_lit(visit: Open, league: League) -> None:
     assert [die.get_attribute("data-face") for die in used.locator(".die.lit").all()] == ["6"]
 
 
-@pytest.mark.parametrize(
-    ("quantity", "face", "hand", "hidden", "chance"),
-    [
-        (1, 6, [], 1, 1 / 3),  # a six or a one
-        (1, 1, [], 1, 1 / 6),
-        (2, 4, [], 2, 1 / 9),
-        (1, 4, [], 2, 5 / 9),
-        (2, 4, [1, 4, 5], 3, 1.0),  # both are in the hand
-        (3, 1, [1, 4, 5], 2, 1 / 36),  # two more ones of two
-        (4, 3, [3], 2, 0.0),  # more than there can be
-        (30, 6, [], 30, (1 / 3) ** 30),
-    ],
-)
-def test_the_odds_of_a_bid_are_exact(
-    visit: Open, quantity: int, face: int, hand: list[int], hidden: int, chance: float
-) -> None:
-    page = visit("/about/ratings")
-    found = page.evaluate(
-        """async ([address, quantity, face, hand, hidden]) => {
+ODDS = [
+    (1, 6, [], 1, 1 / 3),  # a six or a one
+    (1, 1, [], 1, 1 / 6),
+    (2, 4, [], 2, 1 / 9),
+    (1, 4, [], 2, 5 / 9),
+    (2, 4, [1, 4, 5], 3, 1.0),  # both are in the hand
+    (3, 1, [1, 4, 5], 2, 1 / 36),  # two more ones of two
+    (4, 3, [3], 2, 0.0),  # more than there can be
+    (30, 6, [], 30, (1 / 3) ** 30),
+]
+"""Bids: quantity, face, the bidder's hand, how many dice are hidden, and the chance that the bid is true."""
+
+
+def test_the_odds_of_a_bid_are_exact(visit: Open) -> None:
+    found = visit("/about/ratings").evaluate(
+        """async ([address, bids]) => {
           const { odds } = await import(address);
-          return odds({ quantity, face }, hand, hidden);
+          return bids.map(([quantity, face, hand, hidden]) => odds({ quantity, face }, hand, hidden));
         }""",
-        [web_address("liars-dice", "board.js"), quantity, face, hand, hidden],
+        [web_address("liars-dice", "board.js"), [bid[:4] for bid in ODDS]],
     )
-    assert found == pytest.approx(chance, abs=1e-12)
+    assert found == pytest.approx([chance for *_, chance in ODDS], abs=1e-12)
 
 
-def test_odds_tell_nothing_of_the_dice_of_others(visit: Open, league: League) -> None:
-    """With one seat's eyes there are the odds of the dice alone and that seat's; never another's."""
+def test_one_seats_eyes_see_neither_the_dice_of_others_nor_odds_that_tell_of_them(visit: Open, league: League) -> None:
+    """Seen from one seat there are two odds: those of the dice alone and that seat's."""
     page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-1"))
     expect(page.locator(".odds li")).to_have_count(3)
+    assert page.locator(".liars .die.down").count() == 0
     page.locator("[data-part=sight]").select_option("0")
+    assert page.locator(".liars .die.down").count() == 5, "the other's five dice"
     expect(page.locator(".odds li")).to_have_count(2)
     expect(page.locator(".odds li").last).to_contain_text(re.compile(r"^as \w+ sees it"))
 
@@ -293,13 +278,6 @@ def test_a_fault_is_found_with_one_press(visit: Open, league: League) -> None:
     page = viewer(visit(f"/matches/{league.matches['yacht-auction-forfeit']}#move-0"))
     page.get_by_role("button", name="Fault").click()
     expect(page.locator("[data-part=words]")).to_contain_text("fails by malformed at SCORE")
-
-
-def test_hands_are_hidden_from_whose_eyes_one_borrows(visit: Open, league: League) -> None:
-    page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-1"))
-    assert page.locator(".liars .die.down").count() == 0
-    page.locator("[data-part=sight]").select_option("0")
-    assert page.locator(".liars .die.down").count() == 5, "the other's five dice"
 
 
 def test_the_lines_are_shown_as_they_were_sent(visit: Open, league: League) -> None:
@@ -333,9 +311,7 @@ def test_the_server_verifies_on_request(visit: Open, league: League) -> None:
         ('{"verified": null, "problem": "old rules"}', "It cannot be re-simulated here: old rules.", ""),
     ],
 )
-def test_a_server_that_does_not_verify_is_told_of(
-    visit: Open, league: League, body: str, told: str, style: str
-) -> None:
+def test_a_server_that_does_not_verify(visit: Open, league: League, body: str, told: str, style: str) -> None:
     page = viewer(visit(f"/matches/{league.matches['betris-large']}"))
     page.route("**/verification", lambda route: route.fulfill(body=body))
     page.get_by_text("re-simulate now").click()
@@ -344,7 +320,7 @@ def test_a_server_that_does_not_verify_is_told_of(
 
 
 def test_a_match_under_other_rules_is_told_in_words_alone(visit: Open, league: League) -> None:
-    """With no picture that fails, and no controls that do nothing."""
+    """There is no picture that fails, and no control that does nothing."""
     transcript = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
     told = document(replace(transcript, rules_version=transcript.rules_version + 1), ("expert", "counter"))
     page = visit("/about/ratings")
@@ -373,11 +349,12 @@ def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit:
     assert {code for code in assigned if (spelled[code] or chr(code)) != wanted[code]} == set()
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_without_scripts_the_match_is_told_in_words(visit: Open, league: League, name: str) -> None:
-    page = visit(f"/matches/{league.matches[name]}#move-2", java_script_enabled=False)
-    assert page.locator("#replay").is_hidden()
-    assert page.locator("tr#move-2").count() == 1
-    rows = page.locator(".moves tbody tr")
-    assert rows.count() >= 6
-    assert re.search(r"wins\.|draw|Nobody wins", rows.last.inner_text())
+def test_without_scripts_each_match_is_told_in_words(visit: Open, league: League) -> None:
+    page = visit("/about/ratings", java_script_enabled=False)
+    for name in SHOWN:
+        page.goto(f"/matches/{league.matches[name]}#move-2")
+        assert page.locator("#replay").is_hidden(), name
+        assert page.locator("tr#move-2").count() == 1, name
+        rows = page.locator(".moves tbody tr")
+        assert rows.count() >= 6, name
+        assert re.search(r"wins\.|draw|Nobody wins", rows.last.inner_text()), name

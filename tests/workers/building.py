@@ -35,10 +35,10 @@ class BuildingWorld(WorkingWorld):
         """Upload and build a version. Repeat a build whose trial match this host was too busy to judge."""
         version_id = self.add(filename, content if isinstance(content, bytes) else content.encode(), game)
         build_version(self.context, version_id)
-        while self.version(version_id).state is VersionState.UPLOADED:
+        while self.built_version(version_id).state is VersionState.UPLOADED:
             assert self.causes(version_id)[-1] in ("watch-ended", "host-unknown")
             build_version(self.context, version_id)
-        return self.version(version_id)
+        return self.built_version(version_id)
 
     def causes(self, version_id: int) -> list[str]:
         """The causes of failed attempts at a build, in order."""
@@ -46,7 +46,7 @@ class BuildingWorld(WorkingWorld):
             of_version = col(Attempt.version_id) == version_id
             return list(session.exec(select(Attempt.cause).where(of_version).order_by(col(Attempt.id))).all())
 
-    def version(self, version_id: int) -> BotVersion:
+    def built_version(self, version_id: int) -> BotVersion:
         with self.db.reading() as session:
             return session.get_one(BotVersion, version_id)
 

@@ -48,9 +48,9 @@ class PlayingWorld(WorkingWorld):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.plays("random")
+        self.built_as("random")
 
-    def plays(self, bot: str, game: str = GAME) -> None:
+    def built_as(self, bot: str, game: str = GAME) -> None:
         """Let versions be built as this house bot from now on."""
         self.program = self.context.blobs.put(packed(bots_of(game) / bot))
 

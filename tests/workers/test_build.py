@@ -47,7 +47,7 @@ def test_a_single_python_file_becomes_ready(world: BuildingWorld) -> None:
     assert version.program_sha256 is not None
     assert world.left_behind() == []
     build_version(world.context, version.id)
-    assert world.version(version.id).attempt == 1, "a second message builds nothing again"
+    assert world.built_version(version.id).attempt == 1, "a second message builds nothing again"
 
 
 def test_a_zip_of_several_c_files_becomes_ready(world: BuildingWorld) -> None:
@@ -98,11 +98,11 @@ def test_our_own_failure_puts_the_version_back(world: BuildingWorld, monkeypatch
     version_id = world.add("bot.py", RANDOM.encode())
     monkeypatch.setattr(build, "extract_upload", lambda *_: 1 / 0)
     build_version(world.context, version_id)
-    assert world.version(version_id).state is VersionState.UPLOADED
+    assert world.built_version(version_id).state is VersionState.UPLOADED
     assert world.causes(version_id) == ["ZeroDivisionError"]
     monkeypatch.undo()
     build_version(world.context, version_id)
-    assert world.version(version_id).state is VersionState.READY
+    assert world.built_version(version_id).state is VersionState.READY
 
 
 LIARS = bots_of("liars-dice")
@@ -121,7 +121,7 @@ for line in sys.stdin:
 
 def trial(world: BuildingWorld, version_id: int) -> Transcript:
     """Read the last qualification match."""
-    return world.transcript(world.version(version_id).trial_sha256)
+    return world.transcript(world.built_version(version_id).trial_sha256)
 
 
 def test_qualification_is_played_at_the_smallest_table_and_at_the_largest(world: BuildingWorld) -> None:
@@ -156,12 +156,12 @@ def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(
     world.write(record_check, world.host, {}, ("Its clock is not to be trusted.",), 60)
     version_id = world.add("bot.py", b"import time\ntime.sleep(9)")
     build_version(world.context, version_id)
-    version = world.version(version_id)
+    version = world.built_version(version_id)
     assert (version.state, world.causes(version_id)) == (VersionState.UPLOADED, ["host-unfit"])
     assert "Its clock is not to be trusted." in version.reason
     world.write(record_check, world.host, {}, (), 0)
     build_version(world.context, version_id)
-    assert world.version(version_id).state is VersionState.BROKEN
+    assert world.built_version(version_id).state is VersionState.BROKEN
 
 
 def test_a_void_qualification_breaks_nothing_and_is_played_again(world: BuildingWorld, monkeypatch, caplog) -> None:
@@ -176,11 +176,11 @@ def test_a_void_qualification_breaks_nothing_and_is_played_again(world: Building
     monkeypatch.setattr(Arena, "play", spoiled)
     version_id = world.add("bot.py", RANDOM.encode())
     build_version(world.context, version_id)
-    assert world.version(version_id).state is VersionState.UPLOADED
+    assert world.built_version(version_id).state is VersionState.UPLOADED
     assert world.causes(version_id) == ["host-starved"]
     told = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert {record.levelno for record in told} == {logging.WARNING}, "no operator need act"
     assert f"version {version_id} attempt 1" in told[-1].getMessage() and "host-starved" in told[-1].getMessage()
     assert not any(record.exc_info for record in told)
     build_version(world.context, version_id)
-    assert world.version(version_id).state is VersionState.READY
+    assert world.built_version(version_id).state is VersionState.READY

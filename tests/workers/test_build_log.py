@@ -42,7 +42,7 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
 
     def noted(session: Session, job: BuildJob, text: str) -> bool:
         with world.db.reading() as before:  # what the previous write left for every reader
-            version = before.get_one(type(world.version(job.version_id)), job.version_id)
+            version = before.get_one(type(world.built_version(job.version_id)), job.version_id)
             found.append((version.state, version.log))
         return note(session, job, text)
 
@@ -56,7 +56,7 @@ def claimed(world: BuildingWorld) -> BuildJob:
 
 
 def log_of(world: BuildingWorld, job: BuildJob) -> str:
-    return world.version(job.version_id).log
+    return world.built_version(job.version_id).log
 
 
 def test_the_log_grows_while_the_build_goes_on(
@@ -137,7 +137,7 @@ def test_how_a_build_ended_is_said_when_the_database_comes_back(world: BuildingW
     monkeypatch.setattr(build, "finish_build", away)
     monkeypatch.setattr(holding, "RETRY_SECONDS", 0)
     build_version(world.context, version_id)
-    version = world.version(version_id)
+    version = world.built_version(version_id)
     assert (version.state, version.reason, version.attempt) == (VersionState.BROKEN, "it does not build", 1)
     assert len(tries) == 3
 

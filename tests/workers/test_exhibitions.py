@@ -52,7 +52,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(world: PlayingWorld, game: str = "yacht-auction", opponents: int = 1, seat: int = 1) -> tuple[Person, int]:
-    world.plays("random", game)
+    world.built_as("random", game)
     _, bot_id = world.playing_bot(game=game)
     person = world.author()
     return person, world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
@@ -79,7 +79,7 @@ def said_by(record: Transcript, seat: int) -> list[str | None]:
 
 def seated_beside_the_steady(world: PlayingWorld) -> tuple[Person, int]:
     """Seat a person beside the greedy bot, which plays a void attempt again alike, as the random one would not."""
-    world.plays("greedy")
+    world.built_as("greedy")
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
     return person, world.write(exhibitions.take_seat, person, bot_id, seat=1)

@@ -32,7 +32,7 @@ VARIANT = [f"{name}={value}" for name, value in NUMBERS.items()]
 
 @pytest.fixture
 def season(world: PlayingWorld) -> int:
-    world.plays("random", GAME)
+    world.built_as("random", GAME)
     return world.season(game=GAME, variant=VARIANT, games_per_pair=2)
 
 
@@ -76,7 +76,7 @@ def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
 
 
 def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorld, season: int) -> None:
-    world.plays("random", GAME)
+    world.built_as("random", GAME)
     owner, bot_id = world.playing_bot(game=GAME)
     assert seated_and_played(world, bot_id).variant == {}, "its own season plays by the rules"
     later = world.season(0, game=GAME, variant=VARIANT)

@@ -10,11 +10,11 @@ import numpy as np
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting
 from deadheat.api.pages.forms import private as page_of_one
-from deadheat.api.pages.render import first_of, render
+from deadheat.api.pages.render import ROWS, first_of, render
 from deadheat.api.routes.challenges import question
 from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.challenges import ChallengeRequest, SequentialTest
@@ -28,9 +28,6 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.matches import matches
 
 router = APIRouter(include_in_schema=False)
-
-LISTED = 50
-"""Challenges in a list, and matches of a challenge."""
 
 GAMES = 20
 """The form's default: enough to see a large difference, and little work for a machine."""
@@ -50,11 +47,11 @@ class Side:
 
 
 @router.get("/challenges")
-def challenges(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
+def challenges(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """List the visitor's challenges, the newest first."""
     with shared.db.reading() as session:
-        found = asked.asked(session, visit.person, before=before, limit=LISTED + 1)
-    shown, older = first_of(found, LISTED, lambda one: one.id)
+        found = asked.asked(session, visit.person, before=before, limit=ROWS + 1)
+    shown, older = first_of(found, ROWS)
     return page_of_one(shared, "challenges.html", visit, None, challenges=shown, older=older)
 
 
@@ -102,16 +99,14 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
 
 
 @router.get("/challenges/{challenge_id}")
-def challenge(
-    shared: Shared, visit: Present, challenge_id: Id, before: Annotated[RowId | None, Query()] = None
-) -> Response:
+def challenge(shared: Shared, visit: Present, challenge_id: Id, before: Number = None) -> Response:
     """Show a challenge's progress, with its matches."""
     with shared.db.reading() as session:
         found = asked.asked_challenge(session, None if visit is None else visit.person, challenge_id)
-        played = matches(session, challenge_id=challenge_id, before=before, limit=LISTED + 1)
+        played = matches(session, challenge_id=challenge_id, before=before, limit=ROWS + 1)
         faults = asked.faults_in(session, challenge_id)
         mine = visit is not None and is_own(session, visit.person, found.bot_id)
-    shown, older = first_of(played, LISTED, lambda match: match.id)
+    shown, older = first_of(played, ROWS)
     content = render(
         shared,
         "challenge.html",

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter, Response
 
-from fastapi import APIRouter, Query, Response
-
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Submitted, Visiting, checked, onward, private
-from deadheat.api.pages.render import first_of
-from deadheat.api.schemas.base import RowId
+from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.schemas.people import ReadRequest
 from deadheat.league.service.people import notices
 
 router = APIRouter(include_in_schema=False)
 
-LISTED = 50
-
 
 @router.get("/inbox")
-def inbox(shared: Shared, visit: Visiting, before: Annotated[RowId | None, Query()] = None) -> Response:
+def inbox(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """Show all notices, the newest first."""
     with shared.db.reading() as session:
-        found = notices.inbox(session, visit.person, before=before, limit=LISTED + 1)
-    shown, older = first_of(found, LISTED, lambda notice: notice.id)
+        found = notices.inbox(session, visit.person, before=before, limit=ROWS + 1)
+    shown, older = first_of(found, ROWS)
     return private(shared, "inbox.html", visit, None, notices=shown, older=older)
 
 

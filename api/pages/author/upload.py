@@ -57,9 +57,6 @@ class RetireForm(BaseModel):
     retired: bool
 
 
-UNDERWAY = frozenset({VersionState.UPLOADED, VersionState.BUILDING})
-
-
 def _playing(panels: Sequence[PanelResult]) -> bool:
     """Say whether a page with these results should refresh itself."""
     return any(panel.state is ChallengeState.RUNNING for panel in panels)
@@ -136,7 +133,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
         found = version_info(session, visit.person, bot_id, number)
         log = build_log(session, visit.person, bot_id, number)
         panels = panel_results(session, visit.person, bot_id, number)
-    underway = found.state in UNDERWAY
+    underway = not found.ended
     return private(
         shared,
         "version.html",

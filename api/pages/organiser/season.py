@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.pages.organiser.done import STATE, done, to_season
@@ -137,7 +137,7 @@ def season_page(
 
 
 @router.get("/new")
-def new_season(shared: Shared, visit: Visiting, previous: Annotated[base.RowId | None, Query()] = None) -> Response:
+def new_season(shared: Shared, visit: Visiting, previous: Number = None) -> Response:
     """Show the form of a new season, which continues the season `previous` if it is given."""
     return _new_season(shared, visit, previous)
 

@@ -6,17 +6,16 @@ area beside it is for another preview.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser.done import to_season
 from deadheat.api.pages.organiser.template import new_season
 from deadheat.api.pages.organiser.timetable import steps
 from deadheat.api.routes.season.season_files import declare
-from deadheat.api.schemas import base
 from deadheat.api.schemas.seasons import SeasonFileRequest
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
@@ -28,11 +27,9 @@ from deadheat.league.service.seasons.seasons import season_info
 
 router = APIRouter(prefix="/desk/season-file", include_in_schema=False)
 
-Which = Annotated[base.RowId | None, Query()]
-
 
 @router.get("")
-def season_file(shared: Shared, visit: Visiting, season: Which = None) -> Response:
+def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Response:
     """Show the file of a season as it is, or one to begin a new season with."""
     return _page(shared, visit, season)
 
@@ -43,7 +40,7 @@ def _again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted,
 
 @router.post("")
 @posting("file", _again)
-def declare_season(shared: Shared, posted: Submitted, season: Which = None) -> Response:
+def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
     """Preview a file, or apply the one that was previewed."""
     text, apply = _sent(posted), "apply" in posted.fields
     asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}

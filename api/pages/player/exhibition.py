@@ -16,13 +16,13 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from deadheat.api.deps import Id, Shared
+from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.exhibitions import advice_of, moves_of, told_of, told_table, untimed, untimed_document
 from deadheat.api.pages.forms import (
     Complaint,
@@ -38,7 +38,6 @@ from deadheat.api.pages.forms import (
 )
 from deadheat.api.pages.markdown import rules_address, rules_for_people
 from deadheat.api.pages.player.turns import seats_differ, turn_of
-from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
@@ -75,7 +74,7 @@ WAIT_SECONDS = 1.0
 
 
 @router.get("/play")
-def choose(shared: Shared, request: Request, visit: Present, bot: Annotated[RowId | None, Query()] = None) -> Response:
+def choose(shared: Shared, request: Request, visit: Present, bot: Number = None) -> Response:
     """Show everyone the bots to play against, and signed-in visitors the form to take a seat."""
     if visit is None and bot is not None:
         raise sign_in_first(request, shared)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from fastapi import APIRouter
 
-from fastapi import APIRouter, Query
-
-from deadheat.api.deps import Asker, Id, Shared
-from deadheat.api.schemas import base
+from deadheat.api.deps import Asker, Id, Number, Shared
 from deadheat.api.schemas import rulings as shapes
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.people import announcements as league_announcements
@@ -17,7 +14,7 @@ router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
 
 @router.get("")
-def list_announcements(shared: Shared, season: Annotated[base.RowId | None, Query()] = None) -> shapes.Announcements:
+def list_announcements(shared: Shared, season: Number = None) -> shapes.Announcements:
     """List the newest 50 announcements. For a season, this includes those about the whole league."""
     with shared.db.reading() as session:
         return shapes.Announcements(items=announcements(session, season))

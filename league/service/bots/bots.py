@@ -20,9 +20,9 @@ from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.records.bots import BuildLog, BuildTry
 from deadheat.league.records.bots import Version as VersionInfo
 from deadheat.league.service.bots.quotas import check_quotas
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import flush_unless_taken
-from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import must_be_member, owned_by
 from deadheat.league.states import VersionState
@@ -190,8 +190,7 @@ def bots_named(
     """Bots that are not retired, with `named` in their own name, their author's or their team's, by game and name:
     those after the first `skip`, and the total number.
     """
-    keys = (col(Bot.name_key), col(User.name_key), func.coalesce(col(Team.name_key), ""))
-    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)) & active()
+    fits = lookups.named(named) & active()
     if game is not None:
         fits &= col(Bot.game) == game
     count = select(func.count()).select_from(Bot).join(User, col(User.id) == Bot.owner_id)

@@ -16,7 +16,7 @@ from deadheat.league.tables import Challenge, Entry, Evaluation, PanelRun
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What is under way: runs against the panel (or entries that wait for it), an evaluation, and challenges."""
+    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way."""
 
     panel: bool
     evaluation: bool

@@ -54,6 +54,7 @@ from deadheat.league.service.course.stages import plan_stages
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
@@ -95,8 +96,7 @@ def _qualify(session: Session, season: Season) -> bool:
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return False
-    present = select(Entry).where(Entry.season_id == season.id, may_be_drawn(season.id))
-    entries = {entry.version_id: entry for entry in session.exec(present)}
+    entries = {entry.version_id: entry for entry in session.exec(select(Entry).where(may_be_drawn(season.id)))}
     chosen: dict[int, list[int]] = {}
     for row in snapshot.standings["rows"]:  # each division's best bots come first
         entry = entries.get(row["version_id"])
@@ -117,10 +117,7 @@ def _qualify(session: Session, season: Season) -> bool:
 def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
     """Return the newest ranking, or None if the log has changed since."""
     serials = session.exec(select(Season.log_serial, Season.rated_serial).where(Season.id == season.id)).one()
-    if serials[0] != serials[1]:
-        return None
-    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
-    return session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    return newest_ranking(session, season.id) if serials[0] == serials[1] else None
 
 
 # Playing ------------------------------------------------------------------------------------------------------------
@@ -133,7 +130,7 @@ def _plan_division(session: Session, season: Season, field: Field, finalists: in
     if rounds:
         room = -(-room // series_at_once(season))
         wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned as a whole
-        games = whole_groups(season.game, season.seats, season.finals_games)
+        games = whole_groups(season, season.finals_games)
         return _add(session, season, [Table(versions, games, round=number) for number, versions in wanted]), False
     if not all(series.finished for series in before):
         return [], False
@@ -166,7 +163,7 @@ def _swiss_round(
     sat = times_sat(before)
     byes = Counter({version: rounds - sat[version] for version in field})
     points = scores(session, season)
-    in_a_round = whole_groups(season.game, season.seats, season.finals_games)
+    in_a_round = whole_groups(season, season.finals_games)
     for version in field:  # as usual, a bye is worth a win
         points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
     if season.seats > 2:
@@ -191,7 +188,7 @@ def _extra_games(session: Session, season: Season, field: Field, before: Sequenc
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
     order = [version for version in rows if version in field]  # in the order of the ranking, which `gap_se` follows
-    turn = whole_groups(season.game, season.seats, 1)
+    turn = whole_groups(season, 1)
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
     made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
     return made, not made

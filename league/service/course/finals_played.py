@@ -39,7 +39,7 @@ class Played:
 def fields(session: Session, season: Season) -> dict[int, list[int]]:
     """Return the finalists of each division that are still there, if they are enough for a table."""
     statement = select(Entry.division, Entry.version_id).where(
-        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None), taking_part(season.id)
+        col(Entry.finals_seed).is_not(None), taking_part(season.id)
     )
     found: dict[int, list[int]] = {}
     for division, version in session.exec(statement.order_by(col(Entry.division), col(Entry.finals_seed))):

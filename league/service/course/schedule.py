@@ -36,6 +36,7 @@ from deadheat.league.service.course.states import past_its_close, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
@@ -46,7 +47,9 @@ from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
+    ENTERABLE,
     GOING_ON,
+    HOLDING,
     IN_PLAY,
     ON_LADDER,
     UNFINISHED,
@@ -54,7 +57,6 @@ from deadheat.league.states import (
     JobState,
     Precedence,
     SeasonState,
-    VersionState,
 )
 from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
 
@@ -82,10 +84,10 @@ def go_on(session: Session, season_id: int) -> list[int]:
     season = lock_season(session, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
-    if season.state not in IN_PLAY:
+    if season.state not in IN_PLAY or season.state in HOLDING:
         return []
     planned: list[int] = []
-    if season.state is SeasonState.OPEN:
+    if season.state in ENTERABLE:
         rest_failing(session, season)
     beside = beside_the_ladder(session, season_id)
     if season.state in ON_LADDER and not past_its_close(season, now(session)):
@@ -99,7 +101,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
             planned += _plan(session, season)
         if beside.asked:
             planned += plan_asked(session, season)
-    if season.state is SeasonState.OPEN and (season.panel or beside.gates):  # who passes a panel may come to a gate
+    if season.state in ENTERABLE and (season.panel or beside.gates):  # who passes a panel may come to a gate
         planned += plan_challenges(session, season)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
@@ -116,8 +118,8 @@ def _plan(session: Session, season: Season) -> list[int]:
         season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
     terms = Terms(
         seats=season.seats,
-        series_length=whole_groups(season.game, season.seats, season.series_length),
-        games_per_pair=season.games_per_pair and whole_groups(season.game, season.seats, season.games_per_pair),
+        series_length=whole_groups(season, season.series_length),
+        games_per_pair=season.games_per_pair and whole_groups(season, season.games_per_pair),
     )
     players = _players(session, season)
     through = _through(session, season.id, players, terms.games_per_pair)
@@ -153,7 +155,7 @@ def has_unplayed(session: Session, season: Season) -> bool:
     players = _ready(session, season)
     if season.games_per_pair is None:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
-    games = whole_groups(season.game, season.seats, season.games_per_pair)
+    games = whole_groups(season, season.games_per_pair)
     return len(_through(session, season.id, players, games)) < len(players)
 
 
@@ -174,18 +176,13 @@ def _precedence(proposal: Proposal, placing: Set[int]) -> Precedence:
 
 
 def _ready(session: Session, season: Season) -> dict[int, Entry]:
-    """Return the entries whose version may play and that do not rest, by version."""
+    """Return the entries that may be drawn and do not rest, by version."""
     return {entry.version_id: entry for entry in session.exec(_ready_in(season.id))}
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def _ready_in(season_id: int) -> SelectOfScalar[Entry]:
-    return (
-        select(Entry)
-        .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season_id, may_be_drawn(season_id), BotVersion.state == VersionState.READY)
-        .where(col(Entry.rests_since).is_(None))
-    )
+    return select(Entry).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
 
 
 def _players(session: Session, season: Season) -> dict[int, Entry]:
@@ -225,8 +222,7 @@ def _opponents_done(session: Session, season_id: int, division: int, games_per_p
 @lru_cache(SEASONS_AT_A_TIME)
 def _done_in(season_id: int) -> tuple[Any, ...]:
     """Return the statements for the two sides of the pairs."""
-    of_division = (Entry.season_id == season_id, col(Entry.division) == bindparam("division"))
-    there = select(Entry.version_id).where(*of_division, taking_part(season_id))
+    there = select(Entry.version_id).where(col(Entry.division) == bindparam("division"), taking_part(season_id))
     return tuple(
         select(side, func.count())
         .where(Pair.season_id == season_id, col(Pair.games) >= bindparam("games"))
@@ -239,8 +235,7 @@ def _done_in(season_id: int) -> tuple[Any, ...]:
 def _entrants(
     session: Session, season: Season, players: Mapping[int, Entry], through: Collection[int]
 ) -> list[Entrant]:
-    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
-    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    snapshot = newest_ranking(session, season.id)
     rows: Sequence[Mapping[str, Any]] = snapshot.standings["rows"] if snapshot is not None else []
     ranked = {row["version_id"]: row for row in rows}
     newest_of = {row["bot_id"]: row for row in sorted(rows, key=lambda row: int(row["version"]))}

@@ -55,7 +55,7 @@ def _newest(session: Session, season_id: int) -> Evaluation | None:
 
 
 def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
-    there = (Entry.season_id == season_id, col(Entry.finals_seed).is_not(None), taking_part(season_id))
+    there = (col(Entry.finals_seed).is_not(None), taking_part(season_id))
     seeded = select(BotVersion).join(Entry, col(Entry.version_id) == BotVersion.id).where(*there)
     places = last_places(session, season_id)
     by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed))).all()

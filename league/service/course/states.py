@@ -47,8 +47,8 @@ from deadheat.league.service.series.dice import commit_to_dice
 from deadheat.league.service.series.dropping import drop_held, drop_waiting
 from deadheat.league.states import (
     ENTERABLE,
-    ON_LADDER,
     SEASON_STEPS,
+    During,
     FinalsFormat,
     Purpose,
     SeasonState,
@@ -103,7 +103,7 @@ def change_state(
         offer_newest(session, season)
     if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")
-    if after not in ON_LADDER:
+    if During.LADDER not in after.during:
         end_panels(session, season_id, f"The season is {after.words}.")
         end_asked(session, season_id, f"The season is {after.words}.")
         end_running(session, season_id, f"The season is {after.words}.")
@@ -115,7 +115,7 @@ def change_state(
     if after is SeasonState.CLOSED:
         drop_waiting(session, season_id, Cause.SEASON_CLOSED, N_("The season closed before this series was played."))
         drop_held(session, season_id)
-    if after not in ON_LADDER:
+    if During.LADDER not in after.during:
         touch_log(session, season_id)
     return True
 

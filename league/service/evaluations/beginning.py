@@ -35,16 +35,8 @@ from deadheat.league.service.ground.steps import existing, insert_rows, lock_sea
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, VersionState
-from deadheat.league.tables import (
-    BotVersion,
-    Entry,
-    Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
-    Season,
-    Series,
-)
+from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState
+from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable, timetable_faults
 
 log = logging.getLogger(__name__)
@@ -170,7 +162,7 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
 
 def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Evaluation:
     """Begin a stage of the finals. `field`: at least two versions, the best seed first."""
-    form = stage.form(len(field), whole_groups(season.game, season.seats, stage.matches))
+    form = stage.form(len(field), whole_groups(season, stage.matches))
     return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
 
 
@@ -229,7 +221,7 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
         .join(BotVersion, col(BotVersion.id) == Entry.version_id)
-        .where(Entry.season_id == season.id, may_be_drawn(season.id), BotVersion.state == VersionState.READY)
+        .where(may_be_drawn(season.id))
     )
     places = last_places(session, season.id)
     field = sorted(

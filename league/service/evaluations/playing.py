@@ -46,15 +46,7 @@ from deadheat.league.states import (
     Precedence,
     Purpose,
 )
-from deadheat.league.tables import (
-    AbsentEntry,
-    Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
-    Match,
-    Season,
-    Series,
-)
+from deadheat.league.tables import AbsentEntry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 
 OPEN = (
     select(func.count())
@@ -81,11 +73,6 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
             return []
         _settle(session, season, row, gone)  # settles pairings with bots that have left since
     return [*again, *_add_series(session, season, row)]
-
-
-def open_of_evaluation(session: Session, season_id: int) -> int:
-    """Return the number of series of the season's evaluations that wait or run."""
-    return session.exec(OPEN, params={"season_id": season_id}).one()
 
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
@@ -122,7 +109,7 @@ def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
 
 def form_of(season: Season, row: Evaluation) -> Form:
     """Return the form in which it is played, with the matches of a pair in whole turns."""
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
@@ -205,11 +192,11 @@ def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     """Add series for pairings that have none yet, as far as there is room."""
-    room = open_series_bound(session) - open_of_evaluation(session, season.id)
+    room = open_series_bound(session) - session.exec(OPEN, params={"season_id": season.id}).one()
     if room <= 0:
         return []
     waiting = UNPLANNED.limit(-(-room // series_at_once(season)))
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     return _plan(
         session, season, row, [_table(one, matches) for one in session.exec(waiting, params={"evaluation_id": row.id})]
     )
@@ -242,7 +229,7 @@ def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[
     """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
     of_it = {"evaluation_id": row.id}
     begun = session.exec(PLAYED, params=of_it).all()
-    matches = whole_groups(season.game, season.seats, row.matches)
+    matches = whole_groups(season, row.matches)
     short = {} if row.stage is None else _short(session, begun, gone, matches)
     made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     settled = points_of(session, [one for one in begun if one.id not in short], gone, matches)

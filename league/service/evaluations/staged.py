@@ -13,6 +13,7 @@ from deadheat.league.pairing.bracket import Tie, bracket
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.records import evaluations as records
+from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.playing import meetings, players_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.states import EvaluationFormat, EvaluationState
@@ -82,15 +83,13 @@ def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Mee
         if {meeting.first, meeting.second} == points.keys():
             points[meeting.first] += meeting.first_points
             points[meeting.second] += meeting.second_points
-    return records.BracketTie(
-        round=tie.round,
-        slot=tie.slot,
+    return from_row(
+        records.BracketTie,
+        tie,
         first=None if tie.first is None else seats[tie.first],
         second=None if tie.second is None else seats[tie.second],
         first_points=points[tie.first],
         second_points=points[tie.second],
-        is_bye=tie.is_bye,
-        winner=tie.winner,
     )
 
 

@@ -20,9 +20,9 @@ from deadheat.league.service.evaluations.beginning import due
 from deadheat.league.service.evaluations.playing import standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.service.ground.storable import storable
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState, SeasonState
+from deadheat.league.states import HOLDING, ON_LADDER, EvaluationFormat, EvaluationState
 from deadheat.league.tables import (
     Bot,
     Evaluation,
@@ -78,7 +78,7 @@ THIS = TOLD.where(col(Evaluation.id) == bindparam("evaluation"))
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
     """Return the sentence and next time of each line of the timetable that has one, the soonest first."""
     season = existing(session, Season, season_id)
-    if season.state not in (SeasonState.SCHEDULED, *ON_LADDER):
+    if season.state not in (*HOLDING, *ON_LADDER):
         return []
     lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
     return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
@@ -199,14 +199,12 @@ PLACES = (
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
     """Return the versions of the field with `named` in the name of their bot, author or team."""
-    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     found = (
         select(EvaluationPlayer.version_id)
         .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(EvaluationPlayer.evaluation_id == evaluation_id)
-        .where(or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys)))
+        .where(EvaluationPlayer.evaluation_id == evaluation_id, lookups.named(named))
     )
     return set(session.exec(found).all())
 

@@ -68,12 +68,14 @@ def disqualified(season_id: int) -> SelectOfScalar[int]:
 
 @lru_cache(SEASONS_AT_A_TIME)
 def taking_part(season_id: int) -> ColumnElement[bool]:
-    """Return the condition on `Entry` that its bot has neither withdrawn nor been disqualified."""
+    """Return the condition on `Entry` that it is in the season, neither withdrawn nor disqualified."""
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
-    return col(Entry.bot_id).not_in(absent)
+    return and_(col(Entry.season_id) == season_id, col(Entry.bot_id).not_in(absent))
 
 
 @lru_cache(SEASONS_AT_A_TIME)
 def may_be_drawn(season_id: int) -> ColumnElement[bool]:
-    """Return the condition on `Entry` that its bot takes part, and has the points that the season's panel asks for."""
+    """Return the condition on `Entry` that its bot takes part, and has the points that the season's panel asks for: the
+    field of ladder, evaluations and finals. (The version of an entry is always ready.)
+    """
     return and_(taking_part(season_id), col(Entry.waits_for_panel).is_(False))

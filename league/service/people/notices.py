@@ -30,19 +30,12 @@ from deadheat.league.records import from_row
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.records.people import Notice as NoticeInfo
 from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.channels import send_notices
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import (
-    SEASON_STEPS,
-    AppealState,
-    ChallengeState,
-    Role,
-    SeasonState,
-    VersionState,
-    dated_steps,
-)
+from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, Role, VersionState, dated_steps
 from deadheat.league.tables import (
     Appeal,
     Bot,
@@ -76,10 +69,6 @@ MANY_FAULTS = 5
 """The number of faults in the last `RECENT_MATCHES` matches of a version at which its owners are notified, in a season
 without rests.
 """
-
-DEADLINES = (SeasonState.FROZEN, SeasonState.CLOSED)
-"""States from which on an author can do less than before."""
-
 
 KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
 """Facts in our own words, which are translated for the reader and may contain other facts; the others are names,
@@ -225,11 +214,11 @@ def deadlines_near(session: Session, season: Season) -> None:
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
-        if state not in DEADLINES or not at < date <= at + NEAR or _is_told(session, NoticeKind.DEADLINE, subject):
+        step = SEASON_STEPS[state]
+        if not step.announced or not at < date <= at + NEAR or _is_told(session, NoticeKind.DEADLINE, subject):
             continue
-        entered = select(Entry.bot_id).where(Entry.season_id == season.id, taking_part(season.id))
-        people = _people(session, session.exec(entered).all())
-        facts = {"becomes": SEASON_STEPS[state].becomes, "date": f"{date:%Y-%m-%d %H:%M} UTC"}
+        people = _people(session, session.exec(select(Entry.bot_id).where(taking_part(season.id))).all())
+        facts = {"becomes": step.becomes, "date": f"{date:%Y-%m-%d %H:%M} UTC"}
         everybody = {person for members in people.values() for person in members}
         _tell(session, everybody, NoticeKind.DEADLINE, subject, _season_facts(session, season.id) | facts)
 
@@ -274,9 +263,7 @@ def inbox(
     mine = select(Notice).where(Notice.user_id == person.id)
     if unread:
         mine = mine.where(col(Notice.read_at).is_(None))
-    if before is not None:
-        mine = mine.where(Notice.id < before)
-    return [notice_info(row) for row in session.exec(mine.order_by(col(Notice.id).desc()).limit(limit))]
+    return [notice_info(row) for row in session.exec(newest_first(mine, Notice.id, before, limit))]
 
 
 def count_unread(session: Session, person: Person) -> int:

@@ -17,8 +17,9 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Prior, RatingConfig, carried
+from deadheat.league.service.ground.lookups import final_ranking
 from deadheat.league.states import ChallengeState
-from deadheat.league.tables import BotVersion, Challenge, RatingSnapshot, Season
+from deadheat.league.tables import BotVersion, Challenge, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
@@ -69,10 +70,7 @@ def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, floa
     """
     if season.previous_id is None:
         return {}
-    final = select(RatingSnapshot).where(
-        RatingSnapshot.season_id == season.previous_id, col(RatingSnapshot.final).is_(True)
-    )
-    snapshot = session.exec(final).first()
+    snapshot = final_ranking(session, season.previous_id)
     rows = [] if snapshot is None else snapshot.standings["rows"]
     apart = snapshot is not None and "finals_log" in snapshot.config
     found = {}

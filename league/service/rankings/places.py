@@ -48,8 +48,7 @@ def fields_of(session: Session, season_id: int) -> tuple[Field, ...]:
 @lru_cache(SEASONS_AT_A_TIME)
 def _entered(season_id: int) -> Select[int, int, int | None, int | None]:
     entered = select(Entry.version_id, Entry.division, Entry.finals_seed, Entry.finals_place)
-    entered = entered.where(Entry.season_id == season_id, taking_part(season_id))
-    return entered.order_by(col(Entry.version_id))
+    return entered.where(taking_part(season_id)).order_by(col(Entry.version_id))
 
 
 def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Collection[int] | None) -> list[Field]:

@@ -18,13 +18,14 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.database import surroundings
 from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.lookups import PUBLISHED
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people import notices
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking
 from deadheat.league.service.series.response_times import latency_by_version
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState
-from deadheat.league.tables import Match, RatingSnapshot, Season, Series
+from deadheat.league.tables import Match, Season, Series
 
 log = logging.getLogger(__name__)
 
@@ -37,10 +38,9 @@ def seasons_to_publish(session: Session) -> list[int]:
 @cache
 def _over() -> SelectOfScalar[int]:
     unfinished = select(Series.season_id).where(col(Series.state).in_(UNFINISHED))
-    published = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
     held = select(Match.season_id).where(Match.state == MatchState.HELD)
     over = select(Season.id).where(
-        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, published))
+        Season.state == SeasonState.CLOSED, *(col(Season.id).not_in(those) for those in (unfinished, held, PUBLISHED))
     )
     return over.order_by(col(Season.id))
 

@@ -18,12 +18,13 @@ from sqlalchemy import Text, Update, bindparam
 from sqlalchemy import cast as as_type
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
-from sqlmodel.sql.expression import Select, SelectOfScalar
+from sqlmodel.sql.expression import Select
 
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
 from deadheat.league.records import from_row
+from deadheat.league.service.ground.lookups import PUBLISHED
 from deadheat.league.service.ground.steps import update_rows, updating
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
@@ -61,15 +62,15 @@ NOTHING_RANKED: dict[str, Any] = {
 }
 
 
-def seasons_to_refit(session: Session) -> list[int]:
+def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
     """Return the seasons whose log has grown since their newest ranking. While more is played, results come all the
-    time, so a season is not ranked again within `REFIT_SECONDS`.
+    time, so a season is not ranked again within `REFIT_SECONDS`. `ended`: only seasons of which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
         season_id
         for season_id, created_at, goes_on in session.exec(_grown())
-        if created_at is None or not goes_on or created_at <= before
+        if not goes_on or (not ended and (created_at is None or created_at <= before))
     ]
 
 
@@ -79,7 +80,7 @@ def _grown() -> Select[int, Any, bool]:
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
     return select(Season.id, newest, played).where(
-        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(_published())
+        col(Season.log_serial) != col(Season.rated_serial), col(Season.id).not_in(PUBLISHED)
     )
 
 
@@ -95,7 +96,7 @@ def refit(session: Session, season_id: int) -> bool:
         serial = reader.exec(SERIAL, params={"season": season_id}).one()
         snapshot = ranking_if_new(reader, season_id, _newest(reader, season_id))
     first = update_rows(session, _ranking(), {"id": season_id}, rated_serial=serial, read=serial) == 1
-    if not first or snapshot is None or season_id in session.exec(_published()).all():
+    if not first or snapshot is None or season_id in session.exec(PUBLISHED).all():
         return False
     times = latency_by_version(session, season_id)
     ranked = [str(row["version_id"]) for name in ("rows", "unranked") for row in snapshot.standings[name]]
@@ -114,12 +115,6 @@ SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
 @cache
 def _ranking() -> Update:
     return updating(Season, "id").where(col(Season.rated_serial) <= bindparam("read"))
-
-
-@cache
-def _published() -> SelectOfScalar[int]:
-    """Return the seasons with final standings, in which no further rankings are made."""
-    return select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
 
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:

@@ -17,6 +17,7 @@ from deadheat.league.errors import NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.rulings import Appeal as AppealInfo
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import flush_unless_taken, lock_season
 from deadheat.league.service.ground.storable import evidence_json, storable
 from deadheat.league.service.people import notices
@@ -166,10 +167,7 @@ def appeals(
         statement = statement.where(Appeal.season_id == season_id)
     if state is not None:
         statement = statement.where(Appeal.state == state)
-    if before is not None:
-        statement = statement.where(Appeal.id < before)
-    rows = session.exec(statement.order_by(col(Appeal.id).desc()).limit(limit))
-    return [_info(*found) for found in rows]
+    return [_info(*found) for found in session.exec(newest_first(statement, Appeal.id, before, limit))]
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:

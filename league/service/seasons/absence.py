@@ -24,9 +24,10 @@ from sqlmodel import Session, col, select
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
-from deadheat.league.errors import NotFound, TooSoon, WrongState
+from deadheat.league.errors import TooSoon, WrongState
 from deadheat.league.service.bots.bots import must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.resting import wake
@@ -67,7 +68,7 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
         said = N_("The bot is withdrawn and may come back in %(seconds)s s.")
         check_pause(session, season, absent.at, "withdrawn", said)
         _come_back(session, owner, season, absent, "entry-rejoined", "")
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
+    entry = existing_entry(session, season_id, bot_id)
     if entry.rests_since is not None:
         said = N_("The bot is resting and may play again in %(seconds)s s.")
         check_pause(session, season, entry.rests_since, "resting", said)
@@ -188,6 +189,5 @@ def _season_with(session: Session, season_id: int, bot_id: int, states: Collecti
     season = lock_season(session, season_id)
     if season.state not in states:
         raise WrongState.of_season(season.state, said)
-    if session.exec(select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first() is None:
-        raise NotFound.entry(bot_id)
+    existing_entry(session, season_id, bot_id)
     return season

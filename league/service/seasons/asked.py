@@ -24,7 +24,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, func, select
-from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.figures import counted, plural
 from deadheat.engine.games import GAMES
@@ -36,6 +35,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
+from deadheat.league.service.ground.lookups import entry_of, newest_first
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
@@ -56,7 +56,7 @@ from deadheat.league.service.seasons.challenges import (
 )
 from deadheat.league.service.series.privacy import may_see_games_of
 from deadheat.league.states import ON_LADDER, ChallengeState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Series, User
+from deadheat.league.tables import Bot, BotVersion, Challenge, Match, Participant, Season, Series, User
 
 OPEN_ASKED = 4
 """The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
@@ -179,9 +179,7 @@ def asked(
     )
     if season_id is not None:
         statement = statement.where(Challenge.season_id == season_id)
-    if before is not None:
-        statement = statement.where(Challenge.id < before)
-    return _views(session, session.exec(statement.order_by(col(Challenge.id).desc()).limit(limit)).all())
+    return _views(session, session.exec(newest_first(statement, Challenge.id, before, limit)).all())
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
@@ -229,7 +227,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
     absent = absent_entries(session, season.id).get(bot_id)
     if absent is not None and not by_author(absent):
         must_take_part(session, season.id, bot_id)
-    if session.exec(_entry(season.id, bot_id)).first() is None:
+    if entry_of(session, season.id, bot_id) is None:
         must_be_admitted(session, author, season, bot)
     return version_to_enter(session, season, bot, number)
 
@@ -237,7 +235,7 @@ def _own_version(session: Session, author: Person, season: Season, bot_id: int, 
 def _opposing(session: Session, author: Person, season: Season, question: Question) -> BotVersion:
     """Return the version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
-    entry = session.exec(_entry(season.id, bot_id)).first()
+    entry = entry_of(session, season.id, bot_id)
     if is_own(session, author, bot_id) and (number is not None or entry is None):
         return _own_version(session, author, season, bot_id, number)
     if entry is None:
@@ -247,10 +245,6 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     if bot_id in absent_entries(session, season.id):
         raise WrongState("absent", _("The opponent no longer takes part in the season."))
     return session.get_one(BotVersion, entry.version_id)
-
-
-def _entry(season_id: int, bot_id: int) -> SelectOfScalar[Entry]:
-    return select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
 
 
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:

@@ -23,11 +23,12 @@ from deadheat.league.records.seasons import Division as DivisionView
 from deadheat.league.service.bots.bots import active
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.lookups import existing_entry, final_ranking
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom
-from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, RatingSnapshot, Season
+from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, Season
 from deadheat.league.terms import MAX_DIVISIONS
 
 SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
@@ -149,9 +150,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
     season = lock_season(session, season_id)
     if season.state not in ENTERABLE:
         raise WrongState.of_season(season.state, _("bots can change divisions only while it is %(states)s"), ENTERABLE)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
-    if entry is None:
-        raise NotFound.entry(bot_id)
+    entry = existing_entry(session, season_id, bot_id)
     if entry.division == number:
         return
     make_room(session, season_id, number)
@@ -196,7 +195,7 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
         return
     still_in = select(Entry, BotVersion, active()).join(BotVersion, col(BotVersion.id) == Entry.version_id)
     still_in = still_in.join(Bot, col(Bot.id) == Entry.bot_id)
-    still_in = still_in.where(Entry.season_id == previous.id, may_be_drawn(previous.id)).order_by(col(Entry.bot_id))
+    still_in = still_in.where(may_be_drawn(previous.id)).order_by(col(Entry.bot_id))
     entries: dict[int, Entry] = {}
     begins: dict[int, int] = {}
     left_out: list[int] = []
@@ -206,10 +205,9 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
             left_out.append(entry.bot_id)
         else:
             entries[entry.bot_id], begins[entry.bot_id] = entry, version.id
-    final = select(RatingSnapshot.standings).where(
-        RatingSnapshot.season_id == previous.id, col(RatingSnapshot.final).is_(True)
-    )
-    rows = session.exec(final).one()["rows"]
+    final = final_ranking(session, previous.id)
+    assert final is not None, "only published seasons are continued"
+    rows = final.standings["rows"]
     places = {row["bot_id"]: place for place, row in enumerate(rows, 1)}
     placed = {row["bot_id"] for row in rows if row["rank"] is not None}
     numbers = range(1, len(divisions_of(session, [season.id])[season.id]) + 1)

@@ -6,16 +6,18 @@ from typing import Any, Literal
 
 import sqlalchemy
 from sqlalchemy import bindparam
-from sqlmodel import Session, and_, col, func, or_, select
+from sqlmodel import Session, and_, col, func, select
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
-from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
@@ -56,7 +58,7 @@ def enter(
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+    entry = entry_of(session, season_id, bot_id)
     if not is_own(session, who, bot_id):
         _must_leave_choices(entry, bot_id, number, gate)
     version = version_to_enter(session, season, bot, number)
@@ -101,8 +103,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     """
     organiser.must_organise()
     lock_season(session, season_id)
-    entered = select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
-    _must_leave_choices(session.exec(entered).first(), bot_id)
+    _must_leave_choices(entry_of(session, season_id, bot_id), bot_id)
     return enter(session, organiser, season_id, bot_id)
 
 
@@ -119,8 +120,7 @@ def entries_named(
     and the total number. Raises NotFound.
     """
     existing(session, Season, season_id)
-    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
-    fits = or_(*(key.contains(storable(named).strip().lower(), autoescape=True) for key in keys))
+    fits = lookups.named(named)
     count = (
         select(func.count())
         .select_from(Entry)
@@ -247,21 +247,17 @@ def _bot(session: Session, who: Person, bot_id: int) -> Bot:
 def _views(session: Session, statement: Any, season_id: int, **values: int) -> list[EntryInfo]:
     found = session.exec(statement, params={"season": season_id, **values}).all()
     return [
-        EntryInfo(
-            bot_id=entry.bot_id,
+        from_row(
+            EntryInfo,
+            entry,
             bot=bot,
             author=author,
             team=team,
             version=number,
-            follows=entry.follows,
-            division=entry.division,
-            finals_seed=entry.finals_seed,
-            finals_place=entry.finals_place,
             gated=entry.gate is not None,
             challenger=challenger,
             absence=None if absent is None else absent.absence,
             absence_reason="" if absent is None else absent.reason,
-            waits_for_panel=entry.waits_for_panel,
             rests=entry.rest_reason,
         )
         for entry, bot, author, team, number, absent, challenger in found

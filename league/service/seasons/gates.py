@@ -30,12 +30,13 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.database import now
-from deadheat.league.errors import BadSetting, NotFound
+from deadheat.league.errors import BadSetting
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
+from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
@@ -182,9 +183,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
     """Return a bot's challenges in a season, the newest first, for its author and organisers. Raises NotFound."""
     if not asker.organises:
         own_bot(session, asker, bot_id)
-    entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
-    if entry is None:
-        raise NotFound.entry(bot_id)
+    entry = existing_entry(session, season_id, bot_id)
     found = session.exec(
         select(Challenge).where(Challenge.entry_id == entry.id).order_by(col(Challenge.id).desc()).limit(limit)
     ).all()

@@ -56,8 +56,8 @@ def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
         bot = _named(session, season.game, name)
         if bot is None:
             continue
-        here = select(Entry.version_id).where(Entry.season_id == season.id, Entry.bot_id == bot.id)
-        version_id = session.exec(here.where(taking_part(season.id))).first()
+        here = select(Entry.version_id).where(Entry.bot_id == bot.id, taking_part(season.id))
+        version_id = session.exec(here).first()
         if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
             version_id = None
         elif version_id is None:

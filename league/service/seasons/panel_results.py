@@ -14,21 +14,10 @@ from deadheat.league.ratings.table import NORMAL_95
 from deadheat.league.records import from_row
 from deadheat.league.records.panels import PanelOpponent, PanelResult
 from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChallengeState
-from deadheat.league.tables import (
-    Bot,
-    BotVersion,
-    Challenge,
-    Entry,
-    Match,
-    PanelRun,
-    Participant,
-    RatingSnapshot,
-    Season,
-    Series,
-    User,
-)
+from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, PanelRun, Participant, Season, Series, User
 
 MOST_RUNS = 200
 """The season's newest runs whose games determine how strong its panel is: more would take longer and change little."""
@@ -99,8 +88,7 @@ def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> No
 
 def _rated_in_season(session: Session, season: Season, version_ids: Collection[int]) -> dict[str, Prior]:
     """Return the ratings of those versions that have played in the season, by its newest ranking."""
-    newest = select(RatingSnapshot).where(RatingSnapshot.season_id == season.id)
-    snapshot = session.exec(newest.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+    snapshot = newest_ranking(session, season.id)
     if snapshot is None:
         return {}
     rows = [*snapshot.standings["rows"], *snapshot.standings["unranked"]]

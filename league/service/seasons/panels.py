@@ -39,21 +39,13 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import move, set_values, touch_log
 from deadheat.league.service.people import notices
-from deadheat.league.service.seasons.challenges import (
-    Count,
-    add_games,
-    counts_of,
-    end_challenge,
-    in_play,
-    judge,
-    total,
-)
+from deadheat.league.service.seasons.challenges import Count, add_games, counts_of, end_challenge, in_play, judge, total
 from deadheat.league.service.seasons.gates import choose_version, same_program
 from deadheat.league.service.seasons.panel_bots import panel_bots, points_needed
 from deadheat.league.service.seasons.panel_results import estimate, played_first
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.states import UNFINISHED, ChallengeState, Precedence, Purpose, SeasonState
+from deadheat.league.states import ENTERABLE, UNFINISHED, ChallengeState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Challenge, Entry, PanelRun, Season, Series
 
 log = logging.getLogger(__name__)
@@ -294,7 +286,7 @@ def _decide(session: Session, season: Season, run: PanelRun, challenges: Sequenc
 def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) -> None:
     """Let the version play for its entry, directly or through the entry's gate, which is closed in a frozen season."""
     gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
-    if gated and season.state is not SeasonState.OPEN:
+    if gated and season.state not in ENTERABLE:
         return
     if run.chosen and not entry.waits_for_panel:
         entry.chosen_at = now(session)

@@ -26,6 +26,7 @@ from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, taken_out
+from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import existing, flush_unless_taken, lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -147,11 +148,9 @@ def seasons(
     """List seasons with an id below `before`, the newest first; of one game, or (None) of all. `author`: only seasons
     that their bots, or their teams' bots, have entered. Raises NotFound: there is no such author.
     """
-    statement = select(Season).order_by(col(Season.id).desc()).limit(limit)
+    statement = newest_first(select(Season), Season.id, before, limit)
     if game is not None:
         statement = statement.where(Season.game == game)
-    if before is not None:
-        statement = statement.where(Season.id < before)
     if author is not None:
         theirs = select(Entry.season_id).join(Bot, col(Bot.id) == Entry.bot_id)
         statement = statement.where(col(Season.id).in_(theirs.where(owned_by(existing_user(session, author)))))
@@ -360,7 +359,7 @@ def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
 
 
 def _plays(row: Season) -> Plays:
-    whole = partial(whole_groups, row.game, row.seats)
+    whole = partial(whole_groups, row)
     pair = None if row.games_per_pair is None else whole(row.games_per_pair)
     return Plays(whole(row.series_length), pair, whole(row.finals_games))
 

@@ -27,7 +27,8 @@ from sqlmodel import Session, col, select, update
 from deadheat.engine.chance import SECRET_BYTES, SEED_BYTES, commitment, season_seed
 from deadheat.league.database import surroundings
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.tables import RatingSnapshot, Season
+from deadheat.league.service.ground.lookups import PUBLISHED
+from deadheat.league.tables import Season
 from deadheat.league.verification import fairness
 
 SKIPPED = 1_000_000
@@ -75,8 +76,7 @@ def skip_dice(session: Session) -> None:
     """Skip the numbers that seasons may have used since the restored back-up. The number skipped beyond `SKIPPED` is
     drawn, so that a back-up that is restored twice does not reach the same numbers.
     """
-    over = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
-    for season in session.exec(select(Season).where(col(Season.secret).is_not(None), col(Season.id).not_in(over))):
+    for season in session.exec(select(Season).where(col(Season.secret).is_not(None), col(Season.id).not_in(PUBLISHED))):
         last = season.deals
         season.deals += SKIPPED + int.from_bytes(surroundings(session).entropy(3), "big")
         record(session, SYSTEM, fairness.SKIPPED, f"season/{season.id}", {"after": last, "to": season.deals})

@@ -26,6 +26,7 @@ from deadheat.engine.games.folder import Identity, identities
 from deadheat.league.records.hosts import SHOWN_DIGITS, GameHere
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.people.person import Person
+from deadheat.league.states import HOLDING
 from deadheat.league.tables import LeagueGame, Season
 
 
@@ -54,7 +55,11 @@ def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
 
 def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
     """Return the seasons whose series a process with these games must not claim."""
-    return select(Season.id).where(col(Season.game).not_in(same_as(games)))
+    return select(Season.id).where(or_(col(Season.game).not_in(same_as(games)), col(Season.state).in_(HOLDING)))
+
+
+HOLD = select(Season.id).where(col(Season.state).in_(HOLDING))
+"""The seasons whose waiting series nobody may claim."""
 
 
 def games_here() -> tuple[Identity, ...]:

@@ -141,7 +141,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
             "match_id": outcome.match_id,
             "seat": seat,
             **_columns(Ending, end),
-            "stderr": _tail(end.stderr, STDERR_KEPT_BYTES),
+            "stderr": storable_tail(end.stderr.decode("utf-8", "replace"), STDERR_KEPT_BYTES),
         }
         for outcome in outcomes
         for seat, end in outcome.exits.items()
@@ -168,10 +168,6 @@ def _columns(table: type[SQLModel], measured: Exit | Latency) -> dict[str, objec
 @cache
 def _shared(table: type[SQLModel], kind: Any) -> tuple[str, ...]:
     return tuple(item.name for item in fields(kind) if item.name in table.model_fields)
-
-
-def _tail(stderr: bytes, limit_bytes: int) -> str:
-    return storable_tail(stderr.decode("utf-8", "replace"), limit_bytes)
 
 
 def _write_ledger(

@@ -34,14 +34,19 @@ from deadheat.league.tables import BotVersion, Match, Pair, Participant, Season,
 Planned = TypeVar("Planned", int, Series)
 
 
-def whole_groups(game: str, seats: int, matches: int) -> int:
+def whole_groups(season: Season, matches: int) -> int:
     """Round the number of matches down to whole turns, if each deal is to be played by everyone in every seat."""
-    return whole_turns(matches, seats) if same_deals(game) else matches
+    return whole_turns(matches, season.seats) if same_deals(season.game) else matches
 
 
 def series_at_once(season: Season) -> int:
     """Return the number of series that `add_series` makes of matches planned together, except for challenges."""
     return season.seats if same_deals(season.game) else 1
+
+
+def matches_of_each(season: Season, matches: int) -> int:
+    """Return the length of the series that `add_series` makes of that many matches."""
+    return max(1, whole_groups(season, matches) // series_at_once(season))
 
 
 @dataclass(frozen=True, slots=True)

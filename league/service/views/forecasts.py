@@ -34,26 +34,10 @@ from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import judging_slots
-from deadheat.league.service.series.planning import series_at_once, whole_groups
+from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
-from deadheat.league.states import (
-    IN_PLAY,
-    FinalsFormat,
-    JobState,
-    MatchState,
-    Purpose,
-    SeasonState,
-    VersionState,
-)
-from deadheat.league.tables import (
-    BotVersion,
-    Entry,
-    Evaluation,
-    Match,
-    Pair,
-    Season,
-    Series,
-)
+from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import Entry, Evaluation, Match, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, timetable
 
 NEWEST = 100
@@ -78,11 +62,11 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
     field = sum(fields)
     slots, pace = judging_slots(session), pace_of(session, season)
-    length = whole_groups(season.game, season.seats, season.series_length) // series_at_once(season)
+    length = whole_groups(season, season.series_length) // series_at_once(season)
     machines = Machines(max(1, slots), pace)
     beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
-    begins = max(at, season.opens_at or at) if season.state is SeasonState.SCHEDULED else at
+    begins = max(at, season.opens_at or at) if season.state.holds else at
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
     over = season.state.is_after(SeasonState.FROZEN)
     bounded = season.ladder and season.games_per_pair is not None and not over
@@ -93,7 +77,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     panel = len(season.panel or ()) * season.panel_games
     told = [*_shortcomings(session, season, field, slots), *warnings(coming, until)]
     told += _overruns(season, ladder_done, done_at, until)
-    matches = [matches_of(season, line) for line in lines]
+    matches = [matches_of_each(season, line.matches) for line in lines]
     return Forecast(
         season_id=season.id,
         bots=field,
@@ -175,19 +159,12 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
     """Return the versions that an evaluation would include now, with their divisions."""
     if not _exists(season):
         return {}
-    entered = select(Entry.version_id, Entry.division).join(BotVersion, col(BotVersion.id) == Entry.version_id)
-    entered = entered.where(Entry.season_id == season.id, BotVersion.state == VersionState.READY)
-    if season.state is not SeasonState.SCHEDULED:
-        entered = entered.where(may_be_drawn(season.id))
-    return dict(session.exec(entered).all())
+    begun = season.state is not SeasonState.SCHEDULED
+    there = may_be_drawn(season.id) if begun else col(Entry.season_id) == season.id
+    return dict(session.exec(select(Entry.version_id, Entry.division).where(there)).all())
 
 
 # What is played -----------------------------------------------------------------------------------------------------
-
-
-def matches_of(season: Season, line: DeclaredEvaluation) -> int:
-    """Return the number of matches of a series in an evaluation."""
-    return max(1, whole_groups(season.game, season.seats, line.matches) // series_at_once(season))
 
 
 def _coming(
@@ -202,7 +179,7 @@ def _coming(
         return []
     took = {}
     for line in lines:
-        work = evaluation_work(line, field, series_at_once(season), matches_of(season, line))
+        work = evaluation_work(line, field, series_at_once(season), matches_of_each(season, line.matches))
         took[line.name] = (work.all_matches, machines.seconds(work))
     if _exists(season):
         newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
@@ -218,7 +195,7 @@ def _coming(
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
     """Return how many matches a ladder with a bound still has to play, `versions` of them being known."""
     assert season.games_per_pair is not None
-    each = whole_groups(season.game, season.seats, season.games_per_pair)
+    each = whole_groups(season, season.games_per_pair)
     pairs = sum(comb(field, 2) for field in fields)
     planned = waiting = 0
     if versions and season.state is not SeasonState.SCHEDULED:
@@ -252,7 +229,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
         yield _("No machine is judging now; this assumes one slot.")
     if field < 2:
         yield _("Fewer than two bots have entered; say how many you expect.")
-    if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
+    if season.state.holds and season.opens_at is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():

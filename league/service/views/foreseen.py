@@ -15,15 +15,8 @@ from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import Machines, Work, stage_work
-from deadheat.league.service.series.planning import series_at_once, whole_groups
-from deadheat.league.states import (
-    WITH_RESULT,
-    EvaluationFormat,
-    EvaluationState,
-    FinalsFormat,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
+from deadheat.league.states import WITH_RESULT, EvaluationFormat, EvaluationState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 
 
@@ -31,7 +24,7 @@ def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
     """Return the work of the finals: by stage, or all at once."""
     if season.finals is FinalsFormat.STAGES:
         players = sum(min(field, season.finals_top or field) for field in fields)
-        whole = partial(whole_groups, season.game, season.seats)
+        whole = partial(whole_groups, season)
         yield from stage_work(stages(season.stages), players, series_at_once(season), whole)
     elif season.finals is not FinalsFormat.NONE:
         yield list(_rounds_and_extra(season, fields))
@@ -39,7 +32,7 @@ def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
 
 def _rounds_and_extra(season: Season, fields: Sequence[int]) -> Iterator[Work]:
     at_once = series_at_once(season)
-    each = max(1, whole_groups(season.game, season.seats, season.finals_games) // at_once)
+    each = matches_of_each(season, season.finals_games)
     for field in fields:
         finalists = min(field, season.finals_top or field)
         if season.finals is FinalsFormat.ROUND_ROBIN:
@@ -86,7 +79,7 @@ def left_of(session: Session, season: Season, row: Evaluation, machines: Machine
         select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
     ).one()
     at_once = series_at_once(season)
-    each = max(1, whole_groups(season.game, season.seats, row.matches) // at_once)
+    each = matches_of_each(season, row.matches)
     seconds = machines.seconds(Work(1, left * at_once, each))
     per_round = players // 2 if row.format is EvaluationFormat.SWISS else comb(players, 2)
     rounds = row.rounds if row.format is EvaluationFormat.SWISS else 1

@@ -19,9 +19,10 @@ from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.games import HOLD
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
-from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, UtcDateTime
+from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series, UtcDateTime
 
 ENDED_WITHIN = timedelta(days=1)
 """How long the ended matches of people are counted."""
@@ -88,11 +89,15 @@ def _counts(life: Life) -> tuple[StrEnum, ...]:
 
 
 def _stand(life: Life) -> Iterator[Any]:
-    """Yield the number of rows in each of these states, then the instant since when the first row waits."""
+    """Yield the number of rows in each of these states, then the instant since when the first row waits. Series that
+    their season holds do not wait for a worker.
+    """
     table = life.table
+    free = (col(Series.season_id).not_in(HOLD),) if life is SERIES else ()
     for state in _counts(life):
-        yield select(func.count()).select_from(table).where(col(table.state) == state).scalar_subquery()
-    waiting = select(table.queued_at).where(col(table.state) == life.waiting)
+        rows = (col(table.state) == state, *(free if state is life.waiting else ()))
+        yield select(func.count()).select_from(table).where(*rows).scalar_subquery()
+    waiting = select(table.queued_at).where(col(table.state) == life.waiting, *free)
     yield waiting.order_by(col(table.queued_at)).limit(1).scalar_subquery()
 
 

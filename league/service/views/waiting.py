@@ -19,7 +19,7 @@ from typing import Any
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, func, or_, select
 
 from deadheat.engine.figures import counted
 from deadheat.engine.language import N_, _, gettext, ngettext
@@ -29,9 +29,10 @@ from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.seasons.entries import entry_info
 from deadheat.league.service.seasons.panel_results import is_at_panel
+from deadheat.league.service.series.games import HOLD
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import turn
-from deadheat.league.states import UNFINISHED, JobState, MatchState, SeasonState
+from deadheat.league.states import UNFINISHED, JobState, MatchState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
@@ -108,8 +109,8 @@ OWN = (
 
 
 def _unfinished(session: Session) -> list[_Ahead]:
-    """Return all unfinished series of all seasons; the waiting ones in the order of their turns. Those that an author
-    asked for are left out, because they seldom come first and may be private.
+    """Return the series of all seasons that machines play or may take; the waiting ones in the order of their turns.
+    Those that an author asked for are left out, because they seldom come first and may be private.
     """
     rows: Sequence[Any] = session.connection().execute(LEFT).all()
     return [
@@ -125,6 +126,7 @@ LEFT = (
     )
     .join_from(Series, Match, col(Match.series_id) == Series.id)
     .where(col(Series.state).in_(UNFINISHED), col(Match.state) == MatchState.SCHEDULED, PLANNED)
+    .where(or_(col(Series.state) == JobState.RUNNING, col(Series.season_id).not_in(HOLD)))
     .group_by(col(Series.id))
     .order_by(col(Series.queued_at), col(Series.id))
     .limit(MOST_AHEAD)
@@ -209,8 +211,8 @@ def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
 
 def _undrawn(season: Season, before: int) -> str:
     """Describe a bot that takes part and has no match waiting."""
-    if season.state is SeasonState.SCHEDULED:
-        return _("It has no matches yet: the season has not opened.")
+    if season.state.holds:
+        return gettext(season.state.holds)
     if before:
         text = ngettext(
             "It has no match waiting. %(count)s match of other bots is waiting; more are drawn as these are played.",

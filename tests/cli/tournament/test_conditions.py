@@ -30,7 +30,7 @@ PANEL = range(2, 5)
 
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
-    """A gate's games: by candidate and opponent, the half points of each pair of games."""
+    """Play a gate's games. `results`: the half points of each pair of games, by candidate and opponent."""
     design = Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)
     standings = Standings(LABELS, plan(design))
     points = {pair: iter(halves) for pair, halves in results.items()}
@@ -178,9 +178,8 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
     gate = conditions.read(file)
-    assert gate.panel == [str(tmp_path / "panel" / "a.py"), str(tmp_path / "panel" / "b.py"), "house:greedy"], (
-        "each once"
-    )
+    files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
+    assert gate.panel == [*files, "house:greedy"], "each once"
     assert gate.references == [str(tmp_path / "old")]
     for text, why in (
         ("panel", "TOML"),

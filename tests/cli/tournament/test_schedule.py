@@ -36,9 +36,8 @@ designs = st.builds(
 def test_every_pair_that_meets_plays_enough_and_every_deal_once_from_each_seat(of: Design) -> None:
     (stage,) = of.stages
     met = meetings(of)
-    pairs = (
-        combinations(range(stage.bots), 2) if of.kind is Kind.ROUND_ROBIN else [(0, n) for n in range(1, stage.bots)]
-    )
+    everybody = combinations(range(stage.bots), 2)
+    pairs = everybody if of.kind is Kind.ROUND_ROBIN else [(0, n) for n in range(1, stage.bots)]
     assert all(met[pair] >= stage.games for pair in pairs)
     for deal in plan(of):
         assert len(deal.games) == of.seats

@@ -1,0 +1,53 @@
+"""What many use cases look up: a season's rankings, a bot's entry, a page of a list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, or_
+from sqlmodel import Session, col, select
+
+from deadheat.league.errors import NotFound
+from deadheat.league.service.ground.storable import storable
+from deadheat.league.tables import Bot, Entry, RatingSnapshot, Team, User
+
+PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
+"""The seasons with final standings, which nothing changes any more."""
+
+
+def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
+    """Return the season's newest ranking, final or not."""
+    rankings = select(RatingSnapshot).where(RatingSnapshot.season_id == season_id)
+    return session.exec(rankings.order_by(col(RatingSnapshot.id).desc()).limit(1)).first()
+
+
+def final_ranking(session: Session, season_id: int) -> RatingSnapshot | None:
+    """Return the season's published standings."""
+    final = (RatingSnapshot.season_id == season_id, col(RatingSnapshot.final).is_(True))
+    return session.exec(select(RatingSnapshot).where(*final)).first()
+
+
+def entry_of(session: Session, season_id: int, bot_id: int) -> Entry | None:
+    """Return the bot's entry in the season, if it has one."""
+    return session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).first()
+
+
+def existing_entry(session: Session, season_id: int, bot_id: int) -> Entry:
+    """Return the bot's entry in the season. Raises NotFound."""
+    entry = entry_of(session, season_id, bot_id)
+    if entry is None:
+        raise NotFound.entry(bot_id)
+    return entry
+
+
+def named(text: str) -> ColumnElement[bool]:
+    """Return the condition on a bot, its author and its team that the text is part of the name of one of them."""
+    keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
+    return or_(*(key.contains(storable(text).strip().lower(), autoescape=True) for key in keys))
+
+
+def newest_first(statement: Any, number: Any, before: int | None, limit: int) -> Any:
+    """Return the statement for a page of a list, which begins after the row with the number `before`."""
+    if before is not None:
+        statement = statement.where(col(number) < before)
+    return statement.order_by(col(number).desc()).limit(limit)
