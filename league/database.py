@@ -164,7 +164,7 @@ class Database:
         """Open a session that reads one instant of the database and never waits for a writer."""
         with self._session(self._readers, _Reader) as session:
             yield session
-            session.expunge_all()  # whatever was changed, nothing is written
+            session.expunge_all()  # changed objects are not written; statements that write have no place in a block
             session.commit()
 
     def migrate(self) -> None:

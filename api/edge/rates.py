@@ -44,7 +44,7 @@ IPV6_NETWORK = 64
 FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 """Paths whose reads are not counted: files, and a deployment's own requests, perhaps through a proxy's address."""
 
-TRIES = "sign-in attempts for one name"
+TRIES = N_("sign-in attempts for one name")
 
 TRIES_PER_NAME = 20
 """The most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
@@ -93,12 +93,12 @@ class Rates:
 
     def write(self, request: Request) -> None:
         """Count a changing request. Raises OverQuota, like all of these methods."""
-        self._spend(self._writes, address(request), "changes from one address", N_("a minute"))
+        self._spend(self._writes, address(request), N_("changes from one address"), N_("a minute"))
 
     def write_by(self, request: Request, user_id: int) -> None:
         """Count a user's request, whatever its address; only changing requests count."""
         if request.method not in SAFE:
-            self._spend(self._writes_by, str(user_id), "changes by one user", N_("a minute"))
+            self._spend(self._writes_by, str(user_id), N_("changes by one user"), N_("a minute"))
 
     def read(self, request: Request) -> None:
         """Count an answer that must be computed."""
@@ -110,8 +110,13 @@ class Rates:
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
-        self._spend(self._guesses, _by_name(request, name), TRIES, "in a quarter of an hour")
-        self._spend(self._all_guesses, name.lower(), f"{TRIES} from everywhere", "in a quarter of an hour")
+        self._spend(self._guesses, _by_name(request, name), TRIES, N_("in a quarter of an hour"))
+        self._spend(
+            self._all_guesses,
+            name.lower(),
+            N_("sign-in attempts for one name from everywhere"),
+            N_("in a quarter of an hour"),
+        )
 
     def signed_in(self, request: Request, name: str) -> None:
         """Clear the counts of wrong passwords."""

@@ -160,7 +160,7 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
     """Return the requested page of the matching rows, by the name of their division, with pictures of their intervals
-    and trends. The intervals of a page share a scale; with a filter they share that of all rows.
+    and trends. The intervals of a page share a scale; with a filter it contains the ratings of all rows.
     """
     rows: Rows = board.standings["rows"]
     found = chosen.places(rows)

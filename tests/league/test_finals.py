@@ -15,6 +15,7 @@ from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals_played import finals_progress
 from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.ranking import ranking
 from deadheat.league.service.rankings.recount import recount
@@ -288,6 +289,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
     following = world.write(create_season, world.boss, name="next", previous_id=season_id).id
+    world.write(touch_log, following)
     world.rank(following)
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in world.ranking(following)}
     for bot_id, (elo, sd) in carried.items():

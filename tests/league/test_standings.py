@@ -14,6 +14,7 @@ from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
+from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.rankings.recount import recount
 from deadheat.league.service.rankings.results import season_log
@@ -222,7 +223,9 @@ def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -
     world.publish(first)
     before = {row["bot_id"]: row for row in world.ranking(first)}
     second = world.write(create_season, world.boss, name="the next", previous_id=first).id
+    world.write(touch_log, second)
     assert world.write(refit, second)
+    assert not world.write(refit, second), "nothing has changed since"
     after = {row["bot_id"]: row for row in world.ranking(second)}
     assert after.keys() == before.keys()
     for bot_id, row in after.items():

@@ -99,7 +99,7 @@ def season_page(
         info = season_info(session, season_id)
         entries, found = entries_named(session, season_id, listed.q, skip=skip, limit=ENTRIES)
         values: dict[str, Any] = {
-            "progress": season_progress(session, season_id),
+            "progress": season_progress(session, season_id, whole=False),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "steps": steps(season_timetable(session, season_id), None, now(session)),

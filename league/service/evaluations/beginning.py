@@ -112,7 +112,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    for fault in ("evaluations need tables of two",) if season.seats > 2 else declared.faults:
+    for fault in (_("evaluations need tables of two"),) if season.seats > 2 else declared.faults:
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)

@@ -100,7 +100,7 @@ def refit(session: Session, season_id: int) -> bool:
         return False
     times = latency_by_version(session, season_id)
     ranked = [str(row["version_id"]) for name in ("rows", "unranked") for row in snapshot.standings[name]]
-    snapshot.standings["latency"] = {version: times[version] for version in ranked if version in times}
+    snapshot.standings["latency"] = {version: times[version] for version in [*ranked, *times] if version in times}
     session.add(snapshot)
     session.flush()
     remember(session, snapshot)
@@ -114,7 +114,7 @@ SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
 
 @cache
 def _ranking() -> Update:
-    return updating(Season, "id").where(col(Season.rated_serial) <= bindparam("read"))
+    return updating(Season, "id").where(col(Season.rated_serial) < bindparam("read"))
 
 
 def leaderboard(session: Session, season_id: int) -> Leaderboard:

@@ -65,7 +65,7 @@ def create_season(
         NotFound, WrongState: about the previous season.
     """
     organiser.must_organise()
-    previous = None if previous_id is None else published(session, previous_id, "it can be continued")
+    previous = None if previous_id is None else published(session, previous_id, _("it can be continued"))
     if previous is not None:
         if divisions:
             raise BadSetting("divisions", _("a season that continues another keeps its divisions"))
