@@ -145,7 +145,7 @@ class Database:
         """Without a `clock`, use the server's, or this machine's if the server has none."""
         engine = _engine(settings.database)
         on_server = engine.dialect.name == "postgresql"
-        steady = {"isolation_level": "REPEATABLE READ"} if on_server else {}
+        steady = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True} if on_server else {}
         self._readers, self._writers = engine.execution_options(**steady), engine.execution_options(immediate=True)
         self.engine = engine.execution_options()  # for callers that need no session; the listener is on this copy only
         event.listen(self.engine, "begin", _begin)
@@ -164,7 +164,7 @@ class Database:
         """Open a session that reads one instant of the database and never waits for a writer."""
         with self._session(self._readers, _Reader) as session:
             yield session
-            session.expunge_all()  # changed objects are not written; statements that write have no place in a block
+            session.expunge_all()  # changed objects are not written; PostgreSQL refuses statements that write
             session.commit()
 
     def migrate(self) -> None:

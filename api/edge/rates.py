@@ -44,8 +44,6 @@ IPV6_NETWORK = 64
 FREE = ("/static/", "/healthz", "/readyz", "/metrics")
 """Paths whose reads are not counted: files, and a deployment's own requests, perhaps through a proxy's address."""
 
-TRIES = N_("sign-in attempts for one name")
-
 TRIES_PER_NAME = 20
 """The most wrong passwords for one name from one address in a quarter of an hour: more than anybody mistypes."""
 
@@ -110,7 +108,9 @@ class Rates:
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
-        self._spend(self._guesses, _by_name(request, name), TRIES, N_("in a quarter of an hour"))
+        self._spend(
+            self._guesses, _by_name(request, name), N_("sign-in attempts for one name"), N_("in a quarter of an hour")
+        )
         self._spend(
             self._all_guesses,
             name.lower(),

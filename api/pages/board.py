@@ -28,7 +28,7 @@ def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | Non
     author = _text(row["author"])
     team = _note(_text(row["team"])) if row["team"] else ""
     spread = _note(f"± {elo((row['high'] - row['low']) / 2)}")
-    parts = (
+    return _line(
         f'<td class="number">{_rank(row)}</td><td class="number strong">{places(row)}</td>',
         f'<th scope="row"><a href="/bots/{row["bot_id"]}">{_text(row["bot"])}</a>{_note(_version(row))}</th>',
         f'<td class="author"><a href="/authors/{quote(row["author"])}">{author}</a>{team}</td>',
@@ -39,19 +39,17 @@ def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | Non
         *_results(season_id, row),
         f"<td>{spark(times['bars'], times['p99']) if times else ''}</td>",
     )
-    return Markup(f"<tr>{''.join(parts)}</tr>\n")  # noqa: S704  `_text` escaped what people wrote
 
 
 def entered(entry: Entry, row: Row | None) -> Markup:
     """Write the line of a participant. `row`: its row of the ranking, if it has a place."""
     takes_part = gettext(entry.absence.value) if entry.absence else _("rests") if entry.rests else _("yes")
-    parts = (
+    return _line(
         f'<th scope="row">{bot_link(entry.bot_id, entry.bot)}{_note(f"v{entry.version}")}</th>',
         f"<td>{author_link(entry.author)}</td><td>{_text(entry.team or '')}</td>",
         f'<td class="number">{_rank(row) if row else ""}</td>',
         f"<td>{escape(takes_part)}</td>",
     )
-    return Markup(f"<tr>{''.join(parts)}</tr>\n")  # noqa: S704  what people wrote is escaped
 
 
 def met(bot_id: int, other: Opponent) -> Markup:
@@ -59,14 +57,17 @@ def met(bot_id: int, other: Opponent) -> Markup:
     matches = counted(other.matches, "match", "matches")
     about = escape(_("%(matches)s against %(bot)s", matches=matches, bot=shown(other.bot)))
     path = f"/bots/{bot_id}/matches?opponent={other.bot_id}"
-    parts = (
+    return _line(
         f'<th scope="row">{bot_link(other.bot_id, other.bot)}</th><td>{author_link(other.author)}</td>',
         f'<td class="number"><a href="{path}" aria-label="{about}">{other.matches}</a></td>',
         *(f'<td class="number">{count}</td>' for count in (other.won, other.drawn, other.lost)),
         f'<td class="number">{other.won + other.drawn / 2:g}</td>',
         f"<td>{100 * other.share:.0f} %{result_bar(other.won, other.drawn, other.lost)}</td>",
     )
-    return Markup(f"<tr>{''.join(parts)}</tr>\n")  # noqa: S704  what people wrote is escaped
+
+
+def _line(*cells: str) -> Markup:
+    return Markup(f"<tr>{''.join(cells)}</tr>\n")  # noqa: S704  in the cells, what people wrote is escaped
 
 
 def _text(value: object) -> Markup:

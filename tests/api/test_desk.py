@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from datetime import timedelta
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -44,10 +45,9 @@ def ada(site: Site, played: Played) -> Browser:
     return Browser(site).sign_in("ada")
 
 
-def winter(boss: Browser, **settings: str) -> None:
+def winter(boss: Browser, **settings: Any) -> None:
     """Make a season by the form."""
-    boss.get("/desk/seasons/new")
-    boss.submit("/desk/seasons", **{"name": "Winter", "game": GAME, **settings})  # type: ignore[arg-type]
+    boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
 
 
 def clean(browser: Browser) -> None:
