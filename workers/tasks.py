@@ -171,10 +171,13 @@ def advise(exhibition_id: int) -> None:
 
 @app.task(name="deadheat.tick", base=Guarded)
 def tick() -> None:
-    """Make the next series of every open season."""
+    """Make the next series of every open season, and request the rankings that are due."""
     with context().database.reading() as session:
         going_on = seasons_going_on(session)
+        rank = seasons_to_refit(session) or seasons_to_publish(session)
     make_series(going_on)
+    if rank:
+        enqueue_refit()
 
 
 _in_vain_until: dict[int, float] = {}

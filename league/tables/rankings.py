@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKeyConstraint, Index
+from sqlalchemy import BigInteger, CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column
 
 
 class LatencySummary(SQLModel, table=True):
-    """One seat's response times to one command in one match, in nanoseconds."""
+    """One seat's response times to one command in one match, in nanoseconds; without a foreign key, see `Ending`."""
 
     __tablename__ = "latency_summary"
-    __table_args__ = (ForeignKeyConstraint(["match_id", "seat"], ["participant.match_id", "participant.seat"]),)
 
     match_id: int = Field(primary_key=True)
     seat: int = Field(primary_key=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
@@ -137,6 +138,17 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     assert not world.finish(paused, late, "paused")  # and after it
     assert (results(world, series_id), causes(world, series_id)) == before
     assert [rank for _, seat, rank in before[0] if seat == 0] == [1, 1]
+
+
+@pytest.mark.databases
+def test_nothing_is_stored_of_a_seat_that_nobody_had(world: World) -> None:
+    job = world.claimed(queued(world))
+    known = won(job.matches[0])
+    latency = replace(known.latencies[0], seat=2)
+    for invented in (replace(known, exits={2: known.exits[0]}), replace(known, latencies=(latency,))):
+        with pytest.raises(AssertionError):
+            world.finish(job, [invented])
+    assert world.finish(job)
 
 
 @pytest.mark.databases

@@ -102,6 +102,16 @@ def test_only_the_leader_sends_what_is_due(tmp_path: Path) -> None:
     assert sent["other"]
 
 
+def test_there_is_one_beat_to_send_a_message_and_one_to_wait_for_the_next(tmp_path: Path) -> None:
+    sent: list[str] = []
+    clockwork, beats = scheduler(settings(tmp_path), sent, tmp_path / "alive", seconds=0.05), 0
+    while len(sent) < 30:
+        time.sleep(max(0, clockwork.tick()))
+        beats += 1
+    assert beats < 3 * len(sent)
+    clockwork.close()
+
+
 def test_a_clock_that_is_set_back_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     set_by = 0.0
     true_time = time.time
@@ -118,10 +128,12 @@ def test_a_clock_that_is_set_back_stops_nothing(tmp_path: Path, monkeypatch: pyt
     clockwork.close()
 
 
-def scheduler(chosen, sent: list[str], alive_file: Path, lease: Lease | None = None) -> LedScheduler:
+def scheduler(
+    chosen, sent: list[str], alive_file: Path, lease: Lease | None = None, seconds: float = 0.001
+) -> LedScheduler:
     app = celery_app(chosen)
-    for entry in app.conf.beat_schedule.values():
-        entry["schedule"] = 0.001
+    for place, entry in enumerate(app.conf.beat_schedule.values(), 10):
+        entry["schedule"] = seconds * place / 10  # seldom at once
     made = LedScheduler(app, lease=lease or lease_of(chosen), alive_file=alive_file)
     made.apply_async = lambda entry, **_: sent.append(entry.task)  # type: ignore[method-assign]
     made.setup_schedule()

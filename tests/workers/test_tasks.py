@@ -29,7 +29,7 @@ from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import host_arrives, record_check
-from deadheat.league.states import JobState
+from deadheat.league.states import JobState, SeasonState
 from deadheat.league.tables import Exhibition, Series
 from deadheat.workers import metrics, tasks
 from deadheat.workers.broker.queue import task_name
@@ -214,10 +214,10 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
 def test_a_ranking_is_requested_when_the_last_series_ends(
     world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
 ) -> None:
-    requested = mock.Mock()
-    monkeypatch.setattr(tasks, "enqueue_refit", requested)
     world.season(series_length=1, games_per_pair=2)
     tasks.tick()
+    requested = mock.Mock()
+    monkeypatch.setattr(tasks, "enqueue_refit", requested)
     first, last = sent
     assert world.finish(world.claimed(first))
     tasks.refit()
@@ -228,6 +228,24 @@ def test_a_ranking_is_requested_when_the_last_series_ends(
     tasks.refit()
     tasks.ask_for_more(last)
     assert requested.call_count == 1, "it is ranked"
+
+
+def test_a_tick_requests_the_rankings_that_are_due(
+    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
+) -> None:
+    requested = mock.Mock()
+    monkeypatch.setattr(tasks, "enqueue_refit", requested)
+    season_id = world.season(series_length=1, games_per_pair=1)
+    for count in (1, 2):  # a season's first ranking, and one with its only match
+        tasks.tick()
+        assert requested.call_count == count
+        tasks.refit()
+        tasks.tick()
+        assert requested.call_count == count, "it is ranked"
+        world.play_left(sent)
+    world.set_state(season_id, SeasonState.CLOSED)
+    tasks.tick()
+    assert requested.call_count == 3, "its standings are to be published"
 
 
 def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(

@@ -35,7 +35,10 @@ DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
 
 TICK_SECONDS = 2
-"""How often new series and due rankings are made: with nothing to do, these cost an indexed query each."""
+"""How often new series are made, and rankings requested that are due: with nothing to do, indexed queries."""
+
+RANK_SECONDS = 60
+"""How often rankings are made that nobody requested; there are none, but this shows that they would be made."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
@@ -140,7 +143,7 @@ def _schedule() -> dict[str, Any]:
     every = {
         "tick": TICK_SECONDS,
         "sweep": SWEEP_SECONDS,
-        "refit": TICK_SECONDS,
+        "refit": RANK_SECONDS,
         "environment": ENVIRONMENT_SECONDS,
         "forget": FORGET_SECONDS,
         "deliver": DELIVER_SECONDS,

@@ -87,27 +87,28 @@ def update_rows(session: Session, statement: Update, where: Mapping[str, Any], *
     return session.connection().execute(statement, {**_renamed(where, where), **values}).rowcount
 
 
-def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Set values of many rows, all with the same columns, in one batch; the columns of `key` identify each row."""
+def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
+    """Set values of many rows, all with the same columns, in one batch, and return how many there are. The columns of
+    `key` identify each row.
+    """
     if rows and (statement := setting_by_key(session, table, (*rows[0],), (*key,))) is not None:
         session.flush()
-        session.connection().execute(statement, {GIVEN: as_text(rows)})
-    else:
-        set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
+        return session.connection().execute(statement, {GIVEN: as_text(rows)}).rowcount
+    return set_each(session, updating(table, *key), [_renamed(row, key) for row in rows])
 
 
 def _renamed(row: Mapping[str, Any], key: Container[str]) -> dict[str, Any]:
     return {_IS + name if name in key else name: value for name, value in row.items()}
 
 
-def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Carry out an update once for each of the rows, which are its parameters, in one batch.
+def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, Any]]) -> int:
+    """Carry out an update once for each of the rows, which are its parameters, in one batch; return how many rows it
+    changed.
 
     The places of 1,600 players: 6 ms of CPU; 124 as statements of their own.
     """
     session.flush()
-    if rows:
-        session.connection().execute(statement, rows)
+    return session.connection().execute(statement, rows).rowcount if rows else 0
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:

@@ -132,7 +132,8 @@ def _write_results(
                 }
             )
     set_by_key(session, Match, ("id",), matches)
-    set_by_key(session, Participant, ("match_id", "seat"), participants)
+    stored = set_by_key(session, Participant, ("match_id", "seat"), participants)
+    assert stored == len(participants), "what the job says was read from the database"
 
 
 def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
@@ -155,6 +156,10 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
         for outcome in outcomes
         for latency in outcome.latencies
     ]
+    played = {
+        (out.match_id, seat) for out in outcomes if out.result is not None for seat in range(len(out.result.ranks))
+    }
+    assert {(row["match_id"], row["seat"]) for row in (*endings, *latencies)} <= played, "these have no foreign keys"
     insert_rows(session, Ending, endings)
     insert_rows(session, LatencySummary, latencies)
 
