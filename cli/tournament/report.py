@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from deadheat.cli.console import visible
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.local.transcripts import doubt
@@ -21,6 +20,7 @@ from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.engine.figures import counted
 from deadheat.engine.transcript import BadTranscript
+from deadheat.engine.visible import visible
 
 __all__ = ["BadFolder", "write"]
 
