@@ -17,7 +17,7 @@ from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
 
-router = APIRouter(prefix="/download", include_in_schema=False)
+router = APIRouter(prefix="/download")
 
 TREE = SITE.parents[1]
 NAME = f"deadheat-{__version__}-py3-none-any.whl"

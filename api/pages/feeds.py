@@ -17,7 +17,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.views import feeds
 from deadheat.league.service.views.feeds import Feed
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml"

@@ -31,7 +31,7 @@ from deadheat.league.service.views.news import newest_versions
 from deadheat.league.states import MatchState
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 
-router = APIRouter(prefix="/games", include_in_schema=False)
+router = APIRouter(prefix="/games")
 log = logging.getLogger(__name__)
 
 TOP = 10

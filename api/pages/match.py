@@ -28,7 +28,7 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.neighbours import neighbours
 from deadheat.league.states import Asked, MatchState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 MAX_MOVES = 3000
 """Rows in the page's own table; the viewer and the transcript have all moves."""

@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
 from deadheat.api.replays import record_file, stored_file
-from deadheat.api.schemas import bots as schemas
+from deadheat.api.schemas.base import Items
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
@@ -97,10 +97,10 @@ async def upload_version(
 
 
 @router.get("", responses={401: {}, 404: {}})
-def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
+def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> Items[Version]:
     """List the newest hundred versions of a bot."""
     with shared.db.reading() as session:
-        return schemas.Versions(items=versions_of(session, asker, bot_id))
+        return Items[Version](items=versions_of(session, asker, bot_id))
 
 
 @router.get("/{number}", responses={401: {}, 404: {}})

@@ -39,7 +39,7 @@ from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
 from deadheat.league.service.views.voids import flagged_voids
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 OLD_SECONDS = 120
 """The age from which waiting jobs are marked, and rankings while results arrive."""

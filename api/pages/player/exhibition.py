@@ -55,7 +55,7 @@ from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 LISTED = 12
 """Bots of a game, and matches of the visitor, in a list."""

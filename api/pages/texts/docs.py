@@ -26,7 +26,7 @@ from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.people.users import users_beginning
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 DOCS = SITE.parents[1] / "docs"
 VERDICTS = "## Verdicts and their cures\n"
