@@ -62,6 +62,13 @@ def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
     fail(f"cannot {what}: {error.strerror}", code)
 
 
+def missing(error: ModuleNotFoundError) -> str:
+    """Return the package that an author's install lacks; raise the error if a module of ours is missing."""
+    if error.name is None or error.name.partition(".")[0] == "deadheat":
+        raise error
+    return error.name
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder unless it exists; end the command if that fails."""
     try:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import typer
@@ -27,6 +28,7 @@ Row = TypeVar("Row")
 Answer = Record | Mapping[str, Any]
 Lines = RenderableType | Iterable[RenderableType]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line.")]
+ToFile = Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")]
 
 
 @dataclass(frozen=True, slots=True)

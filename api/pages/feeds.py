@@ -58,7 +58,7 @@ def game(shared: Shared, name: str) -> str:
 
 def atom(shared: Services, feed: Feed) -> str:
     """Render the feed. If the site's own address is not set, links are relative to the feed's address."""
-    site = shared.settings.site_url.rstrip("/")
+    site = shared.settings.site_url
     root = Element("feed", xmlns=ATOM)
     _add(root, "id", feed.id.urn)
     _add(root, "title", f"{feed.title}, Deadheat")

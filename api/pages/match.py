@@ -60,7 +60,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         watched=_watched(shared, detail, viewer),
         ended=ended(detail),
         withheld=gettext(WITHHELD),
-        site=shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/"),
+        site=shared.settings.site_url or str(request.base_url).rstrip("/"),
         embeds=bool(shared.settings.embed_origins),
     )
     headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None

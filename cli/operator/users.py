@@ -19,7 +19,7 @@ from deadheat.cli.local.bots import HOUSE, locate, sources_of
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, says
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, unknown
 from deadheat.league.errors import BadUpload, LeagueError
 from deadheat.league.states import Role
 
@@ -96,7 +96,7 @@ def house(
     They are built like all uploads. Those that are there already, byte for byte, are skipped.
     """
     if game not in GAMES:
-        fail(f"there is no game {game}; choose from {', '.join(sorted(GAMES))}", USAGE)
+        fail(unknown(game), USAGE)
     try:
         uploaded = [(name, version) for name in bots if (version := _upload(game, name)) is not None]
     except BadBot as error:

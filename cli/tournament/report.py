@@ -169,7 +169,7 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
     """List the games for the script: number, bots by seat, ranks, points, faults, seconds, whether one can watch it."""
-    numbers = {label: number for number, label in enumerate(played.labels)}
+    numbers = played.numbers
     games = [
         [
             game.number,
