@@ -162,3 +162,8 @@ def says(
     added = [inspect.Parameter(name, kind, annotation=of, default=default) for name, (of, default) in shared.items()]
     command.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
     return command
+
+
+def commands(group: typer.Typer, made: Callable[[Verb], Command] = says) -> Callable[..., Callable[[Verb], Command]]:
+    """Return `group.command` as a decorator of functions that `made` turns into commands."""
+    return lambda *name, **more: lambda verb: group.command(*name, **more)(made(verb))

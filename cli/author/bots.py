@@ -10,9 +10,9 @@ import typer
 
 from deadheat.cli.author.entering import Bot, find_bot
 from deadheat.cli.console import USAGE, command, fail
-from deadheat.cli.output import Column, Columns, Output, as_object, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asking, asks
+from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import panel_line, state_line
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot as BotAnswer
@@ -22,7 +22,7 @@ from deadheat.league.records.panels import PanelResult
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
 group = typer.Typer(no_args_is_help=True, help="Manage your bots: list, fetch, rename, describe, retire.")
-asked = asking(group)
+asked = commands(group, asks)
 
 BOTS: Columns[BotAnswer] = (
     Column("bot", lambda bot: bot.id, right=True),

@@ -8,16 +8,16 @@ import typer
 
 from deadheat.cli.author.entering import Bot, find_bot
 from deadheat.cli.console import fail, number_in
-from deadheat.cli.output import Output, listed
+from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asking
+from deadheat.cli.server.client import asks
 from deadheat.league.records.people import Team
 
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
 
 group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
-asked = asking(group)
+asked = commands(group, asks)
 
 
 @asked()

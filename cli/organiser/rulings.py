@@ -12,9 +12,9 @@ from rich.text import Text
 from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.matches import tried
 from deadheat.cli.console import harmless, quoted
-from deadheat.cli.output import Output, listed
+from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asking
+from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import result
 from deadheat.engine.figures import counted
 from deadheat.league.records.matches import MatchDetail
@@ -34,7 +34,7 @@ REPLAYS: Mapping[bool | None, str | tuple[str, str]] = {
 }
 
 group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and appeals; announce (for organisers).")
-asked = asking(group)
+asked = commands(group, asks)
 
 
 @asked()

@@ -19,9 +19,9 @@ from deadheat.cli.console import USAGE, fail, harmless, note, number_in
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
 from deadheat.cli.organiser.season_file import Number, apply, export, forecast, instant, shown
-from deadheat.cli.output import Column, Columns, Output, says, table, tabled
+from deadheat.cli.output import Column, Columns, Output, commands, says, table, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asking, visits
+from deadheat.cli.server.client import asks, visits
 from deadheat.engine.figures import counted
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Division, Season, SeasonDetail
@@ -35,7 +35,7 @@ Settings = Annotated[
 ]
 
 group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for organisers).")
-asked = asking(group)
+asked = commands(group, asks)
 
 
 @asked()

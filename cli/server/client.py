@@ -9,7 +9,7 @@ the same command may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
 from typing import Annotated, NoReturn
@@ -105,11 +105,6 @@ def visit(server: str) -> Iterator[Client]:
 def asks(verb: Verb) -> Command:
     """Turn a function of a client into a command with --server, --token and --json."""
     return says(verb, {"server": (Server, ""), "token": (Token, "")}, connect)
-
-
-def asking(group: typer.Typer) -> Callable[..., Callable[[Verb], Command]]:
-    """Return `group.command` for functions of a client: the decorator of every command of a group that asks."""
-    return lambda *name, **more: lambda verb: group.command(*name, **more)(asks(verb))
 
 
 def visits(verb: Verb) -> Command:
