@@ -63,7 +63,7 @@ def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
 
 
 def missing(error: ModuleNotFoundError) -> str:
-    """Return the package that an author's install lacks; raise the error if a module of ours is missing."""
+    """Return the package that an import lacks; raise the error if it lacks a module of Deadheat itself."""
     if error.name is None or error.name.partition(".")[0] == "deadheat":
         raise error
     return error.name

@@ -36,8 +36,8 @@ from deadheat.api.pages.forms import (
     private,
     sign_in_first,
 )
-from deadheat.api.pages.markdown import rules_address, rules_for_people
 from deadheat.api.pages.player.turns import seats_differ, turn_of
+from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS

@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 from deadheat.api.deps import Shared
 from deadheat.api.edge.files import Files
 from deadheat.api.edge.middleware import POLICY
-from deadheat.api.pages.markdown import ABOUT, anchor, rendered
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.texts.markdown import ABOUT, anchor, rendered
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
