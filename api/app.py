@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from importlib import import_module
 from pkgutil import walk_packages
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
 from starlette.routing import BaseRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
@@ -33,13 +33,16 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 
 
 def _found_routes() -> Iterator[BaseRoute]:
-    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. No two modules may answer
-    the same path, because only their names would decide which comes first.
+    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`; the pages are left out of
+    the API's document. No two modules may answer one path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
-            router = getattr(import_module(found.name), "router", None)
-            yield from () if router is None else router.routes
+            router: APIRouter | None = getattr(import_module(found.name), "router", None)
+            for route in router.routes if router else ():
+                if package is pages:
+                    route.include_in_schema = False  # type: ignore[attr-defined]  # routers hold only `APIRoute`s
+                yield route
 
 
 ROUTES = tuple(_found_routes())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +15,9 @@ from deadheat.api.errors import PROBLEM
 from deadheat.api.schemas.base import Problem
 
 _REF = "#/components/schemas/Problem"
+LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
+"""A list in the framework's words, which is named after what it lists: `Items[Bot]` is Bots."""
+
 OVER = "Over a limit; Retry-After says how many seconds to wait"
 
 
@@ -28,7 +33,8 @@ def install(app: FastAPI) -> None:
 
 
 def _document(app: FastAPI) -> dict[str, Any]:
-    document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+    document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
     schemas = document["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -64,6 +65,21 @@ def transcript_of(shared: Services, played: Played) -> Transcript | None:
 def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
     """Return the record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
     return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
+
+
+JSON_LINES: Mapping[str, Any] = {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}
+A_FILE: Mapping[str, Any] = {"content": {"application/octet-stream": {}}, "description": "The file"}
+"""What routes answer with, for the API's document."""
+
+SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
+
+
+def uploaded_file(shared: Services, sha256: str, size_bytes: int, uploaded_as: str, name: str) -> Response:
+    """Answer with an upload, byte for byte, to be kept under that name with the ending that it had."""
+    suffix = SUFFIX.search(uploaded_as)
+    kept_as = f"{name}{suffix.group() if suffix else ''}"
+    length = {"Content-Length": str(size_bytes)}
+    return stored_file(shared, sha256, size_bytes, kept_as, "application/octet-stream", length)
 
 
 def stored_file(

@@ -22,6 +22,8 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
+from deadheat.engine.visible import visible
+
 for _stream in (sys.stdout, sys.stderr):
     if hasattr(_stream, "reconfigure"):
         _stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a mark, not a traceback
@@ -60,6 +62,13 @@ def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
     fail(f"cannot {what}: {error.strerror}", code)
 
 
+def missing(error: ModuleNotFoundError) -> str:
+    """Return the package that an import lacks; raise the error if it lacks a module of Deadheat itself."""
+    if error.name is None or error.name.partition(".")[0] == "deadheat":
+        raise error
+    return error.name
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder unless it exists; end the command if that fails."""
     try:
@@ -68,16 +77,9 @@ def make_folder(folder: Path) -> None:
         cannot(f"make the folder {folder}", error, USAGE)
 
 
-def visible(text: str) -> str:
-    """Escape unprintable characters (controls, directions, marks without a width) in a line of untrusted text."""
-    return "".join(
-        mark if mark.isprintable() or mark == "\t" else mark.encode("unicode_escape").decode() for mark in text
-    )
-
-
 def harmless(text: str, style: str = "") -> Text:
     """Make untrusted text safe to show in a terminal."""
-    return Text("\n".join(visible(line) for line in text.split("\n")), style=style)
+    return Text(visible(text, "\n\t"), style=style)
 
 
 def plain(text: str) -> str:

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from deadheat.cli.console import USAGE, fail, say
+from deadheat.cli.console import USAGE, fail, missing, say
 from deadheat.cli.server import profiles
 
 PANELS = {
@@ -147,9 +147,8 @@ class Lazily(TyperGroup):
             error.message = reworded(error.message)
             raise
         except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] == "deadheat":
-                raise
-            fail(f"this needs the server's packages: pip install 'deadheat[server]' ({error.name} is missing)", USAGE)
+            lacking = missing(error)
+            fail(f"this needs the server's packages: pip install 'deadheat[server]' ({lacking} is missing)", USAGE)
 
 
 def _show_version(wanted: bool) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
 import typer
@@ -27,6 +28,7 @@ Row = TypeVar("Row")
 Answer = Record | Mapping[str, Any]
 Lines = RenderableType | Iterable[RenderableType]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON: one object, or one per line.")]
+ToFile = Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,3 +162,8 @@ def says(
     added = [inspect.Parameter(name, kind, annotation=of, default=default) for name, (of, default) in shared.items()]
     command.__signature__ = inspect.Signature([*kept, *added])  # type: ignore[attr-defined]
     return command
+
+
+def commands(group: typer.Typer, made: Callable[[Verb], Command] = says) -> Callable[..., Callable[[Verb], Command]]:
+    """Return `group.command` as a decorator of functions that `made` turns into commands."""
+    return lambda *name, **more: lambda verb: group.command(*name, **more)(made(verb))

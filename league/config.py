@@ -187,6 +187,11 @@ class Settings(BaseSettings):
         default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: no traces."
     )
 
+    @field_validator("site_url")
+    @classmethod
+    def _has_no_slash_at_its_end(cls, value: str) -> str:
+        return value.rstrip("/")
+
     @field_validator("metrics_networks")
     @classmethod
     def _are_networks(cls, value: str) -> str:

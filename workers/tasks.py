@@ -70,7 +70,9 @@ def step_aside(life: Life, row_id: int) -> None:
 
 
 class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
-    """Does nothing in a database that another version of Deadheat has migrated; the sweep finds the work again."""
+    """Does nothing in a database that another version of Deadheat has migrated; the sweep finds the work again. Each
+    task looks again, because a migration breaks no connection: nothing else would tell a process that it is outdated.
+    """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         """Run the task, or decline it."""

@@ -94,7 +94,7 @@ class Provider:
 
     @property
     def _callback(self) -> str:
-        return self._settings.site_url.rstrip("/") + CALLBACK
+        return self._settings.site_url + CALLBACK
 
     def address(self, flow: Flow) -> str:
         """Return the address to which the browser is sent. Raises ProviderAway, ProviderRefused."""

@@ -200,7 +200,12 @@ def _by_name(request: Request, name: str) -> str:
 
 def address(request: Request) -> str:
     """Return the client's address as limits count it. Trusted proxies are already resolved (`trusted_proxies`)."""
-    return counted_as(request.client.host if request.client is not None else "")
+    return counted_as(host_of(request))
+
+
+def host_of(request: Request) -> str:
+    """Return the client's address; empty for a Unix socket."""
+    return request.client.host if request.client is not None else ""
 
 
 def counted_as(host: str) -> str:

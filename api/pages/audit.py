@@ -21,7 +21,7 @@ from deadheat.league.service.ground.audit import SYSTEM, audit_log
 from deadheat.league.service.rankings.honesty import honesty
 from deadheat.league.service.views.subjects import subject_names, subjects_named
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 RECORDS = 50
 """Records on one page."""

@@ -32,7 +32,7 @@ from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import MatchState
 from deadheat.league.time_buckets import late_share
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 RECENT = 10
 """The number of matches shown."""

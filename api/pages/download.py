@@ -17,7 +17,7 @@ from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
 
-router = APIRouter(prefix="/download", include_in_schema=False)
+router = APIRouter(prefix="/download")
 
 TREE = SITE.parents[1]
 NAME = f"deadheat-{__version__}-py3-none-any.whl"
@@ -29,7 +29,7 @@ _building = threading.Lock()
 @router.get("")
 def download(shared: Shared, request: Request) -> Response:
     """Show how to install the command."""
-    site = shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/")
+    site = shared.settings.site_url or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
     page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)
     return Response(page, media_type="text/html")

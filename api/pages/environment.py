@@ -9,7 +9,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas import environment as schemas
 from deadheat.league.service.bots import environments
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
 @router.get("/environment")

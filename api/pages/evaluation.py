@@ -16,7 +16,7 @@ from deadheat.league.pairing.figures import figures
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.seasons.seasons import season_info
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 ROWS_OF_ONE = 50
 """Places on one page of standings, and boards on one page of a round."""

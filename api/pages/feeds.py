@@ -17,7 +17,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.views import feeds
 from deadheat.league.service.views.feeds import Feed
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml"
@@ -58,7 +58,7 @@ def game(shared: Shared, name: str) -> str:
 
 def atom(shared: Services, feed: Feed) -> str:
     """Render the feed. If the site's own address is not set, links are relative to the feed's address."""
-    site = shared.settings.site_url.rstrip("/")
+    site = shared.settings.site_url
     root = Element("feed", xmlns=ATOM)
     _add(root, "id", feed.id.urn)
     _add(root, "title", f"{feed.title}, Deadheat")

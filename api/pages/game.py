@@ -15,9 +15,9 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.markdown import rendered
 from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, game_title, render
+from deadheat.api.pages.texts.markdown import rendered
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
@@ -31,7 +31,7 @@ from deadheat.league.service.views.news import newest_versions
 from deadheat.league.states import MatchState
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, Recipe, detect
 
-router = APIRouter(prefix="/games", include_in_schema=False)
+router = APIRouter(prefix="/games")
 log = logging.getLogger(__name__)
 
 TOP = 10

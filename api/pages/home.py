@@ -23,7 +23,7 @@ from deadheat.league.service.views import overview
 from deadheat.league.service.views.news import newest_versions, running_series
 from deadheat.league.states import MatchState, dated_steps
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 SEASONS = 24
 """The number of seasons on one page."""

@@ -11,7 +11,7 @@ from deadheat.api.pages.forms import Present, came_from, onward
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.service.people import channels
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
 @router.get("/language/{chosen}")

@@ -18,7 +18,7 @@ from deadheat.league.service.seasons.seasons import leading_season, season_info
 from deadheat.league.service.views.careers import game_counts
 from deadheat.league.service.views.news import newest_versions
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 ROWS = 100
 """The number of lines on one page."""

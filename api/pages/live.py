@@ -24,7 +24,7 @@ from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.league.service.rankings.standings import newest_snapshot
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 MOST_STREAMS = 256
 LOOK_SECONDS = 2.0

@@ -28,7 +28,7 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.neighbours import neighbours
 from deadheat.league.states import Asked, MatchState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 MAX_MOVES = 3000
 """Rows in the page's own table; the viewer and the transcript have all moves."""
@@ -60,7 +60,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         watched=_watched(shared, detail, viewer),
         ended=ended(detail),
         withheld=gettext(WITHHELD),
-        site=shared.settings.site_url.rstrip("/") or str(request.base_url).rstrip("/"),
+        site=shared.settings.site_url or str(request.base_url).rstrip("/"),
         embeds=bool(shared.settings.embed_origins),
     )
     headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None

@@ -15,7 +15,7 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import MatchState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
 @router.get("/seasons/{season_id}/matches")

@@ -18,7 +18,7 @@ from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.views import careers
 from deadheat.league.service.views.careers import Part
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 PICTURES = 4
 """The number of seasons for which an author's or team's course through the evaluations is drawn."""

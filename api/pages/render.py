@@ -34,6 +34,7 @@ from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import DIRECTORS
 from deadheat.engine.verdicts import place
+from deadheat.engine.visible import visible
 from deadheat.league.causes import explained
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.locale.messages import of_script
@@ -87,7 +88,7 @@ def templates() -> Jinja2Templates:
         "game_picture": game_picture,
         "game_file": game_file,
         "game_style": game_style,
-        "lines": lines,
+        "lines": partial(visible, kept="\n\t"),
         "ms": ms,
         "duration": duration,
         "counted": counted,
@@ -160,9 +161,7 @@ def shown(value: object, limit: int = MAX_SHOWN) -> str:
     """Show text as text: control and direction marks are spelled out, and the length is limited."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     cut = text[:limit] + ("..." if len(text) > limit else "")
-    if cut.isprintable():  # as nearly everything is: a page of hundreds of names is made in less time
-        return cut
-    return "".join(mark if mark.isprintable() else mark.encode("unicode_escape").decode() for mark in cut)
+    return visible(cut, "")
 
 
 def bot_link(bot_id: int, name: str) -> Markup:
@@ -173,13 +172,6 @@ def bot_link(bot_id: int, name: str) -> Markup:
 def author_link(name: str) -> Markup:
     """Return an author's name, which always leads to its page."""
     return Markup(f'<a href="/authors/{quote(name)}">{escape(shown(name))}</a>')  # noqa: S704  quoted, and escaped
-
-
-def lines(text: str) -> str:
-    """Show many lines of text: like `shown`, but line breaks stay. The text was limited when it was stored."""
-    return "".join(
-        mark if mark.isprintable() or mark in "\n\t" else mark.encode("unicode_escape").decode() for mark in text
-    )
 
 
 def paragraph(text: str, limit: int = 4000) -> str:

@@ -38,7 +38,7 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
 from deadheat.sandbox.languages import LANGUAGES
 
-router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
+router = APIRouter(prefix="/seasons/{season_id}")
 
 RECENT = 10
 """The number of matches below the leaderboard."""

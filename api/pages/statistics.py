@@ -15,7 +15,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.league.beside import NORMAL_95
 from deadheat.league.service.seasons.seasons import season_info
 
-router = APIRouter(prefix="/seasons/{season_id}", include_in_schema=False)
+router = APIRouter(prefix="/seasons/{season_id}")
 
 CYCLES = 3
 """The cycles drawn: those in which the weakest of the three wins is clearest."""

@@ -41,11 +41,11 @@ def open_appeal(shared: Shared, asker: Asker, match_id: Id, body: shapes.AppealR
 
 
 @router.get("/appeals", responses={401: {}})
-def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> shapes.Appeals:
+def list_appeals(shared: Shared, asker: Asker, page: Annotated[AppealPage, Query()]) -> base.Paged[Appeal]:
     """List appeals, the newest first: all for an organiser, their own for an author."""
     with shared.db.reading() as session:
         found = appeals(session, asker, season_id=page.season, state=page.state, before=page.before, limit=page.size)
-    return shapes.Appeals(items=found, next=page.next(found, lambda one: one.id))
+    return base.Paged[Appeal](items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.post("/appeals/{appeal_id}/ruling", responses=REFUSED)

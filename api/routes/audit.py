@@ -9,7 +9,7 @@ from pydantic import Field
 
 from deadheat.api.deps import Shared
 from deadheat.api.schemas import base
-from deadheat.api.schemas import rulings as shapes
+from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import audit_log
 
 router = APIRouter(prefix="/v1/audit", tags=["audit"])
@@ -24,7 +24,7 @@ class AuditPage(base.Page):
 
 
 @router.get("")
-def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shapes.AuditRecords:
+def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> base.Paged[AuditRecord]:
     """List decisions with authors and reasons. Each record's hash covers the previous one, which reveals changes."""
     with shared.db.reading() as session:
         found = audit_log(
@@ -34,4 +34,4 @@ def read_audit_log(shared: Shared, page: Annotated[AuditPage, Query()]) -> shape
             oldest_first=page.oldest_first,
             limit=page.size,
         )
-    return shapes.AuditRecords(items=found, next=page.next(found, lambda one: one.id))
+    return base.Paged[AuditRecord](items=found, next=page.next(found, lambda one: one.id))

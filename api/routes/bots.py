@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query, Response
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.schemas import bots as schemas
-from deadheat.api.schemas.base import RowId
+from deadheat.api.schemas.base import Items, RowId
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import bot_info, bots_of
@@ -29,10 +29,10 @@ def create_bot(shared: Shared, asker: Asker, body: schemas.BotRequest, response:
 
 
 @router.get("", responses={401: {}})
-def list_own_bots(shared: Shared, asker: Asker) -> schemas.Bots:
+def list_own_bots(shared: Shared, asker: Asker) -> Items[Bot]:
     """List your bots and those of your teams."""
     with shared.db.reading() as session:
-        return schemas.Bots(items=bots_of(session, asker))
+        return Items[Bot](items=bots_of(session, asker))
 
 
 @router.get("/{bot_id}", responses={404: {}})

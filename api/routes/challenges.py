@@ -37,11 +37,13 @@ def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: 
 
 
 @router.get("", responses={401: {}})
-def list_challenges(shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]) -> schemas.AskedChallenges:
+def list_challenges(
+    shared: Shared, asker: Asker, page: Annotated[ChallengePage, Query()]
+) -> base.Paged[AskedChallenge]:
     """List the challenges of your bots, the newest first."""
     with shared.db.reading() as session:
         found = asked.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
-    return schemas.AskedChallenges(items=found, next=page.next(found, lambda one: one.id))
+    return base.Paged[AskedChallenge](items=found, next=page.next(found, lambda one: one.id))
 
 
 @router.get("/{challenge_id}", responses={404: {}})

@@ -14,8 +14,7 @@ from fastapi import APIRouter, Query, Response
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.replays import stored_file
-from deadheat.api.routes.versions import SUFFIX
+from deadheat.api.replays import A_FILE, uploaded_file
 from deadheat.api.schemas.base import MAX_ID
 from deadheat.api.services import Services
 from deadheat.league.service.exports.pages import Row, Scope
@@ -71,16 +70,14 @@ def export(
 @router.get(
     "/{season_id}/sources/{version_id}",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 404: {}},
+    responses={200: {**A_FILE}, 404: {}},
 )
 def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
     """Return an upload whose source the season has published, byte for byte; the table `sources` lists them."""
     with shared.db.reading() as session:
         version = public_source(session, season_id, version_id)
-    suffix = SUFFIX.search(version.filename)
-    name = f"version-{version.id}{suffix.group() if suffix else ''}"
-    length = {"Content-Length": str(version.size_bytes)}
-    return stored_file(shared, version.source_sha256, version.size_bytes, name, "application/octet-stream", length)
+    name = f"version-{version.id}"
+    return uploaded_file(shared, version.source_sha256, version.size_bytes, version.filename, name)
 
 
 def _pages(shared: Services, scope: Scope, table: Exported, rows: list[Row], after: int | None) -> Iterator[list[Row]]:

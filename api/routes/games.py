@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 
 from deadheat.api.schemas import environment as schemas
+from deadheat.api.schemas.base import Items
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import parameters
 
@@ -12,9 +13,9 @@ router = APIRouter(prefix="/v1/games", tags=["games"])
 
 
 @router.get("")
-def list_games() -> schemas.Games:
+def list_games() -> Items[schemas.Game]:
     """List the games of this server."""
-    return schemas.Games(
+    return Items[schemas.Game](
         items=[
             schemas.Game(
                 name=game.name,

@@ -8,6 +8,7 @@ from starlette.responses import PlainTextResponse
 
 from deadheat.api import metrics
 from deadheat.api.deps import Shared
+from deadheat.api.edge.rates import host_of
 from deadheat.api.readiness import readiness
 from deadheat.api.schemas.environment import Readiness
 
@@ -34,6 +35,6 @@ def readyz(shared: Shared, response: Response) -> Readiness:
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
 def get_metrics(shared: Shared, request: Request) -> Response:
     """Return metrics for Prometheus. Only the networks that the settings name may read them."""
-    if not shared.settings.may_measure(request.client.host if request.client is not None else ""):
+    if not shared.settings.may_measure(host_of(request)):
         raise HTTPException(403, "Metrics are not available to this network; see DEADHEAT_METRICS_NETWORKS.")
     return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")

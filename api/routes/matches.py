@@ -11,7 +11,7 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.caching import matches as etag_matches
-from deadheat.api.replays import FOR_EVER, record_file
+from deadheat.api.replays import FOR_EVER, JSON_LINES, record_file
 from deadheat.api.schemas import base
 from deadheat.api.schemas import matches as schemas
 from deadheat.league.records.matches import MatchDetail
@@ -72,7 +72,7 @@ def get_match(shared: Shared, viewer: Viewer, match_id: Id) -> MatchDetail:
     "/{match_id}/transcript",
     response_class=StreamingResponse,
     responses={
-        200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"},
+        200: {**JSON_LINES},
         304: {"description": "Not modified"},
         404: {},
         409: {

@@ -13,8 +13,8 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
-from deadheat.api.replays import record_file, stored_file
-from deadheat.api.schemas import bots as schemas
+from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
+from deadheat.api.schemas.base import Items
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
@@ -97,10 +97,10 @@ async def upload_version(
 
 
 @router.get("", responses={401: {}, 404: {}})
-def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> schemas.Versions:
+def list_versions(shared: Shared, asker: Asker, bot_id: Id) -> Items[Version]:
     """List the newest hundred versions of a bot."""
     with shared.db.reading() as session:
-        return schemas.Versions(items=versions_of(session, asker, bot_id))
+        return Items[Version](items=versions_of(session, asker, bot_id))
 
 
 @router.get("/{number}", responses={401: {}, 404: {}})
@@ -120,7 +120,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Build
 @router.get(
     "/{number}/trial",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}, 401: {}, 404: {}},
+    responses={200: {**JSON_LINES}, 401: {}, 404: {}},
 )
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the transcript of the trial match against the house bot."""
@@ -132,16 +132,14 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
 @router.get(
     "/{number}/source",
     response_class=StreamingResponse,
-    responses={200: {"content": {"application/octet-stream": {}}, "description": "The file"}, 401: {}, 404: {}},
+    responses={200: {**A_FILE}, 401: {}, 404: {}},
 )
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the upload, byte for byte."""
     with shared.db.reading() as session:
         version = version_info(session, asker, bot_id, number)
-    suffix = SUFFIX.search(version.filename)
-    name = f"bot-{bot_id}-version-{number}{suffix.group() if suffix else ''}"
-    length = {"Content-Length": str(version.size_bytes)}
-    return stored_file(shared, version.sha256, version.size_bytes, name, "application/octet-stream", length)
+    name = f"bot-{bot_id}-version-{number}"
+    return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
 
 
 def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> Version:

@@ -9,7 +9,6 @@ from pydantic_core import PydanticCustomError
 
 from deadheat.api.schemas.base import Input, Items, Name, RowId
 from deadheat.engine.games import GAMES
-from deadheat.league.records.bots import Bot, Version
 from deadheat.league.records.panels import PanelResult
 
 Description = Annotated[
@@ -45,13 +44,5 @@ class BotChange(Input):
         return self
 
 
-class Bots(Items[Bot]):
-    """A list of bots."""
-
-
 class Panels(Items[PanelResult]):
-    """The newest first."""
-
-
-class Versions(Items[Version]):
     """The newest first."""

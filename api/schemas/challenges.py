@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from deadheat.api.schemas.base import Input, Paged, RowId
-from deadheat.league.records.challenges import AskedChallenge
+from deadheat.api.schemas.base import Input, RowId
 
 
 class SequentialTest(Input):
@@ -32,7 +31,3 @@ class ChallengeRequest(Input):
     )
     test: SequentialTest | None = Field(default=None, description="null: all games are played.")
     private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
-
-
-class AskedChallenges(Paged[AskedChallenge]):
-    """The newest first; `next` continues the list."""

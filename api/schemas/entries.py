@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from deadheat.api.schemas.base import Input, Items, Paged, RowId
+from deadheat.api.schemas.base import Input, Paged, RowId
 from deadheat.api.schemas.challenges import SequentialTest
-from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.records.entries import Entry
 from deadheat.league.service.seasons.gates import GateTerms
 
 GATE = GateTerms()
@@ -38,10 +38,6 @@ class EntryChange(Input):
     """An organiser's change to an entry."""
 
     division: RowId
-
-
-class Challenges(Items[Challenge]):
-    """The newest first."""
 
 
 class Entries(Paged[Entry]):

@@ -7,7 +7,6 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
-from deadheat.api.schemas.base import Items
 from deadheat.league.config import Settings
 from deadheat.league.service.bots.environments import EnvironmentInfo
 from deadheat.sandbox.archive import Bounds
@@ -31,10 +30,6 @@ class Game(BaseModel):
     seats_min: int
     seats_max: int
     parameters: list[Parameter]
-
-
-class Games(Items[Game]):
-    """All games of the server."""
 
 
 class JudgeImage(BaseModel):

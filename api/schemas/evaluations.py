@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from deadheat.api.schemas.base import Input, Items, Paged
-from deadheat.league.records.evaluations import Evaluation, EvaluationPairing
+from deadheat.api.schemas.base import Input, Items
+from deadheat.league.records.evaluations import EvaluationPairing
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import SeasonName
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
@@ -26,10 +26,6 @@ class EvaluationRequest(Input):
     def declared(self) -> DeclaredEvaluation:
         """The evaluation as a timetable declares it, without times."""
         return DeclaredEvaluation(**self.model_dump())
-
-
-class Evaluations(Paged[Evaluation]):
-    """The newest first; `next` continues the list."""
 
 
 class EvaluationRound(Items[EvaluationPairing]):

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from deadheat.api.schemas.base import Input, Items, Label, Name, Paged, RowId
-from deadheat.league.records.people import Notice, Team, Token
+from deadheat.api.schemas.base import Input, Label, Name, Paged, RowId
+from deadheat.league.records.people import Notice
 from deadheat.league.states import Scope
 
 Password = Annotated[str, StringConstraints(min_length=10, max_length=256)]
@@ -45,10 +45,6 @@ class TokenRequest(Input):
     )
 
 
-class Tokens(Items[Token]):
-    """All your tokens."""
-
-
 class TeamRequest(Input):
     """A new team, or somebody's name."""
 
@@ -59,10 +55,6 @@ class TeamChange(Input):
     """The new captain."""
 
     captain: Name = Field(examples=["ada"])
-
-
-class Teams(Items[Team]):
-    """Teams that you are in or invited to."""
 
 
 class Inbox(Paged[Notice]):

@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from deadheat.api.schemas.base import Input, Items, Paged, RowId
-from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, VersionVoids
+from deadheat.api.schemas.base import Input, Items, RowId
+from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.words import Remedy
 
 _SAYS_SOMETHING = r"\S"
@@ -45,10 +45,6 @@ class AnnouncementRequest(Input):
     text: Text
 
 
-class Announcements(Items[Announcement]):
-    """Announcements, the newest first."""
-
-
 class AppealRequest(Input):
     """An appeal: what is wrong with the match, in the author's words."""
 
@@ -67,11 +63,3 @@ class Ruling(Input):
         if not self.uphold and self.remedy is not Remedy.NONE:
             raise ValueError("a rejected appeal has no remedy")
         return self
-
-
-class Appeals(Paged[Appeal]):
-    """A page, the newest first."""
-
-
-class AuditRecords(Paged[AuditRecord]):
-    """A page of the log."""

@@ -8,7 +8,6 @@ from pydantic import ConfigDict, Field, model_validator
 
 from deadheat.api.schemas.base import Input, Items, RowId
 from deadheat.engine.games import GAMES
-from deadheat.league.records.seasons import Season
 from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.states import SeasonState
 from deadheat.league.terms import MAX_DIVISIONS, DivisionName, DivisionSize, SeasonName, Terms
@@ -79,7 +78,3 @@ class SeasonFileRequest(Input):
 
 class Invited(Items[str]):
     """Authors invited to a season."""
-
-
-class Seasons(Items[Season]):
-    """The newest first."""

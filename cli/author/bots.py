@@ -10,7 +10,7 @@ import typer
 
 from deadheat.cli.author.entering import Bot, find_bot
 from deadheat.cli.console import USAGE, command, fail
-from deadheat.cli.output import Column, Columns, Output, as_object, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import panel_line, state_line
@@ -22,6 +22,7 @@ from deadheat.league.records.panels import PanelResult
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 
 group = typer.Typer(no_args_is_help=True, help="Manage your bots: list, fetch, rename, describe, retire.")
+asked = commands(group, asks)
 
 BOTS: Columns[BotAnswer] = (
     Column("bot", lambda bot: bot.id, right=True),
@@ -32,15 +33,13 @@ BOTS: Columns[BotAnswer] = (
 )
 
 
-@group.command(name="list")
-@asks
+@asked(name="list")
 def list_bots(client: Client) -> Output:
     """List your bots and those of your teams."""
     return tabled(client.bots(), BOTS, "You have no bots yet.")
 
 
-@group.command()
-@asks
+@asked()
 def versions(client: Client, bot: Bot) -> Output:
     """List a bot's newest hundred versions, their states, and their points against the panels of seasons."""
     bot_id = find_bot(client, bot)
@@ -64,8 +63,7 @@ def versions(client: Client, bot: Bot) -> Output:
     return Output(answers, (line for version in found for line in lines(version)))
 
 
-@group.command()
-@asks
+@asked()
 def source(
     client: Client,
     bot: Bot,
@@ -82,8 +80,7 @@ def source(
     return _written(path, client.source(bot_id, version))
 
 
-@group.command()
-@asks
+@asked()
 def rename(
     client: Client, bot: Bot, name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")]
 ) -> Output:
@@ -92,8 +89,7 @@ def rename(
     return Output(found, f"The bot is now called {found.name}.")
 
 
-@group.command()
-@asks
+@asked()
 def describe(
     client: Client, bot: Bot, text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")]
 ) -> Output:
@@ -102,8 +98,7 @@ def describe(
     return Output(found, f"{found.name}: {found.description or 'no description'}")
 
 
-@group.command()
-@asks
+@asked()
 def retire(
     client: Client, bot: Bot, undo: Annotated[bool, typer.Option("--undo", help="Bring it back.")] = False
 ) -> Output:

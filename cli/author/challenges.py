@@ -13,7 +13,7 @@ from deadheat.cli.author.entering import find_bot, find_entry
 from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks
+from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import Patience, Timeout
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot
@@ -89,7 +89,7 @@ def challenges(
     stop: Annotated[bool, typer.Option("--stop", help="Stop it. Matches in progress are played to the end.")] = False,
     wait: Wait = False,
     report: Report = None,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
+    limit: Most = 20,
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
     """List the unrated matches that you asked for, newest first, or show the state of some."""

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from deadheat.cli.console import USAGE, fail
 from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import visits
+from deadheat.cli.server.client import Most, visits
 from deadheat.league.pairing.figures import CHOICE, NEWEST, RULES, Figure
 from deadheat.league.records.evaluations import (
     BracketTie,
@@ -31,7 +31,7 @@ def evaluations(
         int | None, typer.Argument(min=1, show_default=False, help="Show this one's standings.")
     ] = None,
     rnd: Annotated[int, typer.Option("--round", min=0, help="Show this round's pairings instead.")] = 0,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="List at most this many.")] = 20,
+    limit: Most = 20,
 ) -> Output:
     """List a season's evaluations, newest first, or show the standings of one, or the pairings of a round."""
     if evaluation is None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deadheat.cli.author.matches import local_file, match_number, own_seat
-from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short, visible
+from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.recorded import RECORDED
@@ -40,6 +40,7 @@ from deadheat.engine.verdicts import (
     used,
     why,
 )
+from deadheat.engine.visible import visible
 
 SLOWEST = 5
 ASKED_WIDTH = 28

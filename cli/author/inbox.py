@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from deadheat.cli.output import Column, Columns, Output, table
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks
+from deadheat.cli.server.client import Most, asks
 from deadheat.league.records.people import Notice
 
 COLUMNS: Columns[Notice] = (
@@ -26,7 +26,7 @@ def inbox(
     client: Client,
     unread: Annotated[bool, typer.Option("--unread", help="Show only what you have not read.")] = False,
     read: Annotated[bool, typer.Option("--read", help="Mark what is shown, and all that is older, as read.")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
+    limit: Most = 20,
 ) -> Output:
     """Show your notices, newest first."""
     found = list(client.inbox(unread=unread, limit=limit))

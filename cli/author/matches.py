@@ -19,7 +19,7 @@ from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder
 from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
 from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled
 from deadheat.cli.server.api_client import Client, Refused
-from deadheat.cli.server.client import asks, connect
+from deadheat.cli.server.client import Most, asks, connect
 from deadheat.cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LogReader,
@@ -52,7 +52,7 @@ def matches(
     season: Season = 0,
     lost: Annotated[bool, typer.Option("--lost", help="Only those in which the bot was not first.")] = False,
     state: Annotated[str, typer.Option(help="State: scheduled, done, held, decided, abandoned or all.")] = "done",
-    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")] = 20,
+    limit: Most = 20,
 ) -> Output:
     """List matches, newest first, or show one with its attempts and response times."""
     if match:

@@ -14,7 +14,7 @@ from deadheat.cli.console import USAGE, cannot, command, fail, nearby
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
 from deadheat.cli.server.client import LOCAL_SERVER, logged_in
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
@@ -48,7 +48,7 @@ def new(
 ) -> Output:
     """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
-        fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
+        fail(unknown(game), USAGE)
     starter = bots_of(game) / STARTERS[language.value]
     if not starter.is_file():
         fail(f"there is no {language.value} starter for {game} yet", USAGE)

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.output import Output, listed
+from deadheat.cli.output import Output, ToFile, listed
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Server, visit, visits
 from deadheat.league.records.rulings import AuditRecord
@@ -57,7 +57,7 @@ def _checked(records: Iterator[AuditRecord], head: str) -> Output:
 def export(
     season: Annotated[int, typer.Argument(help="The season's number.", min=1)],
     table: Annotated[Exported, typer.Argument(help="The table.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
+    output: ToFile = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV instead of JSON Lines.")] = False,
     server: Server = "",
 ) -> None:

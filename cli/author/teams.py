@@ -8,7 +8,7 @@ import typer
 
 from deadheat.cli.author.entering import Bot, find_bot
 from deadheat.cli.console import fail, number_in
-from deadheat.cli.output import Output, listed
+from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.league.records.people import Team
@@ -17,52 +17,46 @@ TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
 
 group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
+asked = commands(group, asks)
 
 
-@group.command()
-@asks
+@asked()
 def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
     """Create a team with yourself as captain."""
     return _shown(client.create_team(name))
 
 
-@group.command(name="list")
-@asks
+@asked(name="list")
 def list_teams(client: Client) -> Output:
     """List the teams that you are in or invited to."""
     return listed(client.teams(), _line, "You are not in a team.")
 
 
-@group.command()
-@asks
+@asked()
 def invite(client: Client, team: TeamName, name: Who) -> Output:
     """Invite an author to your team; captains only."""
     return _shown(client.invite_to_team(find_team(client, team), name))
 
 
-@group.command()
-@asks
+@asked()
 def join(client: Client, team: TeamName) -> Output:
     """Accept an invitation to a team."""
     return _shown(client.join_team(find_team(client, team)))
 
 
-@group.command()
-@asks
+@asked()
 def leave(client: Client, team: TeamName, name: Who) -> Output:
     """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
     return _shown(client.leave_team(find_team(client, team), name))
 
 
-@group.command()
-@asks
+@asked()
 def hand_over(client: Client, team: TeamName, name: Who) -> Output:
     """Make another member captain of your team."""
     return _shown(client.hand_over_team(find_team(client, team), name))
 
 
-@group.command()
-@asks
+@asked()
 def give(
     client: Client,
     bot: Bot,

@@ -39,7 +39,7 @@ def check(folder: Folder) -> Iterator[Output]:
         failed |= grave
         yield Output(
             {"part": part, "right": not grave, "complaints": complaints},
-            _lines(part, complaints, time.monotonic() - began),
+            _lines(part, complaints, grave, time.monotonic() - began),
         )
         if grave and part == "rules":
             break  # every other part depends on the rules
@@ -90,8 +90,7 @@ def _complaints(look: Callable[[], Iterable[str]]) -> list[str]:
     return found
 
 
-def _lines(part: str, complaints: list[str], seconds: float) -> Iterator[Text]:
-    grave = any(not isinstance(each, looks.Advice) for each in complaints)
+def _lines(part: str, complaints: list[str], grave: bool, seconds: float) -> Iterator[Text]:
     mark, style = ("wrong", "red") if grave else ("right", "green")
     yield Text.assemble((f"{mark:6}", style), f" {part}, {seconds:.1f} s")
     for each, times in Counter(complaints).items():

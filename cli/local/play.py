@@ -31,6 +31,7 @@ from deadheat.cli.console import (
     fail,
     last_lines,
     make_folder,
+    missing,
     note,
     out,
     quoted,
@@ -46,10 +47,10 @@ from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
 from deadheat.engine.core import Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
-from deadheat.engine.games import GAMES, variants
+from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
-from deadheat.engine.verdicts import took
+from deadheat.engine.verdicts import took, why
 from deadheat.league.causes import Cause
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
@@ -99,7 +100,7 @@ def rules_with(game: str, words: Sequence[str] | None) -> Game:
     try:
         return variants.rules(game, words)
     except KeyError:
-        fail(f"there is no game {game!r}; choose from {', '.join(GAMES)}", USAGE)
+        fail(unknown(game), USAGE)
     except variants.BadVariant as error:
         fail(f"--set: {error}", USAGE)
 
@@ -334,10 +335,8 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
         from deadheat.league.config import Settings
         from deadheat.sandbox.docker import DockerSandbox
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] == "deadheat":
-            raise
         fail(
-            f"containers need {error.name}: pip install 'deadheat[server]', add --sandbox bwrap to isolate bots "
+            f"containers need {missing(error)}: pip install 'deadheat[server]', add --sandbox bwrap to isolate bots "
             "without Docker, or --sandbox local to run them as plain programs",
             USAGE,
         )
@@ -375,7 +374,6 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
         prompt = transcript.last_prompt(seat)
         if prompt is None or prompt.message.command != "READY":
             continue
-        event = next((e for e in transcript.events() if e.get("type") == "fault" and e.get("seat") == seat), {})
         facts = [transcript.result.faults[seat].value, f"after {took(prompt.reply)}"]
         ended = played.exits.get(seat)
         if ended is not None and ended.exit_code is not None:
@@ -386,5 +384,5 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
-        return f"{who}: {event.get('why', 'it failed')} ({', '.join(facts)}); nothing else was played"
+        return f"{who}: {why(transcript, seat) or 'it failed'} ({', '.join(facts)}); nothing else was played"
     return None

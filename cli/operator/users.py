@@ -18,8 +18,8 @@ from deadheat.cli.console import USAGE, fail, note
 from deadheat.cli.local.bots import HOUSE, locate, sources_of
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.operator import read_settings
-from deadheat.cli.output import Output, says
-from deadheat.engine.games import GAMES
+from deadheat.cli.output import Output, commands
+from deadheat.engine.games import GAMES, unknown
 from deadheat.league.errors import BadUpload, LeagueError
 from deadheat.league.states import Role
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 MIN_PASSWORD = 10
 
 group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: roles, passwords, bans, house bots.")
+said = commands(group)
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
 
 
-@group.command()
-@says
+@said()
 def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")]) -> Output:
     """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
     from deadheat.league.service.rulings.operators import set_role
@@ -46,8 +46,7 @@ def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's n
         return Output({"name": person.name, "role": person.role.value}, f"{person.name} is {person.role.value}.")
 
 
-@group.command()
-@says
+@said()
 def password(name: Name) -> Output:
     """Set a user's password, asked for here; this ends all the user's sessions and tokens."""
     from deadheat.league.service.rulings.operators import reset_password
@@ -60,8 +59,7 @@ def password(name: Name) -> Output:
         return Output({"name": person.name}, f"{person.name} has a new password; their sessions and tokens have ended.")
 
 
-@group.command()
-@says
+@said()
 def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public in the audit log.")]) -> Output:
     """Ban a user at once: no token, session or password works, and the user's bots leave all seasons."""
     from deadheat.league.service.rulings import closing
@@ -73,8 +71,7 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
         return Output({"name": person.name}, told)
 
 
-@group.command()
-@says
+@said()
 def reopen(name: Name) -> Output:
     """Reopen a closed or banned account; organisers reinstate its bots."""
     from deadheat.league.service.rulings import closing
@@ -85,8 +82,7 @@ def reopen(name: Name) -> Output:
         return Output({"name": person.name}, f"{person.name} may sign in again.")
 
 
-@group.command()
-@says
+@said()
 def house(
     game: Annotated[str, typer.Argument(help="The game.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="Bots that come with Deadheat, such as greedy.")],
@@ -96,7 +92,7 @@ def house(
     They are built like all uploads. Those that are there already, byte for byte, are skipped.
     """
     if game not in GAMES:
-        fail(f"there is no game {game}; choose from {', '.join(sorted(GAMES))}", USAGE)
+        fail(unknown(game), USAGE)
     try:
         uploaded = [(name, version) for name in bots if (version := _upload(game, name)) is not None]
     except BadBot as error:

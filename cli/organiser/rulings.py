@@ -12,7 +12,7 @@ from rich.text import Text
 from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.matches import tried
 from deadheat.cli.console import harmless, quoted
-from deadheat.cli.output import Output, listed
+from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import result
@@ -34,10 +34,10 @@ REPLAYS: Mapping[bool | None, str | tuple[str, str]] = {
 }
 
 group = typer.Typer(no_args_is_help=True, help="Rule on results, entries and appeals; announce (for organisers).")
+asked = commands(group, asks)
 
 
-@group.command()
-@asks
+@asked()
 def void(client: Client, match: Match, reason: Why) -> Output:
     """Take a finished match out of the log of results and update the ranking."""
     made = client.rule_on_match(match, "void", reason)
@@ -46,24 +46,21 @@ def void(client: Client, match: Match, reason: Why) -> Output:
     return Output(made, f"Match {match} was already void; nothing changed. `deadheat matches {match}` says why.")
 
 
-@group.command()
-@asks
+@asked()
 def restore(client: Client, match: Match, reason: Why) -> Output:
     """Let a voided match count again."""
     made = client.rule_on_match(match, "restore", reason)
     return Output(made, f"Match {match} {'counts again' if made.changed else 'was not voided; nothing changed'}.")
 
 
-@group.command()
-@asks
+@asked()
 def rejudge(client: Client, match: Match, reason: Why) -> Output:
     """Replay a match with the same versions and seats but different dice: void a played one, or retry a held one."""
     made = client.rejudge(match, reason)
     return Output(made, f"Match {match} does not count; match {made.match_id} is played instead.")
 
 
-@group.command()
-@asks
+@asked()
 def held(client: Client) -> Output:
     """List held matches, which you must decide: `rejudge`, `decide` or `leave`."""
 
@@ -74,8 +71,7 @@ def held(client: Client) -> Output:
     return listed(client.held(), lines, "No match.")
 
 
-@group.command()
-@asks
+@asked()
 def decide(
     client: Client,
     match: Match,
@@ -87,8 +83,7 @@ def decide(
     return Output({"match_id": match, "seat": seat - 1}, f"Seat {seat} loses match {match}.")
 
 
-@group.command()
-@asks
+@asked()
 def leave(client: Client, match: Match, reason: Why) -> Output:
     """Leave a held match unplayed; it counts for nobody."""
     client.leave(match, reason)
@@ -102,31 +97,27 @@ def _rule_on_entry(client: Client, verb: str, season: int, bot: str, reason: str
     return Output({"season_id": season, "bot_id": entry.bot_id}, f"{entry.bot} {now}")
 
 
-@group.command()
-@asks
+@asked()
 def disqualify(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
     """Disqualify a bot from a season: no new matches, and no old ones count."""
     now = f"is disqualified in season {season}. `reinstate` reverses this."
     return _rule_on_entry(client, "disqualify", season, bot, reason, now)
 
 
-@group.command(name="withdraw")
-@asks
+@asked(name="withdraw")
 def take_out(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
     """Withdraw a bot from a season: waiting matches are dropped, old ones count."""
     now = f"is out of season {season}, and its matches count. `reinstate` reverses this."
     return _rule_on_entry(client, "withdraw", season, bot, reason, now)
 
 
-@group.command()
-@asks
+@asked()
 def reinstate(client: Client, season: Season, bot: Bot, reason: Why) -> Output:
     """Reverse a disqualification or a withdrawal."""
     return _rule_on_entry(client, "reinstate", season, bot, reason, f"takes part in season {season} again.")
 
 
-@group.command()
-@asks
+@asked()
 def announce(
     client: Client,
     title: Annotated[str, typer.Argument(help="The title, one line.")],
@@ -138,8 +129,7 @@ def announce(
     return Output(made, f"Announcement {made.id} is published. `take-down {made.id}` removes it.")
 
 
-@group.command()
-@asks
+@asked()
 def take_down(
     client: Client, announcement: Annotated[int, typer.Argument(help="The announcement's number.", min=1)]
 ) -> Output:
@@ -148,8 +138,7 @@ def take_down(
     return Output({"id": announcement}, f"Announcement {announcement} is removed.")
 
 
-@group.command()
-@asks
+@asked()
 def appeals(
     client: Client,
     season: Annotated[int, typer.Option(help="Only appeals of this season; 0: of all.")] = 0,
@@ -175,8 +164,7 @@ def _appeal_lines(item: Appeal) -> Iterator[RenderableType]:
         yield quoted(item.ruling)
 
 
-@group.command()
-@asks
+@asked()
 def rule(
     client: Client,
     appeal: Annotated[int, typer.Argument(help="The appeal's number.", min=1)],

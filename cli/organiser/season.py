@@ -19,7 +19,7 @@ from deadheat.cli.console import USAGE, fail, harmless, note, number_in
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
 from deadheat.cli.organiser.season_file import Number, apply, export, forecast, instant, shown
-from deadheat.cli.output import Column, Columns, Output, says, table, tabled
+from deadheat.cli.output import Column, Columns, Output, commands, says, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
 from deadheat.engine.figures import counted
@@ -35,10 +35,10 @@ Settings = Annotated[
 ]
 
 group = typer.Typer(no_args_is_help=True, help="Create and run seasons (for organisers).")
+asked = commands(group, asks)
 
 
-@group.command()
-@asks
+@asked()
 def create(
     client: Client,
     name: Annotated[str, typer.Argument(help="Its name.")],
@@ -100,8 +100,7 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
     yield standings_table(board)
 
 
-@group.command()
-@asks
+@asked()
 def evaluate(
     client: Client,
     season: Number,
@@ -119,8 +118,7 @@ def evaluate(
     )
 
 
-@group.command("cancel-evaluation")
-@asks
+@asked("cancel-evaluation")
 def cancel_evaluation(
     client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
 ) -> Output:
@@ -145,8 +143,7 @@ def settings() -> Output:
     return Output(answers, [table(TERMS.values(), SETTINGS), zone])
 
 
-@group.command()
-@asks
+@asked()
 def edit(
     client: Client,
     season: Number,
@@ -164,18 +161,17 @@ def edit(
     return _change(client, season, body)
 
 
-group.command()(asks(apply))
-group.command()(asks(export))
-group.command()(asks(forecast))
-group.command()(asks(archive))
+asked()(apply)
+asked()(export)
+asked()(forecast)
+asked()(archive)
 group.command()(says(verify))
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
     """Add the command that moves a season to a state."""
 
-    @group.command(name=step.command, help=step.meaning)
-    @asks
+    @asked(name=step.command, help=step.meaning)
     def go(client: Client, season: Number) -> Output:
         return _change(client, season, {"state": state.value})
 
@@ -185,8 +181,7 @@ for _reached, _by in SEASON_STEPS.items():
         _add_step(_reached, _by)
 
 
-@group.command()
-@asks
+@asked()
 def close(
     client: Client,
     season: Number,
@@ -199,8 +194,7 @@ def close(
     return _change(client, season, {"state": "closed", "force": force})
 
 
-@group.command()
-@asks
+@asked()
 def invite(
     client: Client,
     season: Number,
@@ -221,8 +215,7 @@ def entries(client: Client, season: Number) -> Output:
     return tabled(client.entries(season), ENTRIES, f"No bot is entered in season {season}.")
 
 
-@group.command()
-@asks
+@asked()
 def assign(
     client: Client,
     season: Number,

@@ -17,7 +17,7 @@ import typer
 from rich.console import RenderableType
 
 from deadheat.cli.console import USAGE, cannot, fail, note, say
-from deadheat.cli.output import Column, Columns, Output, table
+from deadheat.cli.output import Column, Columns, Output, ToFile, table
 from deadheat.cli.server.api_client import Client
 from deadheat.engine.figures import away, plural
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
@@ -59,7 +59,7 @@ def apply(
 def export(
     client: Client,
     season: Number,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default: the terminal.")] = None,
+    output: ToFile = None,
 ) -> Output:
     """Write a season as a file. Edit it, then change the season with `season apply FILE --season SEASON`."""
     text = client.season_file(season)

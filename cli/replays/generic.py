@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from rich.console import Group
 from rich.text import Text
 
-from deadheat.cli.console import visible
 from deadheat.cli.replays.pages import Page
 from deadheat.engine.figures import seat_number
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.verdicts import took
+from deadheat.engine.visible import visible
 
 
 def pages(transcript: Transcript) -> Iterator[Page]:

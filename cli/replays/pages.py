@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.console import short, visible
+from deadheat.cli.console import short
 from deadheat.cli.local.transcripts import players
 from deadheat.engine import scenes
 from deadheat.engine.core import NS_PER_MS, Seat
@@ -26,6 +26,7 @@ from deadheat.engine.figures import duration, seat_number, signed
 from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
 from deadheat.engine.transcript import Transcript
+from deadheat.engine.visible import visible
 
 NAME_WIDTH = 16
 COLUMN_WIDTH = 20

@@ -31,6 +31,7 @@ Server = Annotated[
 Token = Annotated[
     str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; prefer the environment or `deadheat login`.")
 ]
+Most = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")]
 
 
 def logins() -> Mapping[str, profiles.Profile]:

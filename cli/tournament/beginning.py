@@ -16,7 +16,7 @@ from deadheat.cli.tournament.records import Bot, Folder, Request
 from deadheat.cli.tournament.schedule import Kind, Stage
 from deadheat.engine.core import Game
 from deadheat.engine.figures import counted, span
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.variants import BadVariant, rules, variant_of
 from deadheat.sandbox.box import Sandbox
 
@@ -141,7 +141,7 @@ def go_on(
 
 def _game(name: str, variant: Sequence[str]) -> Game:
     if name not in GAMES:
-        raise Unplayable(f"there is no game {name!r}; choose from {', '.join(GAMES)}")
+        raise Unplayable(unknown(name))
     try:
         return rules(name, variant)
     except BadVariant as error:

@@ -32,7 +32,6 @@ from deadheat.cli.console import (
     number_in,
     out,
     quoted,
-    visible,
 )
 from deadheat.cli.local.play import (
     BOT_HELP,
@@ -59,6 +58,7 @@ from deadheat.cli.tournament.worker import Job, Voided
 from deadheat.engine.core import TransportError
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
+from deadheat.engine.visible import visible
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.local import LocalSandbox
 

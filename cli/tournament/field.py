@@ -8,13 +8,14 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import count, islice
 from pathlib import Path
 
-from deadheat.cli.console import note, visible
+from deadheat.cli.console import note
 from deadheat.cli.local.bots import HOUSE, MAX_FILES, prepare, sources_of
 from deadheat.cli.local.recorded import RECORDED, BadBot
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, sha256_of
 from deadheat.engine.core import Game
 from deadheat.engine.games.folder import house_bots
+from deadheat.engine.visible import visible
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 

@@ -73,6 +73,11 @@ class Played:
     rated: Sequence[bytes]
     labels: Sequence[str]
 
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The place of each bot in `labels`."""
+        return {label: number for number, label in enumerate(self.labels)}
+
 
 _GAME = TypeAdapter(GameRecord)
 

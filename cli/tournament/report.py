@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from deadheat.cli.console import visible
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.local.transcripts import doubt
@@ -21,6 +20,7 @@ from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.engine.figures import counted
 from deadheat.engine.transcript import BadTranscript
+from deadheat.engine.visible import visible
 
 __all__ = ["BadFolder", "write"]
 
@@ -169,7 +169,7 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
     """List the games for the script: number, bots by seat, ranks, points, faults, seconds, whether one can watch it."""
-    numbers = {label: number for number, label in enumerate(played.labels)}
+    numbers = played.numbers
     games = [
         [
             game.number,

@@ -36,7 +36,7 @@ VERDICTS = {
 
 def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
     """Return the table of all bots, best first."""
-    number = {label: place for place, label in enumerate(standings.labels)}
+    number = standings.numbers
 
     def faults(rating: Rating) -> Text:
         count = sum(standings.seen[number[rating.player]].faults.values())

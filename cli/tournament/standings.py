@@ -62,7 +62,8 @@ class Standings:
         self.seen = [Seen() for _ in self.labels]
 
     @cached_property
-    def _number(self) -> dict[str, int]:
+    def numbers(self) -> dict[str, int]:
+        """The place of each bot in `labels`."""
         return {label: number for number, label in enumerate(self.labels)}
 
     @cached_property
@@ -74,7 +75,7 @@ class Standings:
         if game["number"] in self.games:
             return
         self.games[game["number"]] = game
-        players = [self._number[label] for label in game["players"]]
+        players = [self.numbers[label] for label in game["players"]]
         self.void_attempts += game.get("void_attempts", 0)
         for seat, player in enumerate(players):
             self._look(self.seen[player], game, seat)
@@ -160,7 +161,7 @@ class Standings:
         for game in self.games.values():
             if game.get("rated", True):
                 players, ranks, of = by_seats.setdefault(len(game["ranks"]), ([], [], []))
-                players.append([self._number[label] for label in game["players"]])
+                players.append([self.numbers[label] for label in game["players"]])
                 ranks.append(game["ranks"])
                 of.append(groups.setdefault(game["group"], len(groups)))
         played = [Games(*(np.array(part, np.int64) for part in parts)) for parts in by_seats.values()]
@@ -197,7 +198,7 @@ def flattery(ratings: Sequence[Rating]) -> float | None:
 def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
     """Return the standings as JSON; `choice` are the ratings of the bots from which somebody may choose the best."""
     ratings = standings.ratings(now=True)
-    number = {label: place for place, label in enumerate(standings.labels)}
+    number = standings.numbers
     bots = []
     for rating in ratings:
         seen = standings.seen[number[rating.player]]

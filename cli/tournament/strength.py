@@ -188,7 +188,7 @@ def crosstable(found: RatingTable, played: Played) -> Iterator[str]:
 def _cell(meeting: Meeting | None, bot: str, opponent: str, played: Played) -> str:
     if meeting is None:
         return ""
-    place = {label: number for number, label in enumerate(played.labels)}
+    place = played.numbers
     shade = round(10 * meeting.points / meeting.games)
     cell = f'<a class="score s{shade}" href="#pair-{place[bot]}-{place[opponent]}">'
     cell += f"{meeting.points:g}<small>/{meeting.games}</small></a>"

@@ -63,7 +63,7 @@ def rows(played: Played) -> list[Row]:
             times = answers_of(game, seat, played.about.bank_ms)
             for command, answers in times.items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
-    order = {label: place for place, label in enumerate(played.labels)}
+    order = played.numbers
     return sorted(found.values(), key=lambda row: order[row.bot])
 
 
@@ -103,7 +103,7 @@ def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
 
 def _cost(played: Played) -> Iterator[str]:
     games = Counter(bot for game in played.games for bot in game.players)
-    numbers = {label: number for number, label in enumerate(played.labels)}
+    numbers = played.numbers
     columns: Columns[str] = (
         Column("Bot", shown),
         Column("Games", lambda bot: f"{games[bot]:,}", right=True),
@@ -161,7 +161,7 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
     finished without a fault the largest share of a limit that an answer used, the same for READY, and 1 if it won.
     """
-    numbers = {label: number for number, label in enumerate(played.labels)}
+    numbers = played.numbers
     nearest: list[list[tuple[float, float, int]]] = [[] for _ in numbers]
     for game in played.games:
         for seat, bot in enumerate(game.players):

@@ -31,7 +31,7 @@ from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.states import EvaluationFormat, FinalsFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site
@@ -268,7 +268,3 @@ def test_every_column_is_explained(furnished: Furnished, table: Exported) -> Non
     (found,) = [part for part in section if part.startswith(f"`{table}`")]
     explained = re.findall(r"`([a-z0-9_]+)`", "".join(re.findall(r"^\| (`.*?) \|", found, re.MULTILINE)))
     assert explained == list(furnished.lines(table)[0])
-
-
-def test_the_page_lists_the_states_of_a_season() -> None:
-    assert f"| `state` | {', '.join(f'`{state}`' for state in SeasonState)} |\n" in PAGE.read_text(encoding="utf-8")

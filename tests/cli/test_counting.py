@@ -7,7 +7,7 @@ import random
 import pytest
 from rich.console import Console
 
-from deadheat.cli.console import plain, short, visible
+from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
 from deadheat.cli.local.score import Score, elo
 from deadheat.cli.local.timing import LABELS, Clock, Times
@@ -15,6 +15,7 @@ from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.figures import away, duration, limit
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.verdicts import Taken
+from deadheat.engine.visible import visible
 from tests.engine.busy import taken
 
 MS = 1_000_000

@@ -20,10 +20,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from deadheat.api.pages.render import lines
-from deadheat.cli.console import visible
 from deadheat.cli.server import follow
 from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.engine.visible import visible
 from deadheat.league.jobs import MatchOutcome, SeriesJob
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, note_build_log
@@ -547,10 +546,11 @@ def test_what_bots_and_builds_print_cannot_paint_the_terminal(played: League) ->
     assert harmless(done.stdout + done.stderr)
 
 
-def test_the_command_spells_what_is_not_printed_as_the_site_does() -> None:
-    last = scaled(sys.maxunicode, 0xFFFF)
-    every = "".join(map(chr, range(last + 1))).replace("\n", "")  # a line contains no line feed
-    assert visible(every) == lines(every)
+def test_the_command_and_the_site_spell_out_what_is_not_printed() -> None:
+    every = "".join(map(chr, range(scaled(sys.maxunicode, 0xFFFF) + 1)))
+    assert {mark for mark in visible(every) if not mark.isprintable()} == {"\t"}
+    assert {mark for mark in visible(every, "\n\t") if not mark.isprintable()} == {"\n", "\t"}
+    assert visible("\x1b[2Ja\u202e") == r"\x1b[2Ja\u202e"
 
 
 def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: Path) -> None:

@@ -1,15 +1,35 @@
-"""Every setting in docs/operators.md and deploy/env.example, from league/config.py:  python -m tests.docs.settings"""
+"""What pages repeat of the code:
+
+    python -m tests.docs.settings
+
+writes every setting in docs/operators.md and deploy/env.example, from league/config.py, and a season's states in
+docs/export.md and the commands that lead to them in docs/client.md, from league/states.py.
+"""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from deadheat.league.config import Settings
+from deadheat.league.states import SEASON_STEPS, SeasonState
 from tests.cli.command import ROOT
 
 PAGE = ROOT / "docs" / "operators.md"
+EXPORT = ROOT / "docs" / "export.md"
+CLIENT = ROOT / "docs" / "client.md"
 EXAMPLE = ROOT / "deploy" / "env.example"
 HEAD = "| setting | default | what it is |\n|---|---|---|\n"
+
+
+def states() -> str:
+    """Return a season's states as the table of its export lists them."""
+    return f"| `state` | {', '.join(f'`{state}`' for state in SeasonState)} |\n"
+
+
+def steps() -> str:
+    """Return the commands that move a season to another state, in their order."""
+    return ", ".join(f"`season {step.command}`" for step in SEASON_STEPS.values())
 
 
 def table() -> str:
@@ -35,7 +55,13 @@ def example(text: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def rewrite(page: Path, old: str, new: str) -> None:
+    """Write `new` in place of what the pattern `old` finds on a page."""
+    page.write_text(re.sub(old, lambda _: new, page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
 if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(re.sub(re.escape(HEAD) + r"(\|.*\n)*", lambda _: table(), text), encoding="utf-8")
+    rewrite(PAGE, re.escape(HEAD) + r"(\|.*\n)*", table())
+    rewrite(EXPORT, r"\| `state` \| `scheduled`, `open`.*\n", states())
+    rewrite(CLIENT, r"`season open`.*`season close`", steps())
     EXAMPLE.write_text(example(EXAMPLE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -15,7 +15,7 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.verdicts import VERDICTS
 from deadheat.league.config import Settings
 from tests.cli.command import ROOT, verbs
-from tests.docs.settings import PAGE, table
+from tests.docs.settings import CLIENT, EXPORT, PAGE, states, steps, table
 
 PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "games").rglob("*.md"), ROOT / "README.md"])
 LINK = re.compile(r"(?<!!)\[[^\]]+\]\(([^)\s]+)\)")
@@ -97,6 +97,6 @@ def test_the_clients_page_knows_which_refusals_pass() -> None:
     assert not passing & {"NotFound", "BadUpload", "NotAllowed"}
 
 
-def test_operators_find_every_setting_with_its_default() -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    assert table() in page, "python -m tests.docs.settings writes the table anew"
+@pytest.mark.parametrize(("page", "repeated"), [(PAGE, table()), (EXPORT, states()), (CLIENT, steps())])
+def test_a_page_repeats_the_settings_and_states_of_the_code(page: Path, repeated: str) -> None:
+    assert repeated in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"

@@ -25,7 +25,9 @@ from deadheat.league.service.evaluations.forecast import (
     stage_work,
     warnings,
 )
+from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.declared import preview_file
+from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
 from deadheat.league.timetable import DeclaredEvaluation
@@ -177,6 +179,17 @@ def test_a_forecast_before_anything_is_played_says_that_it_is_an_estimate(world:
     assert any("Fewer than two bots" in one for one in nobody.warnings)
     with pytest.raises(NotAllowed):
         world.read(season_forecast, world.author(), season_id)
+
+
+@pytest.mark.parametrize("state", [SeasonState.SCHEDULED, SeasonState.OPEN])
+def test_a_bot_that_withdrew_is_not_counted(world: World, state: SeasonState) -> None:
+    season_id = world.write(create_season, world.boss, game=GAME, name="Later").id
+    (owner, bot_id), _ = (world.entrant(season_id) for _ in range(2))
+    if state is SeasonState.OPEN:
+        world.set_state(season_id, state)
+    assert world.read(season_forecast, world.boss, season_id).bots == 2
+    world.write(withdraw, owner, season_id, bot_id)
+    assert world.read(season_forecast, world.boss, season_id).bots == 1
 
 
 @pytest.mark.databases

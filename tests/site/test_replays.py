@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from deadheat.api.pages.render import lines
 from deadheat.engine.games.folder import web_address
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import decode
+from deadheat.engine.visible import visible
 from tests.lanes import scaled
 from tests.site.conftest import PHONE, League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
@@ -345,7 +345,7 @@ def test_marks_that_are_not_printed_are_spelled_as_the_server_spells_them(visit:
         last,
     )
     assigned = [code for code in range(last + 1) if unicodedata.category(chr(code)) != "Cn"]
-    wanted = {code: lines(chr(code)) for code in assigned}
+    wanted = {code: visible(chr(code), "\n\t") for code in assigned}
     assert {code for code in assigned if (spelled[code] or chr(code)) != wanted[code]} == set()
 
 

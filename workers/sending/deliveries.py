@@ -88,7 +88,7 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
     """Write the message with the link to choose another password."""
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
-    page = f"{context.settings.site_url.rstrip('/')}/reset?{query}"
+    page = f"{context.settings.site_url}/reset?{query}"
     text = _("Somebody, probably you, asked for a new password for your account. Choose one within an hour:")
     unsubscribe = _link(parcel, context.settings, Link.UNSUBSCRIBE)
     subject, otherwise = _("Your password at Deadheat"), _("If it was not you, do nothing.")
@@ -105,14 +105,14 @@ def letter(parcel: Parcel, settings: Settings) -> Letter:
     subject = text = _("A test of your address at Deadheat")
     if parcel.notice is not None:
         notice = notice_info(parcel.notice)
-        subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url.rstrip('/')}{notice.path}"
+        subject, text = notice.text[:MOST_SUBJECT], f"{notice.text}\n{settings.site_url}{notice.path}"
     end = _("To stop these messages: %(link)s", link=unsubscribe)
     return Letter(parcel.address, subject, f"{text}\n\n-- \n{end}\n", unsubscribe)
 
 
 def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
     token = channels.link_token(parcel.secret, link)
-    return f"{settings.site_url.rstrip('/')}/mail/{link.value}?channel={parcel.channel_id}&token={token}"
+    return f"{settings.site_url}/mail/{link.value}?channel={parcel.channel_id}&token={token}"
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
@@ -121,7 +121,7 @@ def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
         text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:
         notice = notice_info(parcel.notice)
-        page = f"{settings.site_url.rstrip('/')}{notice.path}"
+        page = f"{settings.site_url}{notice.path}"
         text = f"{notice.text} {page}" if settings.site_url else notice.text
         facts = {
             "id": notice.id,

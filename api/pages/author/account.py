@@ -55,7 +55,7 @@ from deadheat.league.service.people.users import keep_hash_current
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 Next = Annotated[str | None, Query(alias="next")]
 """The address to which a browser goes after signing in."""

@@ -14,7 +14,7 @@ from deadheat.api.services import Services
 from deadheat.league.service.rulings.appeals import appeals
 from deadheat.league.service.views.matches import match_detail
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 SHOWN = 100
 """The newest appeals about one match."""

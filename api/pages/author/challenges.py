@@ -27,7 +27,7 @@ from deadheat.league.service.seasons import asked
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.matches import matches
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 GAMES = 20
 """The form's default: enough to see a large difference, and little work for a machine."""

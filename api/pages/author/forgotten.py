@@ -16,7 +16,7 @@ from deadheat.engine.language import _
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people import forgotten
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
 class ResetLink(base.Query):

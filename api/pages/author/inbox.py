@@ -10,7 +10,7 @@ from deadheat.api.pages.render import ROWS, first_of
 from deadheat.api.schemas.people import ReadRequest
 from deadheat.league.service.people import notices
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
 @router.get("/inbox")

@@ -12,7 +12,7 @@ from deadheat.api.schemas import base
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.channels import Link
 
-router = APIRouter(prefix="/mail", include_in_schema=False)
+router = APIRouter(prefix="/mail")
 
 
 class Token(base.Query):

@@ -12,7 +12,7 @@ from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import notices
 from deadheat.league.service.rankings.history import trends
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 BOTS = 12
 NOTICES = 3

@@ -34,7 +34,7 @@ from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import must_be_free, user_named
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 COOKIE = "openid"
 COOKIE_SECONDS = 600

@@ -39,7 +39,7 @@ from deadheat.league.records.matches import AttemptView, EndingView, LatencyView
 from deadheat.league.service.views import matches
 from deadheat.league.service.views.matches import match_detail, own_seats
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 EXCHANGES = 3
 """Exchanges shown before the end, besides the last one."""

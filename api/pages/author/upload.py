@@ -42,7 +42,7 @@ from deadheat.league.service.seasons.participation import participation
 from deadheat.league.states import ChallengeState, VersionState
 from deadheat.sandbox.languages import LANGUAGES
 
-router = APIRouter(prefix="/bots/{bot_id}", include_in_schema=False)
+router = APIRouter(prefix="/bots/{bot_id}")
 
 
 class BotForm(NameForm):

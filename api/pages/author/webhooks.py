@@ -14,7 +14,7 @@ from deadheat.api.services import Services
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.identities import has_password
 
-router = APIRouter(prefix="/account/webhooks", include_in_schema=False)
+router = APIRouter(prefix="/account/webhooks")
 
 HERE = "/account/webhooks"
 

@@ -37,7 +37,7 @@ from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import IN_PLAY, NewcomerRule
 from deadheat.league.words import Remedy
 
-router = APIRouter(prefix="/desk", include_in_schema=False)
+router = APIRouter(prefix="/desk")
 
 SHOWN = 50
 """Appeals and announcements on the desk, which states how many more there are."""

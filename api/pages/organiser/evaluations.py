@@ -11,7 +11,7 @@ from deadheat.api.pages.organiser.season import season_page
 from deadheat.api.routes.season import evaluations
 from deadheat.api.schemas.evaluations import EvaluationRequest
 
-router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations", include_in_schema=False)
+router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations")
 
 MATCHES = "matches"
 """The form's name for `each`, because in a browser a field named like a form's method hides the method."""

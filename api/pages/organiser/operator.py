@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlmodel import Session
 
 from deadheat.api.deps import Shared
+from deadheat.api.edge.rates import host_of
 from deadheat.api.pages.forms import (
     Complaint,
     NameForm,
@@ -39,7 +40,7 @@ from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
 from deadheat.league.service.views.voids import flagged_voids
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 OLD_SECONDS = 120
 """The age from which waiting jobs are marked, and rankings while results arrive."""
@@ -85,7 +86,7 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         rankings=[
             (names.get(season, str(season)), season, age) for season, age in standing.ranking_age_seconds.items()
         ],
-        may_measure=shared.settings.may_measure(request.client.host if request.client is not None else ""),
+        may_measure=shared.settings.may_measure(host_of(request)),
         old_seconds=OLD_SECONDS,
         now=state.at,
         over=over,

@@ -36,7 +36,7 @@ from deadheat.league.service.seasons.seasons import season_info, season_progress
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, SeasonState, allowed
 
-router = APIRouter(prefix="/desk/seasons", include_in_schema=False)
+router = APIRouter(prefix="/desk/seasons")
 
 ENTRIES = 100
 """Entries on one page of a season's list."""

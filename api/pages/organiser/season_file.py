@@ -25,7 +25,7 @@ from deadheat.league.season_file import MAX_CHARACTERS
 from deadheat.league.service.seasons.declared import season_as_file
 from deadheat.league.service.seasons.seasons import season_info
 
-router = APIRouter(prefix="/desk/season-file", include_in_schema=False)
+router = APIRouter(prefix="/desk/season-file")
 
 
 @router.get("")

@@ -30,7 +30,7 @@ from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import MatchState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 VERSION = 2
 """The version of the drawing, see `api.replays.VERSION`."""

@@ -36,8 +36,8 @@ from deadheat.api.pages.forms import (
     private,
     sign_in_first,
 )
-from deadheat.api.pages.markdown import rules_address, rules_for_people
 from deadheat.api.pages.player.turns import seats_differ, turn_of
+from deadheat.api.pages.texts.markdown import rules_address, rules_for_people
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.engine.advice import ADVISERS
@@ -55,7 +55,7 @@ from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import UNFINISHED
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 LISTED = 12
 """Bots of a game, and matches of the visitor, in a list."""

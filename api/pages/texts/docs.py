@@ -15,8 +15,8 @@ from markupsafe import Markup, escape
 from deadheat.api.deps import Shared
 from deadheat.api.edge.files import Files
 from deadheat.api.edge.middleware import POLICY
-from deadheat.api.pages.markdown import ABOUT, anchor, rendered
 from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.texts.markdown import ABOUT, anchor, rendered
 from deadheat.api.services import SITE
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import protocol_of
@@ -26,7 +26,7 @@ from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.people.users import users_beginning
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 DOCS = SITE.parents[1] / "docs"
 VERDICTS = "## Verdicts and their cures\n"

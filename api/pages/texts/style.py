@@ -14,7 +14,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league.service.rankings.history import HistoryPoint
 from deadheat.league.states import SeasonState
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The instant of everything on the page, which is the same every day."""

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 
 from deadheat.api.deps import REFUSED, Asker, Id, Shared, UserName
 from deadheat.api.schemas import people as schemas
+from deadheat.api.schemas.base import Items
 from deadheat.league.records.people import Team
 from deadheat.league.service.people import teams
 from deadheat.league.service.people.teams import (
@@ -30,10 +31,10 @@ def create_team(shared: Shared, asker: Asker, body: schemas.TeamRequest, respons
 
 
 @router.get("", responses={401: {}})
-def list_own_teams(shared: Shared, asker: Asker) -> schemas.Teams:
+def list_own_teams(shared: Shared, asker: Asker) -> Items[Team]:
     """List the teams that you are in or invited to."""
     with shared.db.reading() as session:
-        return schemas.Teams(items=teams_of(session, asker))
+        return Items[Team](items=teams_of(session, asker))
 
 
 @router.get("/{team_id}", responses={401: {}, 404: {}})

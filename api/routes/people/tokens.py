@@ -6,8 +6,9 @@ from fastapi import APIRouter, Request
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.schemas import people as schemas
+from deadheat.api.schemas.base import Items
 from deadheat.api.services import Services
-from deadheat.league.records.people import NewToken
+from deadheat.league.records.people import NewToken, Token
 from deadheat.league.service.people import access
 from deadheat.league.service.people.access import revoke, tokens
 from deadheat.league.service.people.person import Person
@@ -27,10 +28,10 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
 
 
 @router.get("", responses={401: {}})
-def list_tokens(shared: Shared, asker: Asker) -> schemas.Tokens:
+def list_tokens(shared: Shared, asker: Asker) -> Items[Token]:
     """List your tokens, the newest first, without their secrets."""
     with shared.db.reading() as session:
-        return schemas.Tokens(items=tokens(session, asker.id))
+        return Items[Token](items=tokens(session, asker.id))
 
 
 @router.delete("/{token_id}", status_code=204, responses={401: {}, 403: {}, 404: {}})

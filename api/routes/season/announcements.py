@@ -6,6 +6,7 @@ from fastapi import APIRouter
 
 from deadheat.api.deps import Asker, Id, Number, Shared
 from deadheat.api.schemas import rulings as shapes
+from deadheat.api.schemas.base import Items
 from deadheat.league.records.rulings import Announcement
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.people.announcements import announcements
@@ -14,10 +15,10 @@ router = APIRouter(prefix="/v1/announcements", tags=["announcements"])
 
 
 @router.get("")
-def list_announcements(shared: Shared, season: Number = None) -> shapes.Announcements:
+def list_announcements(shared: Shared, season: Number = None) -> Items[Announcement]:
     """List the newest 50 announcements. For a season, this includes those about the whole league."""
     with shared.db.reading() as session:
-        return shapes.Announcements(items=announcements(session, season))
+        return Items[Announcement](items=announcements(session, season))
 
 
 @router.post("", status_code=201, responses={401: {}, 403: {}, 404: {}})

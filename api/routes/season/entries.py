@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import entries as schemas
-from deadheat.league.records.entries import Entry, Waiting
+from deadheat.league.records.entries import Challenge, Entry, Waiting
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, entries, entry_info
@@ -60,10 +60,10 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
-def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> schemas.Challenges:
+def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> base.Items[Challenge]:
     """List new versions at the entry's promotion gate, with their progress or verdicts. Only for its author."""
     with shared.db.reading() as session:
-        return schemas.Challenges(items=challenges(session, asker, season_id, bot_id))
+        return base.Items[Challenge](items=challenges(session, asker, season_id, bot_id))
 
 
 @router.get("/{bot_id}/waiting", responses={404: {}})

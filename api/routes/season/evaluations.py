@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Response
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import evaluations as schemas
-from deadheat.league.records.evaluations import EvaluationDetail
+from deadheat.league.records.evaluations import Evaluation, EvaluationDetail
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
 
@@ -19,11 +19,11 @@ RoundNumber = Annotated[int, Path(ge=1, le=base.MAX_ID)]
 
 
 @router.get("/seasons/{season_id}/evaluations", responses={404: {}})
-def list_evaluations(shared: Shared, season_id: Id, page: Annotated[base.Page, Query()]) -> schemas.Evaluations:
+def list_evaluations(shared: Shared, season_id: Id, page: Annotated[base.Page, Query()]) -> base.Paged[Evaluation]:
     """List the season's evaluations, the newest first."""
     with shared.db.reading() as session:
         found = views.evaluations(session, season_id, before=page.before, limit=page.size)
-    return schemas.Evaluations(items=found, next=page.next(found, lambda one: one.number))
+    return base.Paged[Evaluation](items=found, next=page.next(found, lambda one: one.number))
 
 
 @router.post("/seasons/{season_id}/evaluations", status_code=201, responses={**REFUSED, 422: {}})

@@ -45,10 +45,10 @@ class SeasonChoice(base.Query):
 
 
 @router.get("", responses={404: {}})
-def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> schemas.Seasons:
+def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> base.Items[Season]:
     """List all seasons, the newest first."""
     with shared.db.reading() as session:
-        return schemas.Seasons(items=seasons(session, author=chosen.author, with_results=chosen.results))
+        return base.Items[Season](items=seasons(session, author=chosen.author, with_results=chosen.results))
 
 
 @router.get("/{season_id}", responses={404: {}})

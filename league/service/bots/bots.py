@@ -111,8 +111,13 @@ def must_be_active(session: Session, bot: Bot) -> None:
     """Raise WrongState if the bot is retired, or its owners' accounts are closed."""
     if bot.retired_at is not None:
         raise WrongState("retired", _("The bot is retired; its author can bring it back."))
-    if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
+    if not is_active(session, bot):
         raise WrongState("closed", _("The account of the bot's author is closed."))
+
+
+def is_active(session: Session, bot: Bot) -> bool:
+    """Say whether the bot is not retired, and an account of its owners is open."""
+    return session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is not None
 
 
 def may_upload(session: Session, owner: Person, bot_id: int) -> None:

@@ -114,7 +114,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     if token.expires_at <= at:
         raise BadToken(f"this one expired at {token.expires_at.isoformat(timespec='seconds')}")
     stale = token.last_used_at is None or at - token.last_used_at >= USE_NOTED
-    return Access(Person(user.id, user.name, user.role, token.scope), token.id, stale)
+    return Access(Person.of(user, token.scope), token.id, stale)
 
 
 OWNED = (

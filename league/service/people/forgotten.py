@@ -58,7 +58,7 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
     genuine = hmac.compare_digest(_token(session, channel, until), token)
     if not genuine or user.password_hash is None or user.closed_at is not None:
         raise NotFound("link", channel_id, gettext(OVER))
-    return Person(user.id, user.name, user.role)
+    return Person.of(user)
 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:

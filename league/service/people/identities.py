@@ -39,7 +39,7 @@ def person_known_as(session: Session, issuer: str, subject: str) -> Person | Non
         return None
     if user.closed_at is not None:
         raise AccountClosed(user.ban_reason)
-    return Person(user.id, user.name, user.role)
+    return Person.of(user)
 
 
 def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str) -> Person:

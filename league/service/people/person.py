@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 from deadheat.league.errors import NarrowToken, NotAllowed
 from deadheat.league.states import Role, Scope
+from deadheat.league.tables import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +18,11 @@ class Person:
     name: str
     role: Role
     scope: Scope = Scope.FULL
+
+    @classmethod
+    def of(cls, user: User, scope: Scope = Scope.FULL) -> Self:
+        """Return the person of a row."""
+        return cls(user.id, user.name, user.role, scope)
 
     @property
     def organises(self) -> bool:

@@ -52,7 +52,7 @@ def people_behind(session: Session, bot: Bot) -> list[Person]:
         joined = (TeamMember.team_id == bot.team_id, col(TeamMember.joined_at).is_not(None))
         user_ids = list(session.exec(select(TeamMember.user_id).where(*joined)))
     rows = select(User).where(col(User.id).in_(user_ids)).order_by(col(User.id)).with_for_update(key_share=True)
-    return [Person(row.id, row.name, row.role) for row in session.exec(rows)]
+    return [Person.of(row) for row in session.exec(rows)]
 
 
 def entries_behind(session: Session, person: Person, season_id: int) -> int:

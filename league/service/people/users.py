@@ -90,7 +90,7 @@ def check_password(session: Session, name: str, password: str) -> Person:
         raise WrongCredentials
     if user.closed_at is not None:
         raise AccountClosed(user.ban_reason)
-    return Person(user.id, user.name, user.role)
+    return Person.of(user)
 
 
 def keep_hash_current(session: Session, person: Person, password: str) -> None:
@@ -136,7 +136,7 @@ def insert_user(session: Session, name: str, password_hash: str | None, role: Ro
     row = User(name=name, name_key=name.lower(), password_hash=password_hash, role=role, created_at=now(session))
     session.add(row)
     flush_unless_taken(session, NameTaken("user", name))
-    return Person(row.id, row.name, row.role)
+    return Person.of(row)
 
 
 def _hash(password: str) -> str:

@@ -58,7 +58,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
     user = existing_user(session, name)
     if user.id == administrator.id:
         raise WrongState("own", _("This is your own account; close it on its page."))
-    person = Person(user.id, user.name, user.role)
+    person = Person.of(user)
     _end(session, person, administrator, BANNED)
     user.ban_reason = reason
     session.flush()
@@ -78,7 +78,7 @@ def reopen(session: Session, administrator: Person, name: str) -> Person:
         user.closed_at, user.ban_reason = None, None
         session.flush()
         record(session, administrator.name, "user-reopened", f"user/{user.id}", {"name": user.name})
-    return Person(user.id, user.name, user.role)
+    return Person.of(user)
 
 
 def ended_accounts(session: Session, administrator: Person) -> list[User]:

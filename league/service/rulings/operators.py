@@ -66,7 +66,7 @@ def house(session: Session) -> Person:
     """Return the author of the bots that come with Deadheat, creating it if necessary; nobody can sign in as it."""
     user = user_named(session, HOUSE)
     if user is not None:
-        return Person(user.id, user.name, user.role)
+        return Person.of(user)
     person = insert_user(session, HOUSE, None, Role.AUTHOR)
     record(session, SYSTEM, person.role.action, f"user/{person.id}", {"name": HOUSE})
     return person
@@ -79,7 +79,7 @@ def set_role(session: Session, name: str, role: Role) -> Person:
         user.role = role
         session.flush()
         record(session, SYSTEM, role.action, f"user/{user.id}", {"name": user.name})
-    return Person(user.id, user.name, user.role)
+    return Person.of(user)
 
 
 OPERATOR = Person(0, SYSTEM, Role.ADMIN)
@@ -89,6 +89,6 @@ OPERATOR = Person(0, SYSTEM, Role.ADMIN)
 def reset_password(session: Session, name: str, password: str) -> Person:
     """Set another password for somebody, which ends all their sessions and tokens. Raises NotFound."""
     user = existing_user(session, name)
-    person = Person(user.id, user.name, user.role)
+    person = Person.of(user)
     change_password(session, person, password)
     return person

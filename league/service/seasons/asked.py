@@ -44,6 +44,7 @@ from deadheat.league.service.seasons.absence import absent_entries, by_author, m
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
 from deadheat.league.service.seasons.challenges import (
     ASKED,
+    TESTED,
     Count,
     busy,
     count_games,
@@ -60,9 +61,6 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Match, Participan
 
 OPEN_ASKED = 4
 """The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
-
-TESTED = ("elo0", "elo1", "alpha", "beta")
-"""The columns of the test."""
 
 CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
 """The games that a challenge is charged with."""

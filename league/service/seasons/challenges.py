@@ -71,6 +71,9 @@ AT_GATES = col(Challenge.entry_id).is_not(None)
 ASKED = col(Challenge.asker_id).is_not(None)
 """The conditions on challenges at a season's gates, and on those that authors asked for."""
 
+TESTED = ("elo0", "elo1", "alpha", "beta")
+"""The columns of a challenge's test."""
+
 
 def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Sequence[Challenge]:
     """Return the season's challenges that are not over and meet `AT_GATES` or `ASKED`, the oldest first."""

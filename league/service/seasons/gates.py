@@ -42,6 +42,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.challenges import (
     AT_GATES,
+    TESTED,
     Count,
     busy,
     count_games,
@@ -131,10 +132,7 @@ def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> No
         entry_id=entry.id,
         candidate_id=candidate.id,
         incumbent_id=entry.version_id,
-        elo0=terms.elo0,
-        elo1=terms.elo1,
-        alpha=terms.alpha,
-        beta=terms.beta,
+        **{name: getattr(terms, name) for name in TESTED},
         games_limit=max(1, min(terms.games, season.challenge_games)),
         created_at=now(session),
     )

@@ -10,7 +10,7 @@ from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import _
 from deadheat.league.errors import BadSetting
-from deadheat.league.service.bots.bots import active
+from deadheat.league.service.bots.bots import is_active
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.tables import Bot, Entry, Season, Team, User
@@ -58,7 +58,7 @@ def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
             continue
         here = select(Entry.version_id).where(Entry.bot_id == bot.id, taking_part(season.id))
         version_id = session.exec(here).first()
-        if session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is None:
+        if not is_active(session, bot):
             version_id = None
         elif version_id is None:
             newest = newest_ready(session, bot.id, None)

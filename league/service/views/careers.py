@@ -21,6 +21,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot as BotInfo
 from deadheat.league.service.bots.bots import infos
 from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, counts
+from deadheat.league.service.people.users import user_named
 from deadheat.league.service.series.deals import FOR_WITHHOLDING, withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
@@ -252,7 +253,7 @@ GATES = (
 
 def author_bots(session: Session, name: str) -> tuple[str, list[BotInfo]]:
     """Return an author's name in its own spelling, and the bots that are not retired. Raises NotFound."""
-    author = session.exec(select(User).where(User.name_key == name.lower())).first()
+    author = user_named(session, name)
     if author is None:
         raise NotFound("author", name)
     return author.name, infos(session, and_(col(Bot.owner_id) == author.id, col(Bot.retired_at).is_(None)))

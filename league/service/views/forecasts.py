@@ -30,7 +30,7 @@ from deadheat.league.service.evaluations.forecast import (
     stamp,
     warnings,
 )
-from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import judging_slots
@@ -159,9 +159,8 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
     """Return the versions that an evaluation would include now, with their divisions."""
     if not _exists(season):
         return {}
-    begun = season.state is not SeasonState.SCHEDULED
-    there = may_be_drawn(season.id) if begun else col(Entry.season_id) == season.id
-    return dict(session.exec(select(Entry.version_id, Entry.division).where(there)).all())
+    there = taking_part if season.state is SeasonState.SCHEDULED else may_be_drawn  # no panel is played before it opens
+    return dict(session.exec(select(Entry.version_id, Entry.division).where(there(season.id))).all())
 
 
 # What is played -----------------------------------------------------------------------------------------------------
