@@ -44,6 +44,7 @@ def cheap() -> Iterator[None]:
     """Apply all savings to every test of the process."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)  # half of what the short-lived objects of an ORM cost otherwise
     gc.enable()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(users, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+SHUTDOWN_SECONDS = 0.01
+"""How often a server looks whether it shall end; by default half a second, for which each test would wait."""
+
 
 class Receiver:
     """Listens on a port of its own and hands every POST to `receive`. Close it."""
@@ -24,7 +27,7 @@ class Receiver:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(SHUTDOWN_SECONDS,), daemon=True).start()
 
     def receive(self, path: str, headers: dict[str, str], body: bytes) -> None:
         raise NotImplementedError

@@ -17,6 +17,8 @@ from urllib.parse import parse_qs, parse_qsl, unquote_plus, urlsplit
 from joserfc import jwt
 from joserfc.jwk import RSAKey
 
+from tests.receiver import SHUTDOWN_SECONDS
+
 CLIENT, SECRET = "league", "s3cret:with/signs"
 
 
@@ -126,7 +128,7 @@ def running() -> Iterator[Provider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     found.append(Provider(server.server_port))
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(SHUTDOWN_SECONDS,), daemon=True)
     thread.start()
     try:
         yield found[0]

@@ -8,6 +8,8 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -37,10 +39,11 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def linked(provider: Provider, site: Site) -> Site:
+def linked(provider: Provider, tmp_path: Path) -> Iterator[Site]:
     """A site with the provider."""
     told = {"openid_issuer": provider.issuer, "openid_client_id": CLIENT, "openid_client_secret": SECRET}
-    return site.beside(site_url="http://league", **told)
+    with closing(Site(tmp_path, site_url="http://league", **told)) as made:
+        yield made
 
 
 @pytest.fixture

@@ -123,6 +123,7 @@ def test_how_fast_training_is() -> None:
     assert "(>= 50000)" in table
 
 
+@pytest.mark.all
 def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
     table = short("tournament")
     for row in ("by hand", "keep none", "keep all", "the bots' own", "over by hand"):

@@ -1,8 +1,8 @@
 """Every operation of the OpenAPI document, requested with what its schemas allow and with what they do not.
 
 schemathesis makes up the values; the answer must be what the document says: a status that it names, a body of its
-shape, a refusal of what its schemas forbid, and never an error of ours. A few examples each in the tests; with `--all`
-the edges of every schema too, which are ten times as many; hundreds by `./scripts/fuzz`.
+shape, a refusal of what its schemas forbid, and never an error of ours. Two examples each in the short lane; with
+`--all` four, and the edges of every schema, which are ten times as many; hundreds by `./scripts/fuzz`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from starlette.types import Receive, Scope, Send
 from deadheat.api.app import create_app
 from deadheat.league.config import Settings
 from tests.api.site import NotedQueue
-from tests.lanes import Lane
+from tests.lanes import Lane, scaled
 from tests.security.planted import PlantedLeague
 
 FUZZING = "DEADHEAT_EXAMPLES" in os.environ
-EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES") or scaled(4, 2))
 
 GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
 """What may answer a request that its schema allows: success, or a refusal for now, of this person or of this object."""

@@ -25,6 +25,7 @@ from playwright.sync_api import (
 from deadheat.league.service.people.access import begin_session
 from tests.api.served import served
 from tests.api.site import Site
+from tests.lanes import Lane
 from tests.site.leagues import furnish
 
 EXPECT_MS = 60_000
@@ -120,8 +121,9 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
     assert complaints == []
 
 
-def keeps_out(page: Page, *, dark: bool = True) -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, in light and in `dark`; afterwards the page is as
+def keeps_out(page: Page, *, dark: bool | None = None) -> list[str]:
+    """Return the barriers of a page, on a desk and on a phone, in light and in `dark` (None: in runs of everything, as
+    contrasts are computed from the palette, in `test_colours`); afterwards the page is as
     before. Everything that can be unfolded is unfolded. All of axe's rules run on a phone, where parts scroll; in the
     dark, only those about colours.
     """
@@ -129,7 +131,7 @@ def keeps_out(page: Page, *, dark: bool = True) -> list[str]:
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     wide = page.viewport_size or WIDE
     problems = ["wider than a desk"] if overflows(page) else []
-    if dark:
+    if Lane.everything if dark is None else dark:
         page.emulate_media(color_scheme="dark")
         problems += barriers(page, ["color-contrast"])
         page.emulate_media(color_scheme="light")

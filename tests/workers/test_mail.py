@@ -29,6 +29,7 @@ from deadheat.workers.sending import deliveries, mail
 from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached
 from tests.league.world import World, settings
+from tests.receiver import SHUTDOWN_SECONDS
 
 SENDER = "Deadheat <league@league.example>"
 SITE = "https://league.example"
@@ -97,13 +98,26 @@ class MailServer(socketserver.ThreadingTCPServer):
         if mode != "smtp":
             self.certificate = folder / "mail.pem"
             key, only = str(self.certificate), str(folder / "only.pem")
-            made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+            made = [
+                "openssl",
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:P-256",
+                "-nodes",
+                "-days",
+                "2",
+                "-subj",
+                "/CN=localhost",
+            ]
             made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", only]
             subprocess.run(made, check=True, capture_output=True)
             self.certificate.write_text(self.certificate.read_text() + (folder / "only.pem").read_text())
             self.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             self.tls.load_cert_chain(self.certificate)
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(SHUTDOWN_SECONDS,), daemon=True).start()
 
     def handle_error(self, *_: object) -> None:
         """A client that hangs up, for instance because it does not trust the certificate, is no news."""
