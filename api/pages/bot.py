@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Any
 
@@ -145,14 +145,12 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     """Return the page's section about one season."""
     board = shared.boards.newest(session, part.season_id)
     standings = board.standings
-    rows = standings["rows"]
-    place = rows.place_of(bot_id)
-    row = None if place is None else rows[place]
+    row, above, below = standings["rows"].around(bot_id)
     failures = careers.failures(session, part.season_id, bot_id)
     version_ids = [] if row is None else [row["version_id"]]
     times = command_times(session, part.season_id, version_ids)
     return {
-        "near": [] if place is None else near(rows, place),
+        "near": near(row, above, below),
         "compared": compared(standings, row, bot_id),
         "gates": careers.gates(session, part.season_id, bot_id),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
@@ -168,20 +166,17 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     }
 
 
-def near(rows: Sequence[Row], place: int) -> list[tuple[Row, charts.Bar]]:
+def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tuple[Row, charts.Bar]]:
     """Return the bot in this row among the neighbours whose places' intervals overlap its own."""
-    own = rows[place]
-    if own["rank"] is None:
+    if own is None or own["rank"] is None:
         return []
 
     def is_near(row: Row) -> bool:
         ranked = row["division"] == own["division"] and row["rank"] is not None
         return ranked and row["rank_low"] <= own["rank_high"] and row["rank_high"] >= own["rank_low"]
 
-    upward = range(place - 1, max(place - LOOKED_AT, 0) - 1, -1)
-    downward = range(place + 1, min(place + LOOKED_AT + 1, len(rows)))
-    above, below = ([*islice(filter(is_near, map(rows.__getitem__, way)), NEAR)] for way in (upward, downward))
-    found = [*above[::-1], own, *below]
+    over, under = ([*islice(filter(is_near, islice(way, LOOKED_AT)), NEAR)] for way in (above, below))
+    found = [*over[::-1], own, *under]
     return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
 
 

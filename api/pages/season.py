@@ -63,21 +63,17 @@ class Chosen(base.Query):
         found = urlencode({name: value for name, value in kept.items() if value})
         return f"&{found}" if found else ""
 
-    def places(self, rows: Rows) -> Sequence[int]:
-        """Return the places of the matching rows in the list."""
+    def places(self, rows: Rows, named: Sequence[Row]) -> Sequence[int]:
+        """Return the places of the matching rows in the list. `named`: all rows, with names where these are sought."""
         found: Sequence[int] = range(len(rows))
         if wanted := self.q.strip().casefold():
-            names = rows.cut("bot", "author", "team")
-            found = [place for place in found if _named(wanted, names[place])]
+            names = (f"{row['bot']}\n{row['author']}\n{row['team'] or ''}" for row in named)  # no name has a line break
+            found = [place for place, name in enumerate(names) if wanted in name.casefold()]
         for setting, value in (("language", self.language), ("division", self.division)):
             if value:
                 column = rows.cut(setting)
                 found = [place for place in found if column[place][setting] == value]
         return found
-
-
-def _named(wanted: str, row: Row) -> bool:
-    return any(wanted in name.casefold() for name in (row["bot"], row["author"], row["team"] or ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +159,12 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
     and trends. The intervals of a page share a scale; with a filter it contains the ratings of all rows.
     """
     rows: Rows = board.standings["rows"]
-    found = chosen.places(rows)
+    before = ("bot", "author", "team", "part") if chosen.q else ()  # side by side in a row, and then the rating
+    named = rows.cut(*before, "elo") if chosen.query else []
+    found = chosen.places(rows, named)
     page = slice((chosen.page - 1) * ROWS, chosen.page * ROWS)
     part = [rows[place] for place in found[page]] if chosen.query else rows[page]
-    every = [row["elo"] for row in (rows.cut("elo") if chosen.query else part)]
+    every = [row["elo"] for row in named or part]
     ways = trends(session, info.id, [row["bot_id"] for row in part])
     times = board.standings["latency"].of(part)
     about = tally(board.config, (row["plackett_luce"] for row in part))

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from deadheat.league.pairing.figures import Figure, Meeting, points
 from deadheat.league.pairing.pairs import PairKey, pair_key
@@ -102,9 +102,6 @@ def _pairs(order: Sequence[int], met: Counter[PairKey]) -> list[tuple[int, int]]
 def placed(ties: Sequence[Figure], seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
     """Return all players, the best first: by points, then by the figures that break ties, then by seed."""
     found = {"points": points(played)} | {tie.name: tie.of(played) for tie in ties if tie.of is not None}
-    players = [
-        Placed(player, seed, 0, {name: figure[player] for name, figure in found.items()})
-        for seed, player in enumerate(seeded, 1)
-    ]
-    order = sorted(players, key=lambda one: (*(-figure for figure in one.figures.values()), one.seed))
-    return [replace(one, place=place) for place, one in enumerate(order, 1)]
+    figured = [{name: figure[player] for name, figure in found.items()} for player in seeded]
+    order = sorted(range(len(seeded)), key=lambda one: [-figure for figure in figured[one].values()])  # stable: by seed
+    return [Placed(seeded[one], one + 1, place, figured[one]) for place, one in enumerate(order, 1)]

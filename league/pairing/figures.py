@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.states import EvaluationFormat
 
 
-@dataclass(frozen=True, slots=True)
-class Meeting:
+class Meeting(NamedTuple):
     """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
 
     `second` None: a bye, whose points are the first's.
@@ -53,29 +53,29 @@ class Figure:
 def points(played: Sequence[Meeting]) -> Figured:
     """Return the score of each player."""
     found: defaultdict[int, float] = defaultdict(float)
-    for one in played:
-        found[one.first] += one.first_points
-        if one.second is not None:
-            found[one.second] += one.second_points
+    for _round, first, second, taken, given in played:
+        found[first] += taken
+        if second is not None:
+            found[second] += given
     return found
 
 
 def _rounds_won(played: Sequence[Meeting]) -> Figured:
     won: Counter[int] = Counter()
-    for one in played:
-        if one.second is not None and one.first_points != one.second_points:
-            won[one.first if one.first_points > one.second_points else one.second] += 1
+    for _round, first, second, taken, given in played:
+        if second is not None and taken != given:
+            won[first if taken > given else second] += 1
     return won
 
 
 def _early_points(played: Sequence[Meeting]) -> Figured:
     rounds = max((one.round for one in played), default=0)
     found: defaultdict[int, float] = defaultdict(float)
-    for one in played:
-        left = rounds - one.round + 1  # the number of rounds after which these points were part of the score
-        found[one.first] += one.first_points * left
-        if one.second is not None:
-            found[one.second] += one.second_points * left
+    for number, first, second, taken, given in played:
+        left = rounds - number + 1  # the number of rounds after which these points were part of the score
+        found[first] += taken * left
+        if second is not None:
+            found[second] += given * left
     return found
 
 
@@ -85,10 +85,10 @@ def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Seque
     def summed(played: Sequence[Meeting]) -> Figured:
         theirs = of(played)
         found: defaultdict[int, float] = defaultdict(float)
-        for one in played:
-            if one.second is not None:
-                found[one.first] += theirs[one.second]
-                found[one.second] += theirs[one.first]
+        for _round, first, second, _taken, _given in played:
+            if second is not None:
+                found[first] += theirs[second]
+                found[second] += theirs[first]
         return found
 
     return summed
@@ -97,10 +97,10 @@ def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Seque
 def _sonneborn_berger(played: Sequence[Meeting]) -> Figured:
     scores = points(played)
     found: defaultdict[int, float] = defaultdict(float)
-    for one in played:
-        if one.second is not None:
-            found[one.first] += one.first_points * scores[one.second]
-            found[one.second] += one.second_points * scores[one.first]
+    for _round, first, second, taken, given in played:
+        if second is not None:
+            found[first] += taken * scores[second]
+            found[second] += given * scores[first]
     return found
 
 

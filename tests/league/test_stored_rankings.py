@@ -52,7 +52,11 @@ def test_the_pieces_are_those_of_the_whole(
     assert [lazy[-place] for place in range(1, len(lazy) + 1)] == ranked[::-1]
     assert lazy.bots == [row["bot_id"] for row in ranked]
     assert lazy.ranked == sum(row["rank"] is not None for row in ranked)
-    assert lazy.place_of(2) == (lazy.bots.index(2) if 2 in lazy.bots else None)
+    own, above, below = lazy.around(2)
+    place = lazy.bots.index(2) if 2 in lazy.bots else None
+    assert ([*above][::-1], own, [*below]) == (
+        ([], None, []) if place is None else (ranked[:place], ranked[place], ranked[place + 1 :])
+    )
     for chosen in (("rank",), ("bot", "team"), ("team", "elo"), ("elo", "rank")):  # the last two are not side by side
         cut = lazy.cut(*chosen)
         assert [[row[name] for name in chosen] for row in cut] == [[row[name] for name in chosen] for row in ranked]
@@ -71,6 +75,5 @@ def test_a_ranking_is_stored_in_the_form_that_is_cut(world: World) -> None:
         assert whole(stored.standings) == board.standings
         assert (stored.log_sha256, stored.config, stored.final) == (board.log_sha256, board.config, board.final)
         assert [*board.standings] == [*PARTS]
-        assert all(
-            row.keys() == {"bot", "author", "team"} for row in stored.standings["rows"].cut("bot", "author", "team")
-        )
+        beside = ("bot", "author", "team", "part", "elo")
+        assert all((*row,) == beside for row in stored.standings["rows"].cut(*beside))

@@ -90,21 +90,27 @@ LAST_OPEN = (
 )
 
 
-def meetings(session: Session, evaluation_id: int) -> list[Meeting]:
-    """Return the settled pairings, round by round."""
-    settled = (
-        columns(
-            col(EvaluationPairing.round),
-            col(EvaluationPairing.first_id),
-            col(EvaluationPairing.second_id),
-            col(EvaluationPairing.first_points),
-            col(EvaluationPairing.second_points),
-        )
-        .where(col(EvaluationPairing.evaluation_id) == evaluation_id, col(EvaluationPairing.first_points).is_not(None))
-        .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+def meetings(session: Session, evaluation_id: int, since: int = 1) -> list[Meeting]:
+    """Return the settled pairings from the round `since` on, round by round."""
+    found = session.connection().execute(MET, {"evaluation_id": evaluation_id, "since": since})
+    return [*map(Meeting._make, found)]
+
+
+MET = (
+    columns(
+        col(EvaluationPairing.round),
+        col(EvaluationPairing.first_id),
+        col(EvaluationPairing.second_id),
+        col(EvaluationPairing.first_points),
+        col(EvaluationPairing.second_points),
     )
-    found = session.connection().execute(settled).all()
-    return [Meeting(number, first, second, one or 0.0, other or 0.0) for number, first, second, one, other in found]
+    .where(
+        col(EvaluationPairing.evaluation_id) == bindparam("evaluation_id"),
+        col(EvaluationPairing.round) >= bindparam("since"),
+        col(EvaluationPairing.first_points).is_not(None),
+    )
+    .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+)
 
 
 def form_of(season: Season, row: Evaluation) -> Form:
@@ -114,11 +120,11 @@ def form_of(season: Season, row: Evaluation) -> Form:
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
 
-def standings_of(session: Session, row: Evaluation) -> list[Placed]:
-    """Compute the standings after the settled pairings, the best first."""
+def standings_of(session: Session, row: Evaluation, played: Sequence[Meeting] | None = None) -> list[Placed]:
+    """Compute the standings after the settled pairings, the best first. `played`: these, where they are known."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
-    return standings(form, seeded, set(seeded) - gone, meetings(session, row.id))
+    return standings(form, seeded, set(seeded) - gone, meetings(session, row.id) if played is None else played)
 
 
 def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int]]:

@@ -17,7 +17,7 @@ from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
-from deadheat.league.service.evaluations.playing import standings_of
+from deadheat.league.service.evaluations.playing import meetings, standings_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
@@ -133,11 +133,11 @@ def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
     return list(found)[:TOP]
 
 
-Keep = Callable[[Hashable, Hashable, Callable[[], list[Placed]]], list[Placed]]
+Keep = Callable[[Hashable, Hashable, Callable[[], Any]], Any]
 """Returns what the third argument makes, or made earlier for the same key and version."""
 
 
-def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], list[Placed]]) -> list[Placed]:
+def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], Any]) -> Any:
     """Keep nothing."""
     return make()
 
@@ -160,12 +160,18 @@ def evaluation(
     if placed is None:
         since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else told.round
         version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
-        found = keep(("standings", row.id), version, lambda: standings_of(session, row))
+        found = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
         there = [one for one in found if versions is None or one.player in versions]
         placed = there[skip:] if limit is None else there[skip : skip + limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
     return from_row(records.EvaluationDetail, told, standings=standings, bracket=bracket_of(session, row))
+
+
+def _so_far(session: Session, row: Evaluation, since: int, keep: Keep) -> list[Placed]:
+    """Compute the standings; the meetings before the round `since`, which is still drawn or played, do not change."""
+    earlier = keep(("met", row.id), since, lambda: [one for one in meetings(session, row.id) if one.round < since])
+    return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
 
 
 def _final(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, overload
 
@@ -63,7 +63,10 @@ class Rows(Sequence[Row]):
 
     def _between(self, first: int, end: int) -> list[Row]:
         places = self._places(end)
-        found: list[Row] = decoded(f"[{self._text[places[first] : places[end]].rstrip(', ')}]")
+        return self._rows(places[first], places[end])
+
+    def _rows(self, begin: int, end: int) -> list[Row]:
+        found: list[Row] = decoded(f"[{self._text[begin:end].rstrip(', ')}]")
         return found
 
     def cut(self, *names: str) -> list[Row]:
@@ -88,10 +91,27 @@ class Rows(Sequence[Row]):
         """Return the rows of these bots."""
         return [self[place] for place, bot_id in enumerate(self.bots) if bot_id in bot_ids]
 
-    def place_of(self, bot_id: int) -> int | None:
-        """Return the place of a bot's row in the list; None: it has none."""
+    def around(self, bot_id: int) -> tuple[Row | None, Iterator[Row], Iterator[Row]]:
+        """Return a bot's row (None: it has none), the rows above it, the nearest first, and those below it."""
         at = self._text.find(f'"bot_id": {bot_id}, ', self._begin, self._end)
-        return None if at < 0 else self._text.count(self._first, self._begin, at) - 1
+        if at < 0:
+            return None, iter(()), iter(())
+        begin = self._text.rfind(self._first, self._begin, at)
+        below = self._below(begin)
+        return next(below), self._above(begin), below
+
+    def _above(self, end: int) -> Iterator[Row]:
+        while end > self._begin:
+            begin = self._text.rfind(self._first, self._begin, end)
+            yield from self._rows(begin, end)
+            end = begin
+
+    def _below(self, begin: int) -> Iterator[Row]:
+        while begin < self._end:
+            found = self._text.find(self._first, begin + 1, self._end)
+            end = found if found >= 0 else self._end
+            yield from self._rows(begin, end)
+            begin = end
 
 
 _BOT = re.compile(r'"bot_id": (\d+)')
@@ -151,7 +171,8 @@ def _parts(text: str) -> dict[str, tuple[int, int]]:
     """Where each part begins and ends."""
     begins, at = [], 0
     for name in PARTS:
-        found = text.find(f'"{name}": ', at)
+        find = text.rfind if name == "unranked" else text.find  # what follows it is short; no other key has its name
+        found = find(f'"{name}": ', at)
         if found >= 0:
             begins.append((name, at := found))
     ends = [*(begin - 2 for _, begin in begins[1:]), len(text) - 1]
