@@ -14,9 +14,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from collections.abc import Generator, Iterator
-from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -119,23 +117,6 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
     return Together(config, log)
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Where nothing is compiled yet, rewriting the assertions of all tests takes five seconds, and processes that start
-    together would all rewrite the same files. So each imports the tests from another place on, and finds what the
-    others have rewritten.
-    """
-    tests = session.config.rootpath / "tests"
-    worker, count = os.environ.get("PYTEST_XDIST_WORKER", ""), os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
-    if worker and str(tests) in map(os.path.abspath, session.config.args):
-        names = [
-            ".".join(file.relative_to(tests.parent).with_suffix("").parts) for file in sorted(tests.rglob("test_*.py"))
-        ]
-        begin = len(names) * int(worker.removeprefix("gw")) // int(count)
-        for name in names[begin:] + names[:begin]:
-            with suppress(Exception):  # collecting it tells why
-                import_module(name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
