@@ -11,8 +11,7 @@ from tests.api.site import Site
 
 def test_the_page_leads_to_a_wheel_that_holds_what_authors_need(site: Site) -> None:
     page = site.client.get("/download")
-    assert page.status_code == 200
-    assert f"pipx install http://league/download/{NAME}" in page.text
+    assert page.status_code == 200 and f"pipx install http://league/download/{NAME}" in page.text
     wheel = site.client.get(f"/download/{NAME}")
     assert wheel.status_code == 200
     with zipfile.ZipFile(io.BytesIO(wheel.content)) as archive:

@@ -137,8 +137,7 @@ def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
 )
 def test_arguments_that_are_no_arguments_show_the_usage(arguments: list[str]) -> None:
     done = invoke(*arguments)
-    assert done.returncode == 2
-    assert "Usage: " in done.stderr
+    assert done.returncode == 2 and "Usage: " in done.stderr
     assert "Input should" not in done.stderr, "words for programmers"
     assert "Traceback" not in done.stderr
 

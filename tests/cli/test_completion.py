@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli.main import PANELS
-from tests.cli.command import ROOT, deadheat
+from tests.cli.command import ROOT, deadheat, succeeded
 
 
 @cache
 def script(shell: str) -> str:
-    done = deadheat("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return succeeded(deadheat("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")).stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

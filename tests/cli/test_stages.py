@@ -9,7 +9,7 @@ import pytest
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
-from tests.cli.command import invoke
+from tests.cli.command import invoke, succeeded
 from tests.league.world import lower_wins
 
 STAGES = ["round-robin matches=2 keep=4", "knockout matches=2 third-place"]
@@ -24,11 +24,8 @@ def test_the_command_shows_stages_and_brackets(site: Site, server: str, monkeypa
     site.world.play_all(lower_wins)
     site.world.settle()
     monkeypatch.setenv("DEADHEAT_SERVER", server)
-    told = invoke("season", "show", str(staged))
-    assert told.returncode == 0, told.stderr
-    assert "Stage 2" in told.stdout
-    stages = site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"]
-    number = str(stages[1]["evaluation_id"])
+    assert "Stage 2" in succeeded(invoke("season", "show", str(staged))).stdout
+    number = str(site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"][1]["evaluation_id"])
     assert "advances" in invoke("evaluations", number).stdout
     bracket = json.loads(invoke("evaluations", number, "--json").stdout)["bracket"]
     assert len(bracket) == 4

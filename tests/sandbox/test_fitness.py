@@ -65,13 +65,11 @@ def test_what_only_makes_judging_dearer_is_a_remark(facts: Facts, remark: str) -
 )
 def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     report = judged(facts)
-    assert report.fit
-    assert report.remarks == ()
+    assert report.fit and report.remarks == ()
 
 
 def test_the_runtime_is_told() -> None:
-    said = [finding.text for finding in judged(replace(GOOD, runtime="runc")).findings]
-    assert "Bots run under runc." in said
+    assert "Bots run under runc." in [finding.text for finding in judged(replace(GOOD, runtime="runc")).findings]
 
 
 def test_everything_together_is_told_once_each() -> None:

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
+from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit
@@ -42,7 +43,7 @@ class Everything(League):
         self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
-        """The pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
+        """Return the pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
         own.
         """
         column = ROLES.index(role)
@@ -52,12 +53,18 @@ class Everything(League):
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """Return the pages that only real transcripts fill."""
+        """Return the pages that only real transcripts fill and, in runs of everything, those that are all text and
+        those with what was searched for.
+        """
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
-        return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
+        games = (f"/games/{game}" for game in GAMES)
+        found = ("/search?q=timeout", "/bots?q=author", "/seasons/4?q=expert", "/seasons/4", "/bots/4/opponents")
+        texts = (*(f"/about/{name}" for name in TITLES), *found)
+        move = f"/matches/{self.matches['yacht-auction']}#move-3"
+        return [*matches, move, *games, *(texts if Lane.everything else ())]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """The browser storage of somebody in that role."""
+        """Return the browser storage of somebody in that role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:

@@ -39,7 +39,7 @@ class WorkingWorld(World):
         return decode(self.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
 
     def left_behind(self) -> list[Path]:
-        """What jobs have left in the folder of running ones."""
+        """Return what jobs have left in the folder of running ones."""
         return [path for path in self.context.run_dir.iterdir() if path.name != "slots"]
 
 
@@ -68,13 +68,13 @@ class PlayingWorld(WorkingWorld):
         return self.row(Series, series_id)
 
     def causes(self, series_id: int) -> list[str]:
-        """How attempts at a series and its matches ended, in order."""
+        """Return how attempts at a series and its matches ended, in order."""
         with self.db.reading() as session:
             of_series = select(Attempt.cause).where(Attempt.series_id == series_id)
             return list(session.exec(of_series.order_by(col(Attempt.id))))
 
     def machine(self) -> Worker:
-        """What the league knows about the only machine."""
+        """Return what the league knows about the only machine."""
         (found,) = self.read(hosts)
         return found
 

@@ -31,8 +31,7 @@ def grown(names: list[str], *matches: Transcript) -> list[float]:
 
 def test_time_that_the_host_took_is_counted_by_game_and_command() -> None:
     names = ["stolen_seconds_count", "stolen_seconds_sum", "replies_past_deadline_total"]
-    assert grown(names, CALM) == [0, 0, 0]
-    assert grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
+    assert grown(names, CALM) == [0, 0, 0] and grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
 
 
 def test_the_ledger_keeps_what_the_host_took_from_a_match() -> None:
@@ -55,7 +54,7 @@ def test_a_machine_that_gives_up_is_foreseen() -> None:
 
 
 def series_of(season_id: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Every series of that season, and its value."""
+    """Return every series of that season, and its value."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for metric in REGISTRY.collect()
@@ -70,15 +69,13 @@ def test_every_series_of_a_season_begins_at_zero(game: str) -> None:
     season_id = 1000 + list(GAMES).index(game)
     metrics.appear(game, season_id)
     born = series_of(season_id)
-    assert set(born.values()) == {0}
-    assert len(born) <= metrics.MOST_OF_A_SEASON
+    assert set(born.values()) == {0} and len(born) <= metrics.MOST_OF_A_SEASON
     for path in sorted(TRANSCRIPTS.glob("*.jsonl")):
         transcript = decode(path.read_bytes())
         if transcript.game == game:
             metrics.record([transcript], season_id)
     played = series_of(season_id)
-    assert any(played.values())
-    assert played.keys() == born.keys()
+    assert any(played.values()) and played.keys() == born.keys()
 
 
 def test_a_rate_of_time_outs_can_be_asked_by_season_and_command() -> None:
