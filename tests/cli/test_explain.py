@@ -55,15 +55,17 @@ def test_a_crash_is_explained(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "told"),
     [
-        ("print('PUT YACHT 77777', flush=True); continue", "malformed at SCORE in round 5; lost."),
-        ("print('PUT YACHT 77777', flush=True); continue", "In detail '77777' is not 5 dice."),
-        ("print('PUT YACHT 77777', flush=True); continue", ">> 0"),
-        ("import time; time.sleep(9)", "it was waiting for something, or had answered without a newline or a flush."),
-        ("print(reply, end=''); input()", "(no line: timeout)"),
+        (
+            "print('PUT YACHT 77777', flush=True); continue",
+            ("malformed at SCORE in round 5; lost.", "In detail '77777' is not 5 dice.", ">> 0"),
+        ),
+        ("import time; time.sleep(9)", ("it was waiting for something, or had answered without a newline or a",)),
+        ("print(reply, end=''); input()", ("(no line: timeout)",)),
     ],
 )
-def test_other_faults_are_explained(how: str, told: str, folder: Path) -> None:
-    assert told in squeezed(invoke("explain", str(broken(folder, how)), "--seat", "2").stdout)
+def test_other_faults_are_explained(how: str, told: tuple[str, ...], folder: Path) -> None:
+    shown = squeezed(invoke("explain", str(broken(folder, how)), "--seat", "2").stdout)
+    assert [text for text in told if text not in shown] == []
 
 
 def test_a_fault_in_the_last_round_is_of_that_round(folder: Path) -> None:

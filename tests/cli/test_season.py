@@ -170,6 +170,16 @@ def test_who_takes_part_is_listed_and_named(desk: Desk) -> None:
     assert_one_sentence(desk.run("boss", "organise", "reinstate", 1, "slow", *why), "season 1 has no bot 'slow'", 1)
 
 
+def test_the_inbox_is_shown_and_read(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    shown = desk.says("ada", "inbox", "--limit", 5)
+    assert "new Version 1 of swift is ready." in shown and "/bots/1/versions/1" in shown
+    assert "Version 1" in desk.says("ada", "inbox", "--read")
+    assert desk.says("ada", "inbox", "--unread") == "There is nothing new."
+    told = desk.json("ada", "inbox")
+    assert (told["kind"], told["about"]["bot"], bool(told["read_at"])) == ("version-ready", "swift", True)
+
+
 def test_a_team_and_its_bot(desk: Desk) -> None:
     desk.author("ada", "swift")
     desk.author("bob")

@@ -1,9 +1,12 @@
-"""What Prometheus and the league learn of a match on a busy host: own time, and what the host took."""
+"""What Prometheus and the league learn of a match on a busy host, and who may ask a worker for its metrics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from prometheus_client import REGISTRY
 
@@ -11,8 +14,10 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
 from deadheat.sandbox.arena import Played
 from deadheat.workers import metrics
+from deadheat.workers.exposition import expose
 from deadheat.workers.outcomes import evidence, fault_records, latencies
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
+from tests.league.world import settings
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
@@ -93,3 +98,19 @@ def test_the_league_keeps_own_time() -> None:
     lost = convicted_on_a_busy_host(decode((TRANSCRIPTS / "betris-large-bank.jsonl").read_bytes()))
     (fault,) = fault_records(lost)
     assert fault.elapsed_ms == 410
+
+
+@contextmanager
+def exposed(folder: Path, networks: str) -> Iterator[str]:
+    server = expose(settings(folder, metrics_networks=networks), folder, 0)
+    with closing(server.socket):
+        yield f"http://127.0.0.1:{server.server_port}/metrics"
+        server.shutdown()
+
+
+def test_metrics_are_told_to_the_networks_that_may_measure_alone(tmp_path: Path) -> None:
+    with exposed(tmp_path, "127.0.0.0/8") as url:
+        answer = httpx.get(url)
+        assert (answer.status_code, answer.headers["Content-Type"].split(";")[0]) == (200, "text/plain")
+    with exposed(tmp_path, "10.0.0.0/8") as url, pytest.raises(httpx.TransportError):
+        httpx.get(url)
