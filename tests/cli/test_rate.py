@@ -82,13 +82,9 @@ def test_tables_have_a_second_column_and_may_count_wins(tmp_path: Path) -> None:
     assert placement["log_sha256"] == wins["log_sha256"]
 
 
-def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
+def test_an_empty_log_is_no_error_and_standard_input_is_a_file(tmp_path: Path) -> None:
     assert invoke("rate", written(tmp_path, [])).stdout == "There are no games.\n"
-    assert rated(written(tmp_path, []))["entries"] == []
-
-
-def test_standard_input_is_a_file() -> None:
-    assert rated("/dev/stdin")["entries"] == []
+    assert rated(written(tmp_path, []))["entries"] == rated("/dev/stdin")["entries"] == []
 
 
 # A season of a deployment ------------------------------------------------------------------------------------------

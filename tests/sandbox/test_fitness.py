@@ -68,10 +68,6 @@ def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     assert report.fit and report.remarks == ()
 
 
-def test_the_runtime_is_told() -> None:
-    assert "Bots run under runc." in [finding.text for finding in judged(replace(GOOD, runtime="runc")).findings]
-
-
 def test_everything_together_is_told_once_each() -> None:
     worst = {"runtime": "runc", "cgroups": "1", "signals": (), "clock": "pit", "realtime": False, "swap": True}
     worst |= {"governors": ("powersave",), "waiters": 10**6, "shared_cores": "0,1", "late_ns": (10**7,) * 3}
@@ -80,6 +76,7 @@ def test_everything_together_is_told_once_each() -> None:
     assert len(report.reasons) == 5
     assert len(set(report.reasons + report.remarks)) == len(report.reasons + report.remarks)
     assert report.as_dict()["fit"] is False
+    assert "Bots run under runc." in [finding.text for finding in report.findings]
 
 
 def test_percentiles_of_few_values_and_of_none() -> None:
