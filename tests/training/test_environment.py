@@ -177,7 +177,7 @@ def test_betris_is_counted_as_the_rules_count_it() -> None:
     final: Any = list(env.transcript().events())[-1]
     for seat, agent in enumerate(env.agents):
         seen = env.layout.named(env.observe(agent)["observation"])
-        assert seen["points_mine"] == seen["points_mine"] == [env.infos[agent]["points"]]
+        assert seen["points_mine"] == [env.infos[agent]["points"]]
         for place, who in ((seat, "mine"), (1 - seat, "theirs")):
             assert sum(seen[f"board_{who}"]) == final["cells"][place]
             assert seen[f"chips_{who}"] == [final["chips"][place]]
