@@ -101,17 +101,14 @@ def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
         assert watched.browsers["ada"].client.get(f"{path}/0/stderr").headers["cache-control"] == "no-store"
         for address in (path, f"{path}/0/stderr"):
             anonymous = watched.site.client.get(address, headers={"Accept": "text/html"})
-            assert (anonymous.status_code, anonymous.headers["location"]) == (303, f"/sign-in?next={_quoted(address)}")
+            sent_to = f"/sign-in?next={address.replace('/', '%2F')}"
+            assert (anonymous.status_code, anonymous.headers["location"]) == (303, sent_to)
         assert "stderr of seat 0" not in watched.mine("bob")
         everybody = watched.browsers["ada"].client.get(public).text
         assert everybody == watched.site.client.get(public).text
         assert f'href="{path}"' in everybody and "stderr of seat" not in everybody
     bodies = watched.site.app.state.services.bodies
     assert not [address for address, _ in bodies._addresses if address.startswith(path)]
-
-
-def _quoted(path: str) -> str:
-    return path.replace("/", "%2F")
 
 
 def test_a_lost_match_is_explained_with_its_evidence_and_cure(watched: Watched) -> None:

@@ -189,11 +189,6 @@ def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_pa
     )
     (tmp_path / "run").mkdir()
     mounted = f"mount -t tmpfs none {tmp_path / 'run'} && exec python -c '{script}' {tmp_path / 'run'}"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout == "wrong\n", done.stderr

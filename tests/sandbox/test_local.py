@@ -91,13 +91,8 @@ COMPUTES = "import os\nprint(os.getpid(), flush=True)\nwhile True: pass"
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.Signals) -> None:
     bystander = subprocess.Popen(["sleep", "1000"], env={"DEADHEAT_RUN": "another's"})
-    referee = subprocess.Popen(
-        [sys.executable, "-c", REFEREE, COMPUTES, OFFSPRING],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", REFEREE, COMPUTES, OFFSPRING]
+    referee = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert referee.stdin is not None and referee.stdout is not None
     try:
         bots = list(map(int, referee.stdout.readline().split()))

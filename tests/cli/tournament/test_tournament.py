@@ -22,8 +22,6 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke, succeeded
 
-QUITTER = "input()\n"
-
 
 @pytest.fixture(scope="module")
 def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -31,7 +29,7 @@ def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bots")
     starter = bots_of(GAME) / "starter" / "main.c"
     subprocess.run(["gcc", "-O1", "-o", folder / "quick", starter], check=True)
-    (folder / "quitter.py").write_text(QUITTER)
+    (folder / "quitter.py").write_text("input()\n")
     (folder / "other").mkdir()
     (folder / "other" / "main.c").write_text(starter.read_text().replace("100 * difference", "50 * difference"))
     return folder
@@ -231,9 +229,8 @@ def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
     holder = subprocess.Popen(all_cpus, env=environment, text=True, stdin=pipe, stdout=pipe)
     assert holder.stdout is not None
     assert json.loads(holder.stdout.readline()) == sorted(cpus)
-    waiter = subprocess.Popen(
-        [*run, "1", "--", "sh", "-c", "exit 7"], env=environment, text=True, stderr=subprocess.PIPE
-    )
+    command = [*run, "1", "--", "sh", "-c", "exit 7"]
+    waiter = subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE)
     assert waiter.stderr is not None
     told = waiter.stderr.readline()
     assert f"waiting for 1 of {len(cpus)} processors. Taken: processor" in told and f"(process {holder.pid}, " in told
