@@ -7,6 +7,7 @@ import io
 import json
 import re
 import zipfile
+from html.parser import HTMLParser
 
 import pytest
 from sqlmodel import select
@@ -26,7 +27,6 @@ from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.states import Ranks
 from deadheat.league.tables import Participant
 from deadheat.league.time_buckets import bucket
-from tests.api.browser import Read
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.league.world import forfeited, won
@@ -34,18 +34,24 @@ from tests.league.world import forfeited, won
 HTML = {"Accept": "text/html"}
 
 
-class Page(Read):
-    """Collects links and names of attributes, too."""
+class Page(HTMLParser):
+    """Collects what a page is made of."""
 
     def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
         self.links: list[str] = []
         self.attributes: set[str] = set()
-        super().__init__(text)
+        self.text = ""
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        super().handle_starttag(tag, attrs)
+        self.tags.append(tag)
         self.attributes |= {name for name, _ in attrs}
         self.links += [value or "" for name, value in attrs if name in {"href", "src", "action"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
 
 
 def page(site: Site, path: str, status: int = 200) -> Page:
