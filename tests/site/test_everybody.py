@@ -53,15 +53,9 @@ class Everything(League):
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """Return the pages that only real transcripts fill and, in runs of everything, those that are all text and
-        those with what was searched for.
-        """
+        """Return the pages that only real transcripts fill."""
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
-        games = (f"/games/{game}" for game in GAMES)
-        found = ("/search?q=timeout", "/bots?q=author", "/seasons/4?q=expert", "/seasons/4", "/bots/4/opponents")
-        texts = (*(f"/about/{name}" for name in TITLES), *found)
-        move = f"/matches/{self.matches['yacht-auction']}#move-3"
-        return [*matches, move, *games, *(texts if Lane.everything else ())]
+        return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def signed_in(self, role: str) -> StorageState | None:
         """Return the browser storage of somebody in that role."""
@@ -96,6 +90,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]
     planted.close()
 
 
+FOUND = ("/search?q=timeout", "/bots?q=author", "/seasons/4?q=expert", "/seasons/4", "/bots/4/opponents")
+"""Pages of searches that find something, and of a season of real transcripts."""
+
 SEES_LESS = pytest.param("organiser", marks=pytest.mark.all)
 """All that an organiser sees, an administrator sees too."""
 
@@ -117,6 +114,17 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
         for each in paths:
             page.goto(each)
             problems += [f"{each}: {problem}" for problem in keeps_out(page, dark=dark)]
+    assert problems == []
+
+
+@pytest.mark.all
+def test_nor_does_a_text_or_a_search(browser: Browser, everything: Everything) -> None:
+    with watched(browser, everything.url) as opens:
+        page = opens("/docs")
+        problems = []
+        for each in (*(f"/about/{name}" for name in TITLES), *FOUND):
+            page.goto(each)
+            problems += [f"{each}: {problem}" for problem in keeps_out(page)]
     assert problems == []
 
 
