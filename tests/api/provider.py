@@ -59,9 +59,7 @@ class Provider:
         parts = urlsplit(address)
         assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{self.issuer}/authorize"
         asked = dict(parse_qsl(parts.query))
-        assert asked["response_type"] == "code"
-        assert asked["scope"] == "openid"
-        assert asked["client_id"] == CLIENT
+        assert asked["response_type"] == "code" and asked["scope"] == "openid" and asked["client_id"] == CLIENT
         assert asked["redirect_uri"] == "http://league/sign-in/openid/callback"
         assert asked["code_challenge_method"] == "S256"
         code = f"code-{len(self.codes)}"

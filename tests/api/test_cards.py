@@ -43,8 +43,7 @@ def test_a_match_has_a_picture_for_other_sites(site: Site, name: str) -> None:
 def test_a_picture_is_drawn_once(site: Site, match_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
     first = site.client.get(f"/matches/{match_id}/card.png")
     monkeypatch.setattr(card, "draw", None)
-    again = site.client.get(f"/matches/{match_id}/card.png")
-    assert again.content == first.content
+    assert site.client.get(f"/matches/{match_id}/card.png").content == first.content
     unchanged = site.client.get(f"/matches/{match_id}/card.png", headers={"if-none-match": first.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 

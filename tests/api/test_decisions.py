@@ -40,8 +40,7 @@ def read(site: Site, **chosen: str) -> str:
 
 def test_decisions_are_found_by_person_thing_and_kind(site: Site, played: Played) -> None:
     first, second = (f"match/{match}" for match in played.ids[:2])
-    organiser = SUBJECT.findall(read(site, kind="Matches"))
-    assert organiser[:2] == [second, first]
+    assert SUBJECT.findall(read(site, kind="Matches"))[:2] == [second, first]
     assert set(SUBJECT.findall(read(site, about=first))) == {first}
     assert "No decision fits." in read(site, who="nobody")
     assert {"bot/1"} == set(SUBJECT.findall(read(site, who="ada", kind="Bots")))
@@ -70,9 +69,7 @@ def test_a_changed_setting_shows_what_it_was(site: Site, played: Played) -> None
     assert site.world.read(first_broken) is None
 
 
-def test_things_have_names_and_pages_and_older_decisions_keep_the_choice(
-    site: Site, played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_things_have_names_and_pages_and_old_decisions_keep_the_choice(site: Site, played: Played, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.api.pages.audit.RECORDS", 1)
     page = read(site, kind="Matches")
     assert f'voided <a href="/matches/{played.ids[1]}">match {played.ids[1]}</a>' in page

@@ -52,8 +52,7 @@ def winter(boss: Browser, **settings: Any) -> None:
 
 def clean(browser: Browser) -> None:
     """Check that everything a stranger wrote is shown as text only."""
-    assert "<script>alert" not in browser.answer.text
-    assert "\u202e" not in browser.answer.text
+    assert "<script>alert" not in browser.answer.text and "\u202e" not in browser.answer.text
     assert "\x1b" not in browser.answer.text
 
 
@@ -63,8 +62,7 @@ def test_a_season_is_made_changed_opened_and_closed(boss: Browser) -> None:
     path = boss.answer.url.path
     assert "scheduled" in boss.page.text
     assert "rounded like \u201cMatches per series\u201d" in boss.page.text, "a setting is called what the form calls it"
-    page = boss.submit(f"{path}/settings", 422, languages="cobol")
-    assert "cobol is unknown" in page.text
+    assert "cobol is unknown" in boss.submit(f"{path}/settings", 422, languages="cobol").text
     boss.submit(f"{path}/settings", languages="python, c", admission="invited", closes_at="", games_per_pair="20")
     assert boss.form(f"{path}/settings").fields["languages"] == "python, c"
     assert boss.form(f"{path}/settings").fields["closes_at"] == ""
@@ -157,13 +155,11 @@ def test_what_is_settled_cannot_be_typed_in(boss: Browser) -> None:
     boss.client.post(f"{path}/state", data={"state": "open", "csrf": boss.page.token}, headers=OURS)
     boss.get(path)
     tag = re.search(r'<input id="settings-opens_at".*?>', boss.answer.text, re.DOTALL)
-    assert tag is not None
-    assert tag[0].endswith(" disabled>")
+    assert tag is not None and tag[0].endswith(" disabled>")
     assert "can no longer be changed" in boss.page.text
     fields = boss.form(f"{path}/settings").fields
     sent = {name: value for name, value in fields.items() if name not in SETTLED_ONCE_OPEN}
-    answer = boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS)
-    assert answer.status_code == 303
+    assert boss.client.post(f"{path}/settings", data={**sent, "promoted": "3"}, headers=OURS).status_code == 303
     assert boss.api("GET", "/v1/seasons/1").json()["promoted"] == 3
 
 
@@ -201,8 +197,7 @@ def test_an_entry_is_put_into_another_division(boss: Browser, site: Site) -> Non
 def test_an_entry_is_disqualified_with_a_reason_and_reinstated(boss: Browser, played: Played) -> None:
     path, bot = f"/desk/seasons/{played.season}", played.bots[0]
     boss.submit(f"{path}/entries/{bot}/disqualify", 422, at=path, reason="  ")
-    page = boss.submit(f"{path}/entries/{bot}/disqualify", reason=HOSTILE)
-    assert "disqualified" in page.text
+    assert "disqualified" in boss.submit(f"{path}/entries/{bot}/disqualify", reason=HOSTILE).text
     clean(boss)
     assert "disqualified" not in boss.submit(f"{path}/entries/{bot}/reinstate", reason="it was not so").text
 
@@ -247,8 +242,7 @@ def test_every_entry_of_a_large_season_can_be_decided_about(boss: Browser, site:
 
     assert "1 to 2 of 5, by number." in boss.get(path).text
     assert rows() == [1, 2]
-    assert f'href="{path}?page=3"' in boss.answer.text
-    assert "3 to 4 of 5, by number." in boss.get(f"{path}?page=2").text
+    assert f'href="{path}?page=3"' in boss.answer.text and "3 to 4 of 5, by number." in boss.get(f"{path}?page=2").text
     assert rows() == [3, 4]
     boss.submit(f"{path}/entries/4/withdraw?page=2", 422, reason=" ")
     assert 'role="alert"' in boss.answer.text, "the refusal stands in the bot's row"
@@ -290,20 +284,21 @@ def test_an_appeal_is_made_on_a_matchs_page_and_ruled_at_the_desk(ada: Browser, 
     boss.submit("/desk/appeals/1", uphold="true", remedy="void", ruling="The host was overloaded.")
     assert "could not be re-simulated" not in boss.page.text
     page = ada.get(f"/matches/{match}/appeal")
-    assert "upheld" in page.text
-    assert "The host was overloaded." in page.text
+    assert "upheld" in page.text and "The host was overloaded." in page.text
 
 
-def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, played: Played) -> None:
-    match = played.ids[1]
-    ada.submit(f"/matches/{match}/appeal", at=f"/matches/{match}/appeal", text="It was fast.")
+def test_an_appeal_is_taken_back_by_its_author_alone(site: Site, ada, boss, played: Played, monkeypatch) -> None:
+    monkeypatch.setattr(appeal, "SHOWN", 1)
+    path, other = (f"/matches/{played.ids[number]}/appeal" for number in (1, 0))
+    ada.submit(path, at=path, text="It was fast.")
     eve = Browser(site).sign_up("eve")
-    fields = {"csrf": eve.page.token}
-    path = f"/matches/{match}/appeals/1/withdraw"
-    assert eve.client.post(path, data=fields, headers=OURS).status_code == 404
-    assert "It was fast." not in eve.get(f"/matches/{match}/appeal").text
-    eve.submit(f"/matches/{match}/appeal", 404, text="me too")
-    assert "withdrawn" in ada.submit(f"/matches/{match}/appeals/1/withdraw").text
+    withdrawn = eve.client.post(f"{path}s/1/withdraw", data={"csrf": eve.page.token}, headers=OURS)
+    assert withdrawn.status_code == 404 and "It was fast." not in eve.get(path).text
+    eve.submit(path, 404, text="me too")
+    ada.submit(other, at=other, text="The other, and newer.")
+    for browser, forms in ((boss, 0), (ada, 1)):
+        assert "It was fast." in browser.get(path).text and browser.answer.text.count("Withdraw the appeal") == forms
+    assert "withdrawn" in ada.submit(f"{path}s/1/withdraw").text
 
 
 @pytest.mark.parametrize(
@@ -314,9 +309,7 @@ def test_an_appeal_is_taken_back_by_its_author_alone(ada: Browser, site: Site, p
         (None, "It could not be re-simulated: diverged at <3>"),
     ],
 )
-def test_an_appeal_tells_what_looking_again_found(
-    boss: Browser, site: Site, played: Played, verified: bool | None, told: str
-) -> None:
+def test_an_appeal_tells_the_findings(boss: Browser, site: Site, played: Played, verified, told: str) -> None:
     findings = FOUND | {"verified": verified, "exchanges": 7, "problem": "diverged at <3>"}
     author = site.world.write(check_password, "ada", PASSWORD)
     site.world.write(open_appeal, author, played.ids[1], "It was fast.", findings)
@@ -330,8 +323,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
     site.world.season(2, games_per_pair=6)
     site.world.play_all()
     with site.world.db.transaction() as session:
-        owner = bot_info(session, 1).author
-        author = check_password(session, owner, PASSWORD)
+        author = check_password(session, bot_info(session, 1).author, PASSWORD)
         for match in range(1, 6):
             open_appeal(session, author, match, f"appeal {match}", FOUND)
 
@@ -340,8 +332,7 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
 
     assert "2 of 5 open appeals" in boss.get("/desk").text
     assert shown() == ["appeal 1", "appeal 2"]
-    assert 'href="/desk?after=2#appeals"' in boss.answer.text
-    assert "Later ones" not in boss.get("/desk?after=3").text
+    assert 'href="/desk?after=2#appeals"' in boss.answer.text and "Later ones" not in boss.get("/desk?after=3").text
     boss.get("/desk?after=4")
     assert shown() == ["appeal 5"]
     boss.submit("/desk/appeals/5", 422, uphold="false", ruling=" ")
@@ -352,23 +343,9 @@ def test_the_oldest_appeals_come_first_and_none_is_out_of_reach(boss: Browser, s
     assert "no later appeals" in boss.get("/desk?after=5").text
 
 
-def test_an_appeal_is_taken_back_by_nobody_who_merely_sees_it(
-    ada: Browser, boss: Browser, played: Played, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(appeal, "SHOWN", 1)
-    path = f"/matches/{played.ids[1]}/appeal"
-    ada.submit(path, at=path, text="It was fast.")
-    other = f"/matches/{played.ids[0]}/appeal"
-    ada.submit(other, at=other, text="The other, and newer.")
-    for browser, forms in ((ada, 1), (boss, 0)):
-        assert "It was fast." in browser.get(path).text
-        assert browser.answer.text.count("Withdraw the appeal") == forms
-
-
 def test_an_announcement_is_made_and_taken_down(boss: Browser) -> None:
     boss.submit("/desk/announcements", at="/desk", title=HOSTILE, text=f"{HOSTILE}\r\nSecond line.")
-    assert "\\r" not in boss.page.text
-    assert "\\n" not in boss.page.text
+    assert "\\r" not in boss.page.text and "\\n" not in boss.page.text
     clean(boss)
     boss.get("/")
     clean(boss)
@@ -393,8 +370,7 @@ def test_the_desk_begins_with_what_waits_for_a_decision(boss: Browser, site: Sit
     author = Person(world.read(existing_user, name).id, name, Role.AUTHOR)
     world.write(open_appeal, author, 1, "it was the host", FOUND)
     page = boss.get("/desk").text
-    assert page.index("1 open appeal") < page.index("Open appeals")
-    assert "should be closed" not in page
+    assert page.index("1 open appeal") < page.index("Open appeals") and "should be closed" not in page
     world.clock.turn(2 * 3600)
     assert "waits for 1 open appeal." in boss.get("/desk").text
 
@@ -406,8 +382,7 @@ def test_an_operator_of_a_league_without_matches_reads_of_no_span(boss: Browser)
 def test_the_operator_sees_slots_that_idle_beside_unplayed_matches(boss: Browser, site: Site) -> None:
     site.world.write(record_check, site.world.host, {"slots": 4}, (), 0)
     page = boss.get("/operator")
-    assert "judging slots4\n" in page.text
-    assert "idle although" not in page.text
+    assert "judging slots4\n" in page.text and "idle although" not in page.text
     site.world.season(2)
     assert "idle although matches are unplayed4 " in boss.get("/operator").text
 
@@ -418,8 +393,7 @@ def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site)
     world.write(take_sample)
     healthy = "Healthy: 1 of 1 machine may judge, nothing is held, 0 void attempts in the last hour."
     page = boss.get("/operator").text
-    assert healthy in page
-    assert "The database: ok. The blob store: ok. The queue's broker: ok." in page
+    assert healthy in page and "The database: ok. The blob store: ok. The queue's broker: ok." in page
     reason = "Too much noise."
     found = {"findings": [{"level": "unfit", "text": reason, "mend": "buy earplugs"}]}
     world.write(record_check, world.host, found, (reason,), 60)
@@ -433,8 +407,7 @@ def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site)
     world.write(record_check, world.host, remark, (), 60)
     world.write(take_sample)
     page = boss.get("/operator").text
-    assert healthy in page
-    assert "It creaks. To do: oil it." in page
+    assert healthy in page and "It creaks. To do: oil it." in page
     assert re.search(r"was unfit from \S+ \S+ UTC to \S+ \S+ UTC\.", page)
     assert re.search(r"Last unfit from .* UTC\.\s+Too much noise\.", page)
 
@@ -474,9 +447,7 @@ def test_series_that_nobody_wants_any_longer_are_no_failure(boss: Browser, site:
 
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
-    assert "Oldest has waited" in page.text
-    assert "machine" in page.text
-    assert "timeout 1" in page.text
+    assert "Oldest has waited" in page.text and "machine" in page.text and "timeout 1" in page.text
     assert "void attempts, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
     assert "matches in the last day" not in page.text
     boss.submit("/play", at="/play?bot=1")
@@ -488,8 +459,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     assert "timeouts, in 2 matches in the last 2.5 h" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.submit(f"/play/{exhibition_id}/resign", at=f"/play/{exhibition_id}")
-    assert "matches in the last day: left 1." in boss.get("/operator").text
-    assert "Operator" in boss.get("/account").text
+    assert "matches in the last day: left 1." in boss.get("/operator").text and "Operator" in boss.get("/account").text
     site.world.write(set_role, "chief", Role.ORGANISER)
     boss.get("/operator", 403)
     boss.get("/desk")

@@ -38,8 +38,7 @@ def test_each_step_is_confirmed_where_it_was_taken(site: Site, boss: Browser) ->
     assert "The season was created. Nothing is played before it opens." in said(boss)
     path = boss.answer.url.path
     boss.submit(f"{path}/settings", games_per_pair="20")
-    assert said(boss)[-1] == "The settings were saved."
-    assert boss.answer.url.fragment == "settings"
+    assert said(boss)[-1] == "The settings were saved." and boss.answer.url.fragment == "settings"
     boss.submit(f"{path}/state", state="open")
     assert "The season was opened." in said(boss)
     _, bot_id = site.world.bot("rex")
@@ -93,8 +92,7 @@ def test_a_closed_season_offers_what_is_left_to_do(site: Site, boss: Browser) ->
     page = boss.get(f"/desk/seasons/{season_id}").text
     for gone in ("Withdraw", "Decision and reason", "Save", "Timetable"):
         assert gone not in page
-    assert "Continue with a new season" in page
-    assert f"deadheat season archive {season_id}" in page
+    assert "Continue with a new season" in page and f"deadheat season archive {season_id}" in page
     for table in re.findall(rf'href="(/v1/seasons/{season_id}/export/[^"]*)"', boss.answer.text):
         assert site.client.get(table).status_code == 200
     boss.get(f"/desk/seasons/new?previous={season_id}")
@@ -142,17 +140,14 @@ def test_an_announcement_names_its_season(site: Site, boss: Browser) -> None:
 def test_resting_bots_are_nothing_to_decide(site: Site, boss: Browser) -> None:
     season_id = site.world.season(2)
     with site.world.db.transaction() as session:
-        entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == 1)).one()
-        entry.rests_since = START
+        session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == 1)).one().rests_since = START
     page = " ".join(boss.get("/desk").text.split())
-    assert "Nothing needs a decision." in page
-    assert "until their authors let them play again: 1 bot." in page
+    assert "Nothing needs a decision." in page and "until their authors let them play again: 1 bot." in page
 
 
 def test_a_new_season_starts_from_a_file_that_is_valid_as_it_is(site: Site, boss: Browser) -> None:
     boss.submit("/desk/season-file", at="/desk/season-file")
-    assert "Correct this" not in boss.page.text
-    assert "has passed" not in boss.page.text
+    assert "Correct this" not in boss.page.text and "has passed" not in boss.page.text
     boss.submit("/desk/season-file", apply="yes")
     assert "The season was created." in said(boss)[0]
     made = site.ok(200, site.client.get("/v1/seasons"))["items"][0]
@@ -171,8 +166,7 @@ def test_what_is_wrong_with_a_stage_is_said_in_its_words(boss: Browser, line: st
     boss.get("/desk/season-file")
     text = boss.form("/desk/season-file").fields["document"].replace("swiss rounds=9 matches=2 keep=8", line)
     boss.submit("/desk/season-file", 422, document=text)
-    assert why in boss.page.text
-    assert boss.page.text.count("finals.") == 1
+    assert why in boss.page.text and boss.page.text.count("finals.") == 1
 
 
 def test_a_mistake_is_said_without_its_consequences(boss: Browser) -> None:

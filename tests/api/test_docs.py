@@ -12,32 +12,26 @@ from tests.api.test_pages import page
 
 def test_a_search_finds_pages_bots_and_people(site: Site) -> None:
     site.world.bot("timely", owner=site.world.author("timothy"))
-    found = page(site, "/search?q=TIM")
-    assert {"/bots/1", "/authors/timothy"} <= set(found.links)
+    assert {"/bots/1", "/authors/timothy"} <= set(page(site, "/search?q=TIM").links)
     assert any(link.startswith("/about/authors#") for link in page(site, "/search?q=timeout").links)
 
 
-def test_a_search_leads_to_headings_that_are_there(site: Site) -> None:
+def test_a_search_leads_to_headings_that_are_there_and_whose_words_come_first(site: Site) -> None:
     for hit in docs.matching("limit")[:5]:
         path, _, name = hit.section.address.partition("#")
         assert f'id="{name}"' in site.client.get(path).text
+    assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
 
 
 @pytest.mark.parametrize("asked", ["%", "nothing has this name", "<script>alert(1)</script>"])
 def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
     found = site.client.get("/search", params={"q": asked})
-    assert found.status_code == 200
-    assert "<script>alert" not in found.text
-
-
-def test_words_of_headings_come_first() -> None:
-    assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
+    assert found.status_code == 200 and "<script>alert" not in found.text
 
 
 def test_the_reference_is_served_by_ourselves(site: Site) -> None:
     policy = site.client.get("/docs/api").headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "unsafe" not in policy
+    assert "default-src 'none'" in policy and "unsafe" not in policy
     assert site.client.get("/static/reference/swagger-ui-bundle.js").status_code == 200
     assert site.client.get("/docs").headers["content-security-policy"] != policy
 

@@ -44,13 +44,11 @@ def test_its_standings_and_rounds_are_told(site: Site, played: int) -> None:
     assert [row["place"] for row in told["standings"]] == [1, 2, 3]
     assert told["standings"][0]["sonneborn_berger"] is None
     (pair, bye) = site.ok(200, site.client.get(f"/v1/evaluations/{listed['id']}/rounds/1"))["items"]
-    assert pair["settled"]
-    assert len(pair["match_ids"]) == 2
+    assert pair["settled"] and len(pair["match_ids"]) == 2
     assert bye["second"] is None
     assert site.ok(200, site.client.get(f"/v1/evaluations/{listed['id']}/rounds/3"))["items"] == []
     page = site.client.get(f"/evaluations/{listed['id']}?round=1").text
-    assert f'href="/matches/{pair["match_ids"][0]}"' in page
-    assert "bye" in page
+    assert f'href="/matches/{pair["match_ids"][0]}"' in page and "bye" in page
     assert f'href="/evaluations/{listed["id"]}"' in site.client.get(f"/seasons/{played}/evaluations").text
     assert f'href="/seasons/{played}/evaluations"' in site.client.get(f"/seasons/{played}").text
 
@@ -69,18 +67,14 @@ def test_the_course_of_a_persons_and_a_teams_bots_through_evaluations_is_drawn(s
     numbers = {one["number"] for one in site.client.get(f"/v1/seasons/{played}/evaluations").json()["items"]}
     assert numbers == {1, 2}
     page = site.client.get(path).text
-    assert f'<a href="/seasons/{played}/evaluations">' in page
-    assert page.count("<polyline") == 1
+    assert f'<a href="/seasons/{played}/evaluations">' in page and page.count("<polyline") == 1
 
 
-def test_a_visitor_finds_a_team_and_all_its_boards_on_a_page_of_few(
-    site: Site, played: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_visitor_finds_a_team_and_all_its_boards_on_a_page_of_few(site: Site, played: int, monkeypatch) -> None:
     monkeypatch.setattr(evaluation_page, "ROWS_OF_ONE", 1)
     path = "/evaluations/1"
     listed = site.ok(200, site.client.get(f"/v1{path}"))["standings"]
-    first = site.client.get(f"{path}?round=1").text
-    assert first.count('<td class="players">') == 1
+    assert site.client.get(f"{path}?round=1").text.count('<td class="players">') == 1
     assert "bye" in site.client.get(f"{path}?boards=2&round=1").text
     monkeypatch.undo()
     found = site.client.get(f"{path}?q={listed[0]['bot'].upper()}").text

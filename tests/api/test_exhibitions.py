@@ -13,7 +13,7 @@ from sqlmodel import col, select, update
 from deadheat.api.pages.player import exhibition as pages
 from deadheat.api.pages.player.turns import turn_of
 from deadheat.api.streams import Streams
-from deadheat.engine.advice import ADVISERS, Advice, Session, advice, seed_of
+from deadheat.engine.advice import ADVISERS, Session, advice, seed_of
 from deadheat.engine.core import Message, Reply
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.forms import Turn
@@ -66,8 +66,7 @@ def heard(site: Site, job: ExhibitionJob) -> str | None:
 def test_a_move_is_posted_and_heard(site: Site) -> None:
     ada, job = seated(site)
     path = f"/play/{job.exhibition_id}"
-    assert "as soon as a worker is free" not in ada.get(path).text
-    assert "share it" not in ada.page.text
+    assert "as soon as a worker is free" not in ada.get(path).text and "share it" not in ada.page.text
     assert "greedy is thinking" in ada.page.text
     ask(site, job, READY)
     assert "It is your move." in ada.get(path).text
@@ -145,11 +144,9 @@ def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
     _, liars = site.world.playing_bot("fox", "liars-dice")
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={yacht}")
-    assert ada.form("/play").fields["table"] == "1-2"
-    assert "your seat" not in ada.page.text
+    assert ada.form("/play").fields["table"] == "1-2" and "your seat" not in ada.page.text
     ada.get(f"/play?bot={liars}")
-    assert ada.form("/play").fields["table"] == "1-any"
-    assert "Seat 1 opens the bidding" in ada.page.text
+    assert ada.form("/play").fields["table"] == "1-any" and "Seat 1 opens the bidding" in ada.page.text
     offered = [value for value, _ in pages.tables("liars-dice")]
     assert len(offered) == 25 and all(f'value="{value}"' in ada.answer.text for value in offered)
     assert "at a table of 3, seats are 1 to 3" in ada.submit("/play", 422, table="2-4").text, "by hand alone"
@@ -165,8 +162,7 @@ def test_a_stream_tells_when_the_table_has_changed(site: Site, monkeypatch: pyte
     monkeypatch.setattr(pages, "STREAM_SECONDS", 0.2)
     monkeypatch.setattr(pages, "LOOK_SECONDS", 0.05)
     answer = ada.client.get(f"/play/{job.exhibition_id}/events")
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert answer.text.count("event: table") == 1
+    assert answer.headers["content-type"].startswith("text/event-stream") and answer.text.count("event: table") == 1
     site.app.state.tables.streams = Streams(0, 5)
     assert ada.client.get(f"/play/{job.exhibition_id}/events").status_code == 429
 
@@ -176,16 +172,13 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
     path = f"/v1/exhibitions/{job.exhibition_id}"
     verified = site.ok(200, site.client.get(f"{path}/verification"))
     assert verified == {"verified": True, "exchanges": 26, "problem": None}
-    replay = site.ok(200, site.client.get(f"{path}/replay"))
-    assert replay["names"] == ["greedy", "ada"]
+    assert site.ok(200, site.client.get(f"{path}/replay"))["names"] == ["greedy", "ada"]
     assert site.client.get(f"{path}/transcript").content == encode(record)
     page = Browser(site).get(f"/play/{job.exhibition_id}")
     assert re.search(r"ada (lost|won)\. [0-9,\u2212]+ : [0-9,\u2212]+", page.text)
     assert re.search(r"You (lost|won)\. ", ada.get(f"/play/{job.exhibition_id}").text)
-    assert "Verify" in page.text
-    assert "share it" in page.text
-    mine = ada.get("/play")
-    assert "against greedy" in mine.text
+    assert "Verify" in page.text and "share it" in page.text
+    assert "against greedy" in ada.get("/play").text
 
 
 def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
@@ -217,16 +210,11 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     assert work is not None
     site.world.write(advising.store_advice, work, site.blobs.put(said))
     page = stranger.get(path).text
-    assert "It is looking at" not in page
-    assert "nothing that the rules allow" in page
-    assert "54,321 points on B" in page
+    assert "It is looking at" not in page and "nothing that the rules allow" in page and "54,321 points on B" in page
     assert "100,001" not in page
-    assert f'href="#move-{advice_in(record, session)[1].scene}"' in stranger.answer.text
+    second = advice(record, 1, session, ADVISERS[record.game])[1]
+    assert f'href="#move-{second.scene}"' in stranger.answer.text
     assert site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice").content == said
-
-
-def advice_in(record: Transcript, session: Transcript) -> list[Advice]:
-    return advice(record, 1, session, ADVISERS[record.game])
 
 
 def test_advice_that_the_store_has_lost_is_not_shown(site: Site) -> None:
@@ -260,8 +248,7 @@ def test_everyone_sees_which_bots_there_are_the_strongest_first_and_signs_in_to_
 
 def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None:
     ada = Browser(site).sign_up()
-    owner = Person(site.world.read(existing_user, "ada").id, "ada", Role.AUTHOR)
-    _, bot_id = site.world.playing_bot(owner=owner)
+    _, bot_id = site.world.playing_bot(owner=Person(site.world.read(existing_user, "ada").id, "ada", Role.AUTHOR))
     link = f"/play?bot={bot_id}"
     ada.get(f"/bots/{bot_id}/upload")
     for may in (False, True):
@@ -281,8 +268,7 @@ def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:
     ada = Browser(site).sign_up()
     ada.submit("/play", at=f"/play?bot={bot_id}")
     (exhibition_id,) = site.queue.exhibitions
-    page = ada.submit(f"/play/{exhibition_id}/resign")
-    assert "ada left before it began" in page.text
+    assert "ada left before it began" in ada.submit(f"/play/{exhibition_id}/resign").text
 
 
 def test_who_has_resigned_is_told_so_until_it_is_over(site: Site) -> None:
@@ -342,9 +328,7 @@ def test_fields_become_a_line(name: str, asked: int, fields: dict[str, str], lin
         ("liars-dice", 1, {"quantity": "3", "face": "²"}, "“Show this face” must be a whole number from 1 to 6"),
     ],
 )
-def test_a_form_that_is_not_filled_in_is_refused_in_its_own_words(
-    name: str, asked: int, fields: dict[str, str], why: str
-) -> None:
+def test_an_empty_form_is_refused_in_its_own_words(name: str, asked: int, fields: dict[str, str], why: str) -> None:
     with pytest.raises(IllegalMove) as refused:
         asked_of(name, asked).line(fields)
     assert str(refused.value) == f"That is not possible: {why}."
@@ -358,8 +342,7 @@ def asked_of(name: str, asked: int) -> Turn:
     seat = next(message.seat for message in match.exchanges[-1].messages if message.limit_ns is not None)
     prompt = match.prompt(seat)
     assert prompt is not None
-    state = scenes_so_far(GAMES[name], match, ["ada", "bob"])[-1].state
-    return turn_of(name, prompt, state, seat)
+    return turn_of(name, prompt, scenes_so_far(GAMES[name], match, ["ada", "bob"])[-1].state, seat)
 
 
 def test_a_game_without_forms_is_played_by_its_protocol() -> None:

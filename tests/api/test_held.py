@@ -61,14 +61,12 @@ def test_the_api_tells_whose_attempts_are_void(site: Site) -> None:
 def test_everybody_reads_on_the_matchs_page_what_happened(site: Site) -> None:
     (match_id,) = hold(site)
     text = site.client.get(f"/matches/{match_id}").text
-    assert "until an organiser decides" in text
-    assert text.count("<td>seat 2, ") == 2
+    assert "until an organiser decides" in text and text.count("<td>seat 2, ") == 2
     assert "Match held</strong> by system" in text
     boss = site.organiser()
     site.client.post(f"/v1/matches/{match_id}/decide", json={**WHY, "seat": 1}, headers=boss)
     text = site.client.get(f"/matches/{match_id}").text
-    assert "An organiser decided this match" in text
-    assert "<strong>Decided: seat 2 lost</strong> by boss" in text
+    assert "An organiser decided this match" in text and "<strong>Decided: seat 2 lost</strong> by boss" in text
     assert "1 match played, 0 to come" not in text
     assert "2 matches played, 0 to come" in site.client.get("/seasons/1").text
 
@@ -91,9 +89,7 @@ def test_a_version_with_few_void_attempts_is_not_named_to_operators(site: Site, 
     assert 'deadheat_held_matches{game="yacht-auction"} 1.0' in site.client.get("/metrics").text
 
 
-def test_operators_see_versions_with_more_void_attempts_than_chance_explains(
-    site: Site, boss: Browser, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_operators_see_versions_with_more_void_attempts_than_by_chance(site: Site, boss: Browser, monkeypatch) -> None:
     hold(site, 3)
     assert "Void attempts by version" not in boss.get("/operator").text, "there is no field to compare it with"
     monkeypatch.setattr("deadheat.league.service.views.voids.MOST_LIKELY", 1.1)
@@ -112,8 +108,7 @@ def test_the_command_lists_decides_and_leaves(site: Site) -> None:
     with served(site.app) as server:
         boss = Typing(site, server)
         told = boss.says("boss", "organise", "held")
-        assert f"Match {first} of season 1" in told
-        assert "host-memory (seed 1, seat 2 was to answer, machine 1)" in told
+        assert f"Match {first} of season 1" in told and "host-memory (seed 1, seat 2 was to answer, machine 1)" in told
         why = ("--reason", "its own doing")
         assert f"Seat 2 loses match {first}." in boss.says("boss", "organise", "decide", first, "--seat", 2, *why)
         assert f"Match {second} stays unplayed." in boss.says("boss", "organise", "leave", second, *why)

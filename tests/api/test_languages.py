@@ -37,6 +37,8 @@ def test_a_choice_outweighs_the_browser_and_leads_back(site: Site) -> None:
     assert '<html lang="en">' in site.client.get("/games", headers=KOREAN).text
     site.client.get("/language/ko")
     assert '<html lang="ko">' in site.client.get("/games").text
+    unknown = site.client.get("/language/xx")
+    assert unknown.status_code == 404 and "set-cookie" not in unknown.headers
 
 
 @pytest.mark.parametrize("referer", ["", "https://elsewhere.example/games", "http://league/sign-out", "nonsense"])
@@ -57,11 +59,6 @@ def test_the_rules_are_in_the_readers_language_and_so_are_their_results(site: Si
     found = site.client.get("/search?q=시간 은행", headers=KOREAN).text
     assert "/games/betris-large#rules-시계" in found
     assert "/games/betris-large#rules-the-clock" in site.client.get("/search?q=a bank of 10 seconds").text
-
-
-def test_there_is_no_page_for_a_language_that_the_site_does_not_have(site: Site) -> None:
-    answer = site.client.get("/language/xx")
-    assert answer.status_code == 404 and "set-cookie" not in answer.headers
 
 
 def test_the_api_is_english_and_the_same_for_all(site: Site) -> None:

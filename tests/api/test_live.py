@@ -68,10 +68,8 @@ def test_a_stream_that_has_nothing_to_say_says_so_and_ends(site: Site, monkeypat
     monkeypatch.setattr(live, "STREAM_SECONDS", 0.5)
     monkeypatch.setattr(live, "SILENCE_SECONDS", 0.0)
     answer = site.client.get(f"/seasons/{season}/events")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    assert ": nothing new\n\n" in answer.text
-    assert "event:" not in answer.text
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+    assert ": nothing new\n\n" in answer.text and "event:" not in answer.text
     assert site.app.state.news.streams.total == 0
 
 

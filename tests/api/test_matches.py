@@ -88,13 +88,11 @@ def test_a_seed_is_published_only_with_the_result(played: Played) -> None:
 
 def test_a_transcript_is_given_as_it_was_stored(played: Played) -> None:
     answer = played.site.client.get(f"/v1/matches/{played.ids[0]}/transcript")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"] == "application/x-ndjson"
+    assert answer.status_code == 200 and answer.headers["content-type"] == "application/x-ndjson"
     assert answer.content == transcript(played.job)
     decode(answer.content)
     unchanged = {"If-None-Match": answer.headers["etag"]}
-    again = played.site.client.get(f"/v1/matches/{played.ids[0]}/transcript", headers=unchanged)
-    assert again.status_code == 304
+    assert played.site.client.get(f"/v1/matches/{played.ids[0]}/transcript", headers=unchanged).status_code == 304
 
 
 def test_a_match_under_other_rules_has_no_pictures_and_is_called_no_forgery(played: Played) -> None:

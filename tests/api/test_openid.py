@@ -105,16 +105,14 @@ def test_an_account_is_made_and_opened_without_a_password(browser: Browser, prov
 def test_signing_in_leads_back_to_where_one_was_and_nowhere_else(known: Browser, provider: Provider) -> None:
     for wish, end in (("/bots", "/bots"), ("//evil.example/", "/account"), ("https://evil.example/", "/account")):
         known.get(f"/sign-in/openid?next={wish}")
-        answer = provider.authorise(sent_to(known))
-        found = known.client.get(CALLBACK, params=answer, headers=PAGE)
+        found = known.client.get(CALLBACK, params=provider.authorise(sent_to(known)), headers=PAGE)
         assert (found.status_code, found.headers["location"]) == (303, end)
         known.client.cookies.clear()
 
 
 def test_an_unknown_identity_makes_no_account_by_itself(browser: Browser, provider: Provider, linked: Site) -> None:
     sign_in(browser, provider, status=403)
-    assert "Choose a name" in browser.page.text
-    assert who(browser) is None
+    assert "Choose a name" in browser.page.text and who(browser) is None
     assert identities(linked) == []
 
 
@@ -135,7 +133,7 @@ def test_names_are_bound_by_the_same_rules(browser: Browser, provider: Provider,
     assert provider.codes == {}
 
 
-def test_closed_sign_up_and_invitation_codes_bind_whoever_comes_by_the_provider(
+def test_closed_sign_up_and_codes_bind_who_comes_by_a_provider(
     browser: Browser, provider: Provider, linked: Site
 ) -> None:
     world = linked.world
@@ -156,34 +154,22 @@ def test_closed_sign_up_and_invitation_codes_bind_whoever_comes_by_the_provider(
 def test_a_name_that_is_taken_meanwhile_is_refused(browser: Browser, provider: Provider, linked: Site) -> None:
     browser.submit("/sign-up/openid", at="/sign-up", name="ada")
     answer = provider.authorise(sent_to(browser))
-    other = Browser(linked)
-    other.sign_up("Ada")
+    Browser(linked).sign_up("Ada")
     come_back(browser, answer, 409)
     assert who(browser) is None
 
 
 # Hostile answers ---------------------------------------------------------------------------------------------------
 
-LIES: dict[str, dict[str, Any]] = {
-    "another nonce": {"nonce": "another"},
-    "no nonce": {"nonce": None},
-    "another audience": {"aud": "another"},
-    "several audiences, for another party": {"aud": [CLIENT, "another"], "azp": "another"},
-    "several audiences, for nobody": {"aud": [CLIENT, "another"]},
-    "no audience": {"aud": None},
-    "another issuer": {"iss": "https://another.example"},
-    "no issuer": {"iss": None},
-    "expired": {"exp": 1_700_000_000},
-    "without an end": {"exp": None},
-    "from the future": {"iat": 4_000_000_000},
-    "without a subject": {"sub": None},
-    "an empty subject": {"sub": ""},
-    "a subject that is none": {"sub": 7},
-    "a subject without end": {"sub": "x" * 256},
-}
+LIES: list[dict[str, Any]] = [
+    *({"nonce": "another"}, {"aud": "another"}, {"iss": "https://another.example"}),
+    *({missing: None} for missing in ("nonce", "aud", "iss", "exp", "sub")),
+    *({"aud": [CLIENT, "another"], "azp": "another"}, {"aud": [CLIENT, "another"]}),
+    *({"exp": 1_700_000_000}, {"iat": 4_000_000_000}, {"sub": ""}, {"sub": 7}, {"sub": "x" * 256}),
+]
 
 
-@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+@pytest.mark.parametrize("lie", LIES, ids=lambda lie: str(lie)[:40])
 def test_a_token_that_lies_lets_nobody_in(known: Browser, provider: Provider, lie: dict[str, Any]) -> None:
 
     def change(claims: dict[str, Any]) -> None:
@@ -245,8 +231,7 @@ def test_an_answer_works_once_and_in_its_own_browser(known: Browser, provider: P
     assert who(victim) is None
     assert answer["code"] in provider.codes  # it was not even asked
     come_back(known, answer)
-    assert who(known) == "ada"
-    assert "openid" not in known.client.cookies
+    assert who(known) == "ada" and "openid" not in known.client.cookies
     known.client.cookies.clear()
     known.client.cookies.set("openid", cookie, domain="league.local")
     known.client.cookies.set("openid", cookie)
@@ -268,19 +253,15 @@ def test_a_code_of_another_sign_in_is_worth_nothing(known: Browser, provider: Pr
 @pytest.mark.parametrize(
     "change", [{"state": "guessed"}, {"state": ""}, {"iss": "https://another.example"}, {"code": ""}]
 )
-def test_an_answer_that_is_not_ours_is_refused_before_the_provider_is_asked(
-    browser: Browser, provider: Provider, change: dict[str, str]
-) -> None:
+def test_a_foreign_answer_is_refused_before_any_asking(browser: Browser, provider: Provider, change) -> None:
     browser.get("/sign-in/openid")
-    answer = {**provider.authorise(sent_to(browser)), **change}
-    come_back(browser, answer, 403)
+    come_back(browser, {**provider.authorise(sent_to(browser)), **change}, 403)
     assert "/token" not in provider.asked
 
 
 def test_a_refusal_of_the_provider_is_told(browser: Browser, provider: Provider) -> None:
     browser.get("/sign-in/openid")
-    state = provider.authorise(sent_to(browser))["state"]
-    come_back(browser, {"error": "access_denied", "state": state}, 403)
+    come_back(browser, {"error": "access_denied", "state": provider.authorise(sent_to(browser))["state"]}, 403)
     assert "did not let you in" in browser.page.text
 
 
@@ -306,8 +287,7 @@ def test_changing_what_a_cookie_is_for_spoils_it(browser: Browser, provider: Pro
 
 def test_the_document_and_the_keys_are_kept_and_a_new_key_is_found(known: Browser, provider: Provider) -> None:
     sign_in(known, provider)
-    assert provider.asked.count("/.well-known/openid-configuration") == 1
-    assert provider.asked.count("/keys") == 1
+    assert provider.asked.count("/.well-known/openid-configuration") == 1 and provider.asked.count("/keys") == 1
     known.client.cookies.clear()
     provider.turn_key(new_key("second"))
     sign_in(known, provider, status=403)  # keys are fetched at most once a minute
@@ -316,8 +296,7 @@ def test_the_document_and_the_keys_are_kept_and_a_new_key_is_found(known: Browse
 
 def test_a_new_key_is_asked_for_after_a_minute(known: Browser, provider: Provider, linked: Site) -> None:
     provider.turn_key(new_key("second"))
-    ours = linked.app.state.services.provider
-    ours._clock = lambda: time.time() + 61
+    linked.app.state.services.provider._clock = lambda: time.time() + 61
     provider.lie = lambda claims: claims.update(exp=int(time.time()) + 900)
     sign_in(known, provider)
     assert who(known) == "ada"
@@ -382,7 +361,7 @@ def test_an_owner_links_and_unlinks_an_account(browser: Browser, provider: Provi
     assert identities(linked) == []
 
 
-def test_linking_takes_a_form_of_ours_and_the_account_that_began_it(
+def test_linking_takes_our_form_and_the_account_that_began_it(
     browser: Browser, provider: Provider, linked: Site
 ) -> None:
     browser.sign_up("ada")
@@ -438,12 +417,11 @@ def test_the_last_way_in_is_not_unlinked(browser: Browser, provider: Provider, l
     new_account(browser, provider)
     browser.get("/account")
     token = browser.page.token
-    answer = browser.client.post("/account/openid/unlink", data={"csrf": token}, headers=OURS)
-    assert answer.status_code == 409
+    assert browser.client.post("/account/openid/unlink", data={"csrf": token}, headers=OURS).status_code == 409
     assert identities(linked) == [("ada", "subject-1")]
 
 
-def test_an_account_without_a_password_is_closed_and_its_owner_may_come_anew(
+def test_an_account_without_a_password_is_closed_and_made_anew(
     browser: Browser, provider: Provider, linked: Site
 ) -> None:
     new_account(browser, provider)
@@ -462,8 +440,7 @@ def test_a_ban_holds_for_the_identity(browser: Browser, provider: Provider, link
     new_account(browser, provider)
     chief = Browser(linked)
     chief.sign_up("chief")
-    boss = linked.world.write(set_role, "chief", Role.ADMIN)
-    linked.world.write(ban, boss, "ada", "cheated")
+    linked.world.write(ban, linked.world.write(set_role, "chief", Role.ADMIN), "ada", "cheated")
     browser.client.cookies.clear()
     sign_in(browser, provider, status=403)
     assert "banned: cheated" in browser.page.text

@@ -35,10 +35,6 @@ def metric(site: Site, name: str) -> float:
     return float(found[1])
 
 
-def test_a_server_that_answers_is_alive(site: Site) -> None:
-    assert site.client.get("/healthz").text == "ok\n"
-
-
 def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(site: Site, caplog) -> None:
     caplog.set_level(logging.INFO)
     with served(site.app, guarded(site.world.settings)) as server:
@@ -50,6 +46,7 @@ def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(
 
 
 def test_ready_means_that_every_part_is_reached(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert site.client.get("/healthz").text == "ok\n", "a server that answers is alive"
     assert site.ok(200, site.client.get("/readyz")) == {"database": "ok", "blobs": "ok", "broker": "ok"}
     site.queue.broken = True
     found = site.ok(503, site.client.get("/readyz"))
@@ -70,8 +67,7 @@ def test_requests_are_counted_by_route(site: Site) -> None:
     site.client.request("BREW", "/v1/bots/8")
     site.client.get("/v1/no/such/thing/" + "x" * 100)
     text = site.client.get("/metrics").text
-    assert "BREW" not in text
-    assert "x" * 100 not in text
+    assert "BREW" not in text and "x" * 100 not in text
     assert 'route="/v1/bots/{bot_id}/versions"' in text or "versions" not in text
 
 
@@ -85,8 +81,7 @@ def test_room_for_blobs_is_measured_where_they_are_files(site: Site, monkeypatch
         return Room(free_bytes=300, size_bytes=1000, free_files=20, size_files=100)
 
     monkeypatch.setattr("deadheat.api.metrics.room_at", room_at)
-    assert metric(site, "deadheat_blob_free_bytes") == 300
-    assert metric(site, "deadheat_blob_free_ratio") == 0.2
+    assert metric(site, "deadheat_blob_free_bytes") == 300 and metric(site, "deadheat_blob_free_ratio") == 0.2
     assert {*asked} == {folder.absolute()}
     monkeypatch.undo()
     assert metric(site, "deadheat_blob_free_bytes") == pytest.approx(disk_usage(folder).free, rel=0.2)
@@ -157,8 +152,7 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
     for state, changed in ((SeasonState.OPEN, 0), (SeasonState.FROZEN, 0), (SeasonState.FINALS, 1)):
         site.world.write(set_season_state, site.world.boss, season, state)
         site.world.clock.turn(5)
-        assert metric(site, behind) == changed
-        assert metric(site, age) > 0
+        assert metric(site, behind) == changed and metric(site, age) > 0
     site.world.write(set_season_state, site.world.boss, season, SeasonState.CLOSED, force=True)
     assert behind not in site.client.get("/metrics").text
 
@@ -196,8 +190,7 @@ def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 def test_the_api_describes_itself(site: Site) -> None:
     document = site.ok(200, site.client.get("/v1/openapi.json"))
     assert document["openapi"].startswith("3.1")
-    assert "HTTPValidationError" not in json.dumps(document)
-    assert "#/components/schemas/Problem" in json.dumps(document)
+    assert "HTTPValidationError" not in json.dumps(document) and "#/components/schemas/Problem" in json.dumps(document)
     names = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
     assert names <= set(document["components"]["schemas"])
     for path, method, told in operations(document):

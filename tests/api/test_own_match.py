@@ -35,8 +35,7 @@ class Watched(Played):
 
     def mine(self, name: str, number: int = 0, status: int = 200) -> str:
         """Return the page of a match as a signed-in person sees it."""
-        path = f"/matches/{self.ids[number]}/mine"
-        self.browsers[name].get(path, status)
+        self.browsers[name].get(f"/matches/{self.ids[number]}/mine", status)
         return html.unescape(self.browsers[name].answer.text)
 
     def won_by_ada(self, transcript: Transcript) -> int:
@@ -99,11 +98,11 @@ def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
         watched.mine("ada")
         assert watched.browsers["ada"].answer.headers["cache-control"] == "no-store"
         assert "etag" not in watched.browsers["ada"].answer.headers
-        stderr = watched.browsers["ada"].client.get(f"{path}/0/stderr")
-        assert stderr.headers["cache-control"] == "no-store"
+        assert watched.browsers["ada"].client.get(f"{path}/0/stderr").headers["cache-control"] == "no-store"
         for address in (path, f"{path}/0/stderr"):
             anonymous = watched.site.client.get(address, headers={"Accept": "text/html"})
-            assert (anonymous.status_code, anonymous.headers["location"]) == (303, f"/sign-in?next={_quoted(address)}")
+            sent_to = f"/sign-in?next={address.replace('/', '%2F')}"
+            assert (anonymous.status_code, anonymous.headers["location"]) == (303, sent_to)
         assert "stderr of seat 0" not in watched.mine("bob")
         everybody = watched.browsers["ada"].client.get(public).text
         assert everybody == watched.site.client.get(public).text
@@ -112,26 +111,18 @@ def test_what_is_private_is_kept_nowhere(watched: Watched) -> None:
     assert not [address for address, _ in bodies._addresses if address.startswith(path)]
 
 
-def _quoted(path: str) -> str:
-    return path.replace("/", "%2F")
-
-
 def test_a_lost_match_is_explained_with_its_evidence_and_cure(watched: Watched) -> None:
     told = " ".join(watched.mine("ada", watched.another(seat0="weights loaded")).split())
-    assert "<strong>timeout</strong> at <code>ROLL</code>" in told
-    assert VERDICTS[Fault.TIMEOUT].happened in told
-    assert VERDICTS[Fault.TIMEOUT].cure[1:] in told
-    assert "no line within 500 ms" in told
+    assert "<strong>timeout</strong> at <code>ROLL</code>" in told and VERDICTS[Fault.TIMEOUT].happened in told
+    assert VERDICTS[Fault.TIMEOUT].cure[1:] in told and "no line within 500 ms" in told
     assert "limit 500 ms, 510 ms passed, 509 ms of it your program's own" in told
     assert "1.0 ms taken from it by the host, 3.0 ms of CPU time used" in told
-    assert "Signal 9 ended it." in told and "still running a second after" in told
-    assert 'href="/about/verdicts"' in told
+    assert "Signal 9 ended it." in told and "still running a second after" in told and 'href="/about/verdicts"' in told
     assert f'href="/bots/{watched.bots[0]}/versions/1"' in told
 
 
 def test_slow_answers_are_told_by_own_time_with_what_the_host_took(watched: Watched) -> None:
-    busy = on_a_busy_host(decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()))
-    number = watched.won_by_ada(busy)
+    number = watched.won_by_ada(on_a_busy_host(decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())))
     told = " ".join(watched.mine("ada", number).split())
     assert "The host took 280 ms from 2 replies; 1 counted past the deadline. That cost your bot nothing" in told
     rows = re.findall(r"<code>ROLL [^/]*</code></td>(.*?)</tr>", told)
@@ -144,9 +135,7 @@ def test_slow_answers_are_told_by_own_time_with_what_the_host_took(watched: Watc
 
 
 @pytest.mark.parametrize(("name", "own", "other"), [("ada", 0, 1), ("bob", 1, 0)])
-def test_a_match_without_a_fault_shows_where_the_points_came_from(
-    watched: Watched, name: str, own: int, other: int
-) -> None:
+def test_a_match_without_faults_shows_where_its_points_are_from(watched: Watched, name, own: int, other: int) -> None:
     number = watched.won_by_ada(decode((TRANSCRIPTS / "yacht-auction-example.jsonl").read_bytes()))
     told = watched.mine(name, number)
     rows = [re.sub(r"<[^>]+>", " ", row).split() for row in re.findall(r"<tr>.*?</tr>", told, re.DOTALL)]
@@ -159,8 +148,7 @@ def test_a_match_without_a_fault_shows_where_the_points_came_from(
 
 def test_who_won_is_not_told_the_others_evidence(watched: Watched) -> None:
     told = watched.mine("bob", watched.another(seat0="of ada"))
-    assert "Won." in told
-    assert "of ada" not in told and "your program's own" not in told and "500.1" not in told
+    assert "Won." in told and "of ada" not in told and "your program's own" not in told and "500.1" not in told
 
 
 def test_people_count_seats_from_one_and_programs_from_zero(watched: Watched) -> None:
@@ -194,8 +182,7 @@ def test_hostile_stderr_is_text(watched: Watched) -> None:
     saved = watched.browsers["ada"].client.get(f"/matches/{watched.ids[number]}/mine/0/stderr")
     assert saved.headers["content-type"] == "text/plain; charset=utf-8"
     assert saved.headers["content-disposition"] == f'attachment; filename="match-{watched.ids[number]}.seat1.stderr"'
-    assert saved.headers["x-content-type-options"] == "nosniff"
-    assert saved.text.endswith(HOSTILE.replace("\0", "\ufffd"))
+    assert saved.headers["x-content-type-options"] == "nosniff" and saved.text.endswith(HOSTILE.replace("\0", "\ufffd"))
 
 
 def test_the_store_may_have_lost_the_transcript(watched: Watched) -> None:

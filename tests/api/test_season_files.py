@@ -68,8 +68,7 @@ def test_a_file_is_chosen_previewed_and_applied_at_the_desk(boss: Browser, site:
     sent = {"csrf": boss.page.token, "document": ""}
     file = {"file": ("winter.toml", b"\xef\xbb\xbf" + FILE.replace("\n", "\r\n").encode())}
     boss.show(boss.client.post(PAGE, data=sent, files=file, headers=OURS), 200)
-    assert "2098-12-01 18:00 KST" in boss.answer.text
-    assert "2098-12-01 09:00:00 UTC" in boss.answer.text
+    assert "2098-12-01 18:00 KST" in boss.answer.text and "2098-12-01 09:00:00 UTC" in boss.answer.text
     with site.world.db.reading() as session:
         assert seasons(session) == []
     text = boss.page.forms[-1].fields["document"]
@@ -84,8 +83,7 @@ def test_a_file_is_chosen_previewed_and_applied_at_the_desk(boss: Browser, site:
     assert "series_length = 4\n" in text
     assert "nothing to change" in boss.show(post(boss, where, document=text), 200).text
     page = boss.show(post(boss, where, document=text.replace("length = 4", "length = 8")), 200)
-    assert "matches.series_length" in page.text
-    assert "matches.seats" not in page.text.partition("A file (TOML)")[0]
+    assert "matches.series_length" in page.text and "matches.seats" not in page.text.partition("A file (TOML)")[0]
 
 
 def post(browser: Browser, where: str, **fields: str) -> httpx.Response:
@@ -97,12 +95,10 @@ def test_the_desk_lists_every_mistake_and_keeps_what_was_typed(boss: Browser) ->
     text = FILE.replace("= 4", "= 0").replace("[dates]", '["date<script>"]')
     boss.show(post(boss, PAGE, document=text), 422)
     assert "<code>matches.series_length</code>: it should be" in boss.answer.text
-    assert "date<script>" not in boss.answer.text
-    assert boss.page.forms[-1].fields["document"].strip() == text.strip()
+    assert "date<script>" not in boss.answer.text and boss.page.forms[-1].fields["document"].strip() == text.strip()
     sent = {"csrf": boss.page.token, "document": ""}
     answer = boss.client.post(PAGE, data=sent, files={"file": ("x.toml", b"\xff\xfe")}, headers=OURS)
-    assert answer.status_code == 422
-    assert "not text in UTF-8" in answer.text
+    assert answer.status_code == 422 and "not text in UTF-8" in answer.text
 
 
 def test_a_forecast_is_told_over_http_and_at_the_desk(site: Site, boss: Browser) -> None:
@@ -115,6 +111,5 @@ def test_a_forecast_is_told_over_http_and_at_the_desk(site: Site, boss: Browser)
     boss.get(f"/desk/seasons/{season_id}?bots=17")
     assert "17 bots" in boss.page.text
     boss.get("/desk/season-file")
-    file = f'[season]\nname = "Final"\ngame = "{GAME}"\n'
-    boss.submit("/desk/season-file", document=file, bots="12")
+    boss.submit("/desk/season-file", document=f'[season]\nname = "Final"\ngame = "{GAME}"\n', bots="12")
     assert "12 bots" in boss.page.text

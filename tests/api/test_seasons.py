@@ -40,8 +40,7 @@ def test_a_season_is_made_with_every_setting_and_shows_them(site: Site) -> None:
         "admission": "invited", "entries_per_author": 2, "teams_only": True, "languages": ["c", "python"],
         "uploads_per_hour": 10, "versions_per_day": 5, "challenge_games": 0,
     }  # fmt: skip
-    divisions = [{"name": "First", "size": 8}, {"name": "Second"}]
-    season = made(site, boss, **settings, divisions=divisions)
+    season = made(site, boss, **settings, divisions=[{"name": "First", "size": 8}, {"name": "Second"}])
     assert {name: season[name] for name in settings} == settings
     assert season["divisions"] == [
         {"number": 1, "name": "First", "size": 8, "entries": 0},
@@ -67,8 +66,7 @@ def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) 
         "8 at each meeting in the finals, not 10."
     )
     page = site.client.get(f"/seasons/{found['id']}").text
-    assert "8 matches, at least 20 per pair" in page
-    assert found["rounded"] in page
+    assert "8 matches, at least 20 per pair" in page and found["rounded"] in page
 
 
 def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> None:
@@ -129,8 +127,7 @@ def test_final_standings_are_told_apart_from_others(site: Site) -> None:
     assert season["log_sha256"] == board["log_sha256"]
     assert (board["rows"][0]["division"], board["rows"][0]["finalist"], board["rows"][0]["team"]) == (1, False, None)
     page = site.client.get(f"/seasons/{season_id}", headers={"accept": "text/html"}).text
-    assert "Final standings" in page
-    assert season["log_sha256"] in page
+    assert "Final standings" in page and season["log_sha256"] in page
 
 
 def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site) -> None:

@@ -52,27 +52,21 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     assert all(tie["winner"] is None for tie in bracket)
     assert "are being played." in site.client.get("/").text
     page = site.client.get(f"/evaluations/{second['evaluation_id']}").text
-    assert "<svg" in page
-    assert "Semifinals" in page
-    assert "Third place" in page
+    assert "<svg" in page and "Semifinals" in page and "Third place" in page
     assert "data-live" in page
     shown = site.client.get(f"/seasons/{staged}").text
-    assert f'href="/evaluations/{first["evaluation_id"]}"' in shown
-    assert "4 advance" in shown
+    assert f'href="/evaluations/{first["evaluation_id"]}"' in shown and "4 advance" in shown
 
 
 def test_nobody_is_offered_to_cancel_a_stage(site: Site, boss: Browser, staged: int) -> None:
     site.world.tick()
     page = boss.get(f"/desk/seasons/{staged}").text
-    assert "round 5 of 5" in page
-    assert "to end them, close the season" in page
-    assert "/cancel" not in page
+    assert "round 5 of 5" in page and "to end them, close the season" in page and "/cancel" not in page
     with site.world.db.transaction() as session:
         session.get_one(Evaluation, 1).rounds = 3
         session.get_one(Season, staged).closes_at = site.world.clock.now + timedelta(seconds=1)
     page = boss.get(f"/desk/seasons/{staged}").text
-    assert "further round 2 at the cut" in page
-    assert "5 of 3" not in page
+    assert "further round 2 at the cut" in page and "5 of 3" not in page
     warnings = site.world.read(season_forecast, site.world.boss, staged).warnings
     assert warnings
     assert not any("ladder" in warning for warning in warnings), "it is over"
@@ -97,8 +91,7 @@ def test_stages_are_a_table_once_the_finals_have_begun(site: Site) -> None:
         assert said in page
     site.world.write(set_season_state, site.world.boss, season_id, SeasonState.FINALS)
     page = site.client.get(f"/seasons/{season_id}?page=9").text  # an address that is not remembered
-    assert 'id="stages"' in page
-    assert "<dt>Stage 1" not in page
+    assert 'id="stages"' in page and "<dt>Stage 1" not in page
 
 
 def test_a_file_declares_stages_and_its_preview_shows_them(site: Site) -> None:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import stat
 import zipfile
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
-import httpx
 import pytest
 from sqlmodel import func, select
 
 from deadheat.api.edge.uploading import BODY_BYTES
 from deadheat.league.jobs import Failure
-from deadheat.league.service.jobs.builds import BUILDS
+from deadheat.league.service.jobs.builds import BUILDS, give_back_build
+from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.states import VersionState
 from deadheat.league.tables import BotVersion
 from tests.api.site import Site, bearer, zipped
@@ -39,34 +38,26 @@ def test_an_upload_is_stored_enqueued_and_can_be_polled(site: Site) -> None:
     made = site.ok(202, answer)
     assert answer.headers["location"] == f"/v1/bots/{bot_id}/versions/1"
     assert (made["state"], made["language"], made["size_bytes"]) == ("uploaded", "python", 8)
-    assert site.queue.builds == [made["id"]]
-    assert site.blobs.get(made["sha256"], 100) == b"print()\n"
+    assert site.queue.builds == [made["id"]] and site.blobs.get(made["sha256"], 100) == b"print()\n"
     assert site.ok(200, site.client.get(answer.headers["location"], headers=ada)) == made
     site.world.build(made["id"])
     assert site.ok(200, site.client.get(answer.headers["location"], headers=ada))["state"] == "ready"
 
 
-def test_versions_are_numbered(site: Site) -> None:
-    ada = site.author()
-    bot_id = site.bot(ada)
-    for number in (1, 2, 3):
-        assert site.ok(202, site.upload(ada, bot_id, b"print(%d)" % number))["number"] == number
-    listed = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions", headers=ada))["items"]
-    assert [version["number"] for version in listed] == [3, 2, 1]
-
-
-def test_the_same_file_is_no_new_version_unless_it_was_broken(site: Site) -> None:
+def test_versions_are_numbered_and_the_same_file_is_none_unless_it_was_broken(site: Site) -> None:
     ada = site.author()
     bot_id, other = site.bot(ada), site.bot(ada, "other")
     broken = site.ok(202, site.upload(ada, bot_id, b"print()"))["id"]
     site.problem(422, site.upload(ada, bot_id, b"print()", "main.py"), "bad-upload")
     site.world.build(broken, "does not compile")
     site.version(ada, bot_id)
-    site.ok(202, site.upload(ada, bot_id, b"print(1)"))
+    assert site.ok(202, site.upload(ada, bot_id, b"print(1)"))["number"] == 3
     refused = site.problem(422, site.upload(ada, bot_id, b"print()"), "bad-upload")
     assert refused["reason"] == "same-file"
     assert refused["detail"].startswith("Version 2 of this bot is the same file, byte for byte.")
     site.ok(202, site.upload(ada, other, b"print()"))
+    listed = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions", headers=ada))["items"]
+    assert [version["number"] for version in listed] == [3, 2, 1]
 
 
 def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
@@ -74,8 +65,6 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
     ada = site.author()
     made = site.ok(202, site.upload(ada, site.bot(ada), b"print()"))
     site.world.clock.turn(site.world.settings.requeue_seconds)
-    from deadheat.league.service.jobs.sweep import sweep
-
     assert site.world.write(sweep)[BUILDS] == [made["id"]]
 
 
@@ -97,15 +86,11 @@ def test_a_broker_that_is_away_loses_no_upload(site: Site) -> None:
         pytest.param(b"x", "a b.py", "bad-name", id="odd filename"),
     ],
 )
-def test_a_bad_upload_is_refused_with_a_reason_and_leaves_nothing(
-    site: Site, content: bytes, filename: str, reason: str
-) -> None:
+def test_a_bad_upload_is_refused_and_leaves_nothing(site: Site, content: bytes, filename: str, reason: str) -> None:
     ada = site.author()
     problem = site.problem(422, site.upload(ada, site.bot(ada), content, filename), "bad-upload")
-    assert problem["reason"] == reason
-    assert problem["detail"]
-    assert versions(site) == 0
-    assert site.queue.builds == []
+    assert problem["reason"] == reason and problem["detail"]
+    assert versions(site) == 0 and site.queue.builds == []
 
 
 def form(content: bytes, name: str = "file", filename: str | None = "bot.py") -> bytes:
@@ -149,6 +134,9 @@ def test_the_largest_upload_is_taken_and_one_byte_more_is_not(site: Site) -> Non
     assert versions(site) == 1
 
 
+FORM = {"Content-Type": "multipart/form-data; boundary=b"}
+
+
 class Endless:
     """A client that would send for ever; counts what was asked of it."""
 
@@ -169,21 +157,10 @@ def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tup
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope = {
-        "type": "http",
-        "asgi": {"version": "3.0"},
-        "http_version": "1.1",
-        "method": "POST",
-        "scheme": "http",
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": b"",
-        "root_path": "",
-        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
-        "client": ("127.0.0.1", 1),
-        "server": ("league", 80),
-        "state": {},
-    }
+    scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST"}
+    scope |= {"scheme": "http", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
+    scope |= {"client": ("127.0.0.1", 1), "server": ("league", 80), "state": {}}
+    scope["headers"] = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
 
     async def run() -> None:
         await site.app(scope, client.receive, send)
@@ -194,30 +171,19 @@ def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tup
 
 def test_a_body_without_a_length_is_cut_off_while_it_comes(site: Site) -> None:
     site = site.beside(upload_limit_bytes=100_000)
-    ada = site.author()
+    ada, client = site.author(), Endless()
+    path = f"/v1/bots/{site.bot(ada)}/versions"
+    status, answered = call(site, client, {**ada, **FORM, "Transfer-Encoding": "chunked"}, path)
+    assert (status, answered["connection"]) == (413, "close") and 100_000 < client.sent <= 120_000
     client = Endless()
-    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Transfer-Encoding": "chunked"}
-    status, answered = call(site, client, headers, f"/v1/bots/{site.bot(ada)}/versions")
-    assert status == 413
-    assert answered["connection"] == "close"
-    assert 100_000 < client.sent <= 120_000
-
-
-def test_a_body_that_declares_too_much_is_not_read_at_all(site: Site) -> None:
-    site = site.beside(upload_limit_bytes=100_000)
-    ada = site.author()
-    client = Endless()
-    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b", "Content-Length": "10000000000"}
-    status, _ = call(site, client, headers, f"/v1/bots/{site.bot(ada)}/versions")
-    assert (status, client.sent) == (413, 0)
+    status, _ = call(site, client, {**ada, **FORM, "Content-Length": "10000000000"}, path)
+    assert (status, client.sent) == (413, 0), "of one that declares too much nothing is read"
 
 
 @pytest.mark.parametrize("headers", [{}, bearer("dh_wrong")])
 def test_a_strangers_upload_is_not_read_at_all(site: Site, headers: dict[str, str]) -> None:
-    bot_id = site.bot(site.author())
     client = Endless()
-    kind = {"Content-Type": "multipart/form-data; boundary=b"}
-    status, _ = call(site, client, {**headers, **kind}, f"/v1/bots/{bot_id}/versions")
+    status, _ = call(site, client, {**headers, **FORM}, f"/v1/bots/{site.bot(site.author())}/versions")
     assert (status, client.sent) == (401, 0)
 
 
@@ -232,22 +198,15 @@ def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:
     ada = site.author()
     path = f"/v1/bots/{site.bot(ada)}/versions"
 
-    class Broken(httpx.SyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            yield form(b"x" * 1000)[:-10]
-
-    headers = {**ada, "Content-Type": "multipart/form-data; boundary=b"}
-    site.problem(400, site.client.post(path, content=b"".join(Broken()), headers=headers))
+    site.problem(400, site.client.post(path, content=form(b"x" * 1000)[:-10], headers={**ada, **FORM}))
     assert versions(site) == 0
 
 
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-    from deadheat.league.service.jobs.builds import give_back_build
 
     ada = site.author()
     bot_id = site.bot(ada)
-    made = site.ok(202, site.upload(ada, bot_id, b"print()"))
-    job = site.world.building(made["id"], "w1")
+    job = site.world.building(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"], "w1")
     failure = Failure("no-engine", "no answer at /run/docker.sock")
     site.world.write(give_back_build, job.version_id, job.attempt, "w1", failure)
     log = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=ada))

@@ -29,15 +29,12 @@ def test_an_organiser_sees_who_is_there_and_why_somebody_may_not_judge(site: Sit
     site.world.write(record_check, SECOND, NOISY, ["No clock."], 60)
     site.world.write(host_seen, SECOND, 0.25)
     found = workers(site)
-    assert found["machine"]["judges"]
-    assert found["machine"]["reasons"] == []
+    assert found["machine"]["judges"] and found["machine"]["reasons"] == []
     second = found["second"]
     assert (found["machine"]["number"], second["number"]) == (1, 2)
     assert (second["fitness"], second["judges"]) == ("unfit", False)
-    assert second["reasons"] == ["No clock."]
-    assert second["remarks"] == ["This host swaps."]
-    assert second["steal_share"] == 0.25
-    assert second["report"] == NOISY
+    assert second["reasons"] == ["No clock."] and second["remarks"] == ["This host swaps."]
+    assert second["steal_share"] == 0.25 and second["report"] == NOISY
     site.world.clock.turn(site.world.settings.lease_seconds + 1)  # only the first one's keeper is still there
     assert [worker["judges"] for worker in workers(site).values()] == [True, False]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Any
 
 import obstore
 import pytest
@@ -51,20 +50,17 @@ def finish(site: Site, log: str, reason: str = "") -> None:
 def test_the_form_uploads_without_a_script(ada: Browser, site: Site) -> None:
     assert upload(ada) == "/bots/1/versions/1"
     assert len(site.queue.builds) == 1
-    assert "waiting for a builder" in ada.get("/bots/1/versions/1").text
-    assert "bot.py" in ada.get("/bots/1/upload").text
+    assert "waiting for a builder" in ada.get("/bots/1/versions/1").text and "bot.py" in ada.get("/bots/1/upload").text
 
 
 def test_what_is_wrong_with_an_upload_is_said_beside_the_form(ada: Browser, site: Site) -> None:
-    assert upload(ada, b"hello", "notes.txt") == "422"
-    assert 'role="alert"' in ada.answer.text
+    assert upload(ada, b"hello", "notes.txt") == "422" and 'role="alert"' in ada.answer.text
     assert not site.queue.builds
 
 
 def test_an_upload_needs_the_pages_token(ada: Browser, site: Site) -> None:
     assert upload(ada, token="0" * 64) == "403"
-    answer = ada.client.post("/bots/1/versions", files={"file": ("bot.py", SOURCE)}, headers=OURS)
-    assert answer.status_code == 403
+    assert ada.client.post("/bots/1/versions", files={"file": ("bot.py", SOURCE)}, headers=OURS).status_code == 403
     assert not site.queue.builds
 
 
@@ -76,14 +72,12 @@ def test_a_field_before_the_file_is_one_that_is_known_and_short(ada: Browser, fi
 
 
 def test_the_module_uploads_to_the_api(ada: Browser, site: Site) -> None:
-    answer = ada.api("POST", "/v1/bots/1/versions", files={"file": ("bot.py", SOURCE)})
-    assert site.ok(202, answer)["number"] == 1
+    assert site.ok(202, ada.api("POST", "/v1/bots/1/versions", files={"file": ("bot.py", SOURCE)}))["number"] == 1
 
 
 def test_hostile_names_and_logs_stay_text(ada: Browser, site: Site) -> None:
     upload(ada, name="<script>x\u202egnp.txt")
-    assert "<script>x" not in ada.answer.text
-    assert "\u202e" not in ada.answer.text
+    assert "<script>x" not in ada.answer.text and "\u202e" not in ada.answer.text
     ada.get("/bots/1/upload")
     assert upload(ada) == "/bots/1/versions/1"
     log = "<script>alert(1)</script>\n\x1b[31mred\x07\r\u202eevil\n</pre><img src=x onerror=alert(1)>" + "x" * 1_000_000
@@ -112,9 +106,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     assert "withdrawn" not in ada.submit(f"/bots/1/seasons/{season}/rejoin").text
     world.write(disqualify, world.boss, season, 1, "<b>cheats</b>")
     page = ada.get("/bots/1/upload")
-    assert "disqualified" in page.text
-    assert "<b>cheats</b>" in page.text
-    assert "b" not in page.tags
+    assert "disqualified" in page.text and "<b>cheats</b>" in page.text and "b" not in page.tags
     assert f"/bots/1/seasons/{season}/rejoin" not in [form.action for form in page.forms]
     world.write(set_season_state, world.boss, season, SeasonState.OPEN)
     world.write(set_season_state, world.boss, season, SeasonState.CLOSED)
@@ -129,9 +121,7 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
         ({"teams_only": True}, "it admits only bots of teams"),
     ],
 )
-def test_nothing_is_offered_where_a_seasons_rules_keep_the_bot_out(
-    ada: Browser, site: Site, rules: dict[str, Any], why: str
-) -> None:
+def test_nothing_is_offered_where_the_rules_bar_a_bot(ada: Browser, site: Site, rules, why: str) -> None:
     season = site.world.season(0, **rules)
     form = f"/bots/1/seasons/{season}/enter"
     assert f"Not entered. The season does not admit this bot: {why}." in ada.get("/bots/1/upload").text

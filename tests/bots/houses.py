@@ -35,8 +35,7 @@ class Program:
         )
 
     def __call__(self, message: Message) -> str | None:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+        assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(message.line + "\n")
         self.process.stdin.flush()
         return None if message.limit_ns is None else self.process.stdout.readline().removesuffix("\n")

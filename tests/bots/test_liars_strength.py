@@ -22,7 +22,7 @@ BOTS = LIARS.folder
 
 
 def wins(first: NewBot, second: NewBot, matches: int) -> float:
-    """The share of matches won by the first; every deal is played twice, with the seats swapped."""
+    """Return the share of matches won by the first; every deal is played twice, with the seats swapped."""
     won = 0
     for number in range(matches):
         players = [first(2 * number), second(2 * number + 1)]
@@ -32,7 +32,7 @@ def wins(first: NewBot, second: NewBot, matches: int) -> float:
 
 
 def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float]:
-    """The mean places of two against two, every deal played in all six ways to seat them."""
+    """Return the mean places of two against two, every deal played in all six ways to seat them."""
     seatings = sorted(set(permutations([first, first, second, second], 4)), key=lambda s: [bot is first for bot in s])
     places: dict[NewBot, list[int]] = {first: [], second: []}
     for number in range(deals):
@@ -56,7 +56,7 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
         ("expert", "teller", 300, 0.5),
     ],
 )
-def test_each_bot_is_stronger_than_the_one_before(better: str, worse: str, matches: int, bound: float) -> None:
+def test_each_bot_beats_the_one_before_it(better: str, worse: str, matches: int, bound: float) -> None:
     with seated(LIARS, better) as first, seated(LIARS, worse) as second:
         assert wins(first, second, matches) > bound
 

@@ -25,7 +25,7 @@ every_python_bot = pytest.mark.parametrize(
 
 
 def wins(house: House, first: NewBot, second: NewBot, matches: int) -> float:
-    """The share of matches won by the first, draws as half. Seats alternate, and every match has fresh chance."""
+    """Return the first one's share of the points (draws are half). Seats alternate; every match has fresh chance."""
     score = 0.0
     for number in range(matches):
         seats = [first(2 * number), second(2 * number + 1)]
@@ -52,9 +52,7 @@ def wins(house: House, first: NewBot, second: NewBot, matches: int) -> float:
     ],
     ids=str,
 )
-def test_each_bot_is_stronger_than_the_one_before(
-    house: House, better: str, worse: str, matches: int, bound: float
-) -> None:
+def test_each_bot_beats_the_one_before_it(house: House, better: str, worse: str, matches: int, bound: float) -> None:
     with seated(house, better) as first, seated(house, worse) as second:
         assert wins(house, first, second, matches) > bound
 

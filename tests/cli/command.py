@@ -101,9 +101,7 @@ class Typing:
         return invoke(*map(str, words), "--server", self.server, "--token", token_in(self.headers[who]))
 
     def says(self, who: str, *words: object) -> str:
-        done = self.run(who, *words)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return succeeded(self.run(who, *words)).stdout
 
     def json(self, who: str, *words: object) -> Any:
         return json.loads(self.says(who, *words, "--json"))
@@ -122,10 +120,15 @@ def play(*bots: str, game: str = GAME, options: Sequence[str] = ()) -> subproces
 def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = ()) -> Path:
     """Play one match, and return the file of its transcript."""
     before = set(folder.glob("*.jsonl"))
-    done = play(*bots, game=game, options=["--matches", "1", "--transcripts", str(folder), *options])
-    assert done.returncode == 0, done.stderr
+    succeeded(play(*bots, game=game, options=["--matches", "1", "--transcripts", str(folder), *options]))
     (new,) = set(folder.glob("*.jsonl")) - before
     return new
+
+
+def succeeded(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
+    """Check that a command ended with code 0, and return what it did."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], sentence: str, code: int = 2) -> None:

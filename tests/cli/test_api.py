@@ -72,9 +72,7 @@ METHODS = sorted(
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_asks_for_something_that_the_server_has(
-    method: str, document: dict[str, Any], server: Line
-) -> None:
+def test_every_method_asks_for_what_the_server_has(method: str, document: dict[str, Any], server: Line) -> None:
     asked = requests_of(method, server)
     assert asked
     for request in asked:

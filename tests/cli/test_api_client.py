@@ -103,12 +103,10 @@ def test_an_upload_that_was_not_heard_starts_again_from_its_beginning(deaf: Line
     with Client(deaf.url) as client:
         client.upload(1, "bot.py", content)
     (asked,) = deaf.asked
-    assert b'name="file"; filename="bot.py"' in asked.body
-    assert content in asked.body
+    assert b'name="file"; filename="bot.py"' in asked.body and content in asked.body
 
 
 def test_a_slow_reader_has_time_for_each_piece_of_an_upload(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time limit applies to each piece, not to the whole upload."""
     monkeypatch.setattr(wire, "CONNECT_TIMEOUT_S", SOMETIME)
     with line(answer(202)) as server, Client(server.url) as client:
         server.reads_after_seconds = 4 * SOMETIME

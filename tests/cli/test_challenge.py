@@ -89,9 +89,7 @@ def test_own_versions_and_stopping(desk: Desk) -> None:
         ("ada", ("slow", "--games", "2", "--opponent-version", "1"), "of your own bots"),
     ],
 )
-def test_what_cannot_be_asked_for_is_said_in_a_sentence(
-    desk: Desk, who: str, words: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_asked_is_said_in_a_sentence(desk: Desk, who: str, words: tuple[str, ...], said: str) -> None:
     done = desk.run(who, "challenge", *words)
     assert_one_sentence(done, said, 2 if done.returncode == 2 else 1)
 
@@ -99,8 +97,6 @@ def test_what_cannot_be_asked_for_is_said_in_a_sentence(
 def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
     desk.author("ada2", "other")
     desk.headers["ada"] = desk.headers["ada2"]
-    second = desk.site.bot(desk.headers["ada"], "second")
-    desk.upload("ada", second)
+    desk.upload("ada", desk.site.bot(desk.headers["ada"], "second"))
     assert "choose one with --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
-    answer = desk.json("ada", "challenge", "slow", "--games", 2, "--bot", "second")
-    assert answer["bot"] == "second"
+    assert desk.json("ada", "challenge", "slow", "--games", 2, "--bot", "second")["bot"] == "second"

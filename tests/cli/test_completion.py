@@ -11,14 +11,12 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli.main import PANELS
-from tests.cli.command import ROOT, deadheat
+from tests.cli.command import ROOT, deadheat, succeeded
 
 
 @cache
 def script(shell: str) -> str:
-    done = deadheat("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return succeeded(deadheat("--show-completion", shell, _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1")).stdout
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -48,14 +46,8 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
 
 def brought_by(program: str) -> set[str]:
     """Run a Python program, and return the modules that it has imported at its end."""
-    done = subprocess.run(
-        [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
+    command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
 

@@ -25,7 +25,6 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_command_even_where_python_ignores_it() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", IGNORED], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [sys.executable, "-c", IGNORED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "ended\n", "")

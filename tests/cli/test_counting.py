@@ -43,8 +43,7 @@ def test_shares_count_ties_half_and_opponents_left_behind() -> None:
 def test_a_match_that_all_lost_has_no_winner() -> None:
     counted = score(match(1, 1, faults={0: Fault.EXITED, 1: Fault.TIMEOUT}))
     assert (counted.played, counted.unrated, counted.draws, counted.firsts) == (1, 1, 0, [0, 0])
-    assert counted.share(0) is None
-    assert counted.summary(["a", "b"])["elo"] is None
+    assert counted.share(0) is None and counted.summary(["a", "b"])["elo"] is None
 
 
 def test_points_of_forfeits_do_not_count() -> None:
@@ -74,9 +73,7 @@ def test_elo_has_no_bound_where_all_was_won() -> None:
     assert elo(10 / 11) == pytest.approx(400)
     assert elo(1) is elo(0) is None
     won = score(*[match(1, 2)] * 8).summary(["a", "b"])["elo"]
-    assert won["difference"] is None
-    assert won["interval_95"][0] > 0
-    assert won["interval_95"][1] is None
+    assert won["difference"] is None and won["interval_95"][0] > 0 and won["interval_95"][1] is None
 
 
 def timed(*replies: Reply) -> Transcript:

@@ -49,7 +49,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subproce
         yield process
 
 
-def test_a_slow_server_is_waited_for_and_its_last_word_is_told(
+def test_a_slow_server_is_awaited_and_quoted(
     server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(Unready, "answers_at", 30)

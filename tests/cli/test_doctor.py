@@ -19,7 +19,7 @@ from deadheat.league.database import Database
 from deadheat.league.storage.room import Room
 from deadheat.sandbox.runtimes import NO_PARSER_CURE
 from deadheat.workers.leader import FileLease
-from tests.cli.command import ROOT, assert_one_sentence, invoke
+from tests.cli.command import ROOT, assert_one_sentence, invoke, succeeded
 from tests.league.world import World, settings
 from tests.sandbox.test_runtimes import NO_PARSER
 
@@ -46,10 +46,8 @@ def found(chosen: Settings, about: str, role: Role = Role.API) -> dict[Verdict, 
 
 
 def test_nothing_is_wrong_with_the_embedded_default(well: Settings) -> None:
-    done = invoke("doctor")
-    assert done.returncode == 0, done.stdout
-    assert "database: SQLite 3." in done.stdout
-    assert "nothing is wrong" in done.stdout
+    done = succeeded(invoke("doctor"))
+    assert "database: SQLite 3." in done.stdout and "nothing is wrong" in done.stdout
 
 
 def test_findings_can_be_read_by_programs(well: Settings) -> None:
@@ -61,8 +59,7 @@ def test_findings_can_be_read_by_programs(well: Settings) -> None:
 
 
 def test_a_league_that_is_not_there_is_not_made_by_looking(tmp_path: Path) -> None:
-    chosen = settings(tmp_path / "none")
-    assert found(chosen, "database")[Verdict.WRONG] == ["There is no league yet."]
+    assert found(settings(tmp_path / "none"), "database")[Verdict.WRONG] == ["There is no league yet."]
     assert not (tmp_path / "none" / "deadheat.sqlite3").exists()
 
 
@@ -92,14 +89,11 @@ def test_a_part_that_is_away_is_told_with_its_setting(setting: str, url: str, ab
     ill = well.model_copy(update={setting: url})
     findings = [finding for finding in look(ill, Role.SCHEDULER) if finding.about == about]
     assert [finding.verdict for finding in findings] == [Verdict.WRONG]
-    assert f"DEADHEAT_{setting.upper()}" in findings[0].cure
-    assert "aV9-long" not in findings[0].text
+    assert f"DEADHEAT_{setting.upper()}" in findings[0].cure and "aV9-long" not in findings[0].text
 
 
 @pytest.mark.parametrize(("environment", "verdict"), [("development", Verdict.REMARK), ("production", Verdict.WRONG)])
-def test_what_is_not_safe_is_told_by_the_rule_of_those_who_refuse_it(
-    environment: str, verdict: Verdict, tmp_path: Path
-) -> None:
+def test_what_is_unsafe_is_told_by_the_rule_that_refuses_it(environment: str, verdict: Verdict, tmp_path: Path) -> None:
     url = "postgresql://league:deadheat@db.example/league"
     findings = list(checkup.check_settings(settings(tmp_path, environment=environment, database_url=url)))
     (told,) = [finding for finding in findings if finding.text.startswith("DEADHEAT_DATABASE_URL")]
@@ -107,12 +101,9 @@ def test_what_is_not_safe_is_told_by_the_rule_of_those_who_refuse_it(
     assert any(finding.verdict is Verdict.GOOD for finding in findings) is (environment == "development")
 
 
-def test_files_that_others_can_read_are_remarked(well: Settings) -> None:
+def test_files_that_others_can_read_are_remarked_and_want_of_room_is_wrong(well: Settings, monkeypatch) -> None:
     well.data_dir.chmod(0o755)
     assert any("can read" in text for text in found(well, "settings")[Verdict.REMARK])
-
-
-def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup, "LOW_DISK_SHARE", 1.0)
     assert "Only" in found(well, "disk")[Verdict.WRONG][0]
 
@@ -124,7 +115,7 @@ def test_room_is_looked_for_where_a_worker_writes(well: Settings) -> None:
 
 
 def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So are its inodes: small blobs use them up before the bytes."""
+    """Its inodes are looked at as well, because small blobs use them up before the bytes."""
     mine = well.data_dir.stat().st_dev
     blobs = next(folder for folder in (Path("/dev/shm"), Path("/var/tmp")) if folder.stat().st_dev != mine)
     plenty = Room(10**12, 10**12, 10**6, 10**6)
@@ -185,8 +176,7 @@ def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
 def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker", "image": "deadheat/judge:none"})
     (finding,) = machine_checks.check_engine(chosen)
-    assert finding.verdict is Verdict.WRONG
-    assert "deploy/images/build" in finding.text
+    assert finding.verdict is Verdict.WRONG and "deploy/images/build" in finding.text
 
 
 @pytest.mark.containers
@@ -199,11 +189,6 @@ def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_pa
     )
     (tmp_path / "run").mkdir()
     mounted = f"mount -t tmpfs none {tmp_path / 'run'} && exec python -c '{script}' {tmp_path / 'run'}"
-    done = subprocess.run(
-        ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout == "wrong\n", done.stderr

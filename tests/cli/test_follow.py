@@ -129,8 +129,7 @@ def test_the_list_by_end_goes_on_where_its_cursor_says(followed: Followed) -> No
     followed.ends(first)
     told = [match.id for match in followed.client.matches(finished_since=since)]
     assert told == [number for job in (first, third, second) for number in reversed(numbers(job))]
-    refused = followed.client.matches(finished_since=since + OVERLAP, state="abandoned")
-    assert list(refused) == []
+    assert list(followed.client.matches(finished_since=since + OVERLAP, state="abandoned")) == []
     params = {"finished_since": since.isoformat(), "cursor": write_cursor(999_999)}
     with pytest.raises(Refused, match="cursor"):
         followed.client.call("GET", "/v1/matches", params=params)

@@ -20,7 +20,7 @@ from deadheat.api.pages.render import templates
 from deadheat.cli.game import looks
 from deadheat.cli.game.check import SPOILT
 from deadheat.engine.games.folder import folders
-from tests.cli.command import ROOT, deadheat, invoke
+from tests.cli.command import ROOT, deadheat, invoke, succeeded
 from tests.lanes import scaled
 
 
@@ -28,8 +28,7 @@ from tests.lanes import scaled
 def new(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A game as `new` writes it; tests change copies of it."""
     folder = tmp_path_factory.mktemp("new") / "odd_one"
-    done = deadheat("game", "new", "odd-one", "--folder", str(folder))
-    assert done.returncode == 0, done.stderr
+    succeeded(deadheat("game", "new", "odd-one", "--folder", str(folder)))
     return folder
 
 
@@ -204,5 +203,4 @@ def test_serve_shows_what_was_saved_last(written: Path, address: str) -> None:
     assert "NameError" in read("match")
     change(written / "rules.py", "HIGHEST = 9", "HIGHEST = (")
     told = read("match")
-    assert "was never closed" in told
-    assert "Traceback" not in told
+    assert "was never closed" in told and "Traceback" not in told

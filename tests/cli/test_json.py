@@ -41,11 +41,8 @@ def test_a_new_bot_and_its_loss_are_told_to_programs(tmp_path: Path) -> None:
     lost = json.loads(invoke("explain", str(transcript), "--seat", "2", "--json").stdout)
     won = json.loads(invoke("explain", str(transcript), "--seat", "1", "--json").stdout)
     fault, happy = (lost, won) if lost["fault"] else (won, lost)
-    assert fault["verified"]
-    assert fault["happened"]
-    assert fault["cure"]
-    assert str(fault["seat"]) in happy["others"]
-    assert happy["fault"] is None
+    assert fault["verified"] and fault["happened"] and fault["cure"]
+    assert str(fault["seat"]) in happy["others"] and happy["fault"] is None
     assert 0 < len(happy["last_exchanges"]) <= 4
     assert "play yacht-auction" in fault["again"]
     first = json.loads(invoke("season", "settings", "--json").stdout.splitlines()[0])

@@ -16,8 +16,7 @@ ME = {"id": 1, "name": "ada", "role": "author"}
 
 def test_what_the_library_offers_is_there() -> None:
     for name in deadheat.__all__:
-        assert getattr(deadheat, name).__name__ == name
-        assert name in dir(deadheat)
+        assert getattr(deadheat, name).__name__ == name and name in dir(deadheat)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         _ = deadheat.Nothing
 
@@ -31,8 +30,7 @@ def test_both_clients_have_the_same_methods() -> None:
     for name, signature in methods(deadheat.Client).items():
         member = getattr(deadheat.AsyncClient, name)
         yields = str(signature.return_annotation).startswith("Iterator[")
-        assert inspect.isasyncgenfunction(member) is yields
-        assert inspect.iscoroutinefunction(member) is not yields
+        assert inspect.isasyncgenfunction(member) is yields and inspect.iscoroutinefunction(member) is not yields
 
 
 def test_requests_of_an_asynchronous_client_wait_at_once() -> None:

@@ -15,7 +15,7 @@ from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site, token_in
-from tests.cli.command import assert_one_sentence, invoke
+from tests.cli.command import assert_one_sentence, invoke, succeeded
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +30,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("named", "folder"), [("{home}/other", "other"), (None, ".config"), ("", ".config"), ("other", ".config")]
 )
-def test_logins_are_below_the_folder_that_the_environment_names(
-    named: str | None, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_logins_are_in_the_folder_of_the_environment(named, folder: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME")
     if named is not None:
@@ -45,17 +43,14 @@ def login(name: str, server: str, *words: str) -> subprocess.CompletedProcess[st
 
 
 def told(*words: str) -> str:
-    done = invoke(*words)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return succeeded(invoke(*words)).stdout
 
 
 def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> None:
     assert_one_sentence(login("ada", server), "Wrong name or password.", 1)
     assert not settings.exists()
     assert "You are ada" in login("ada", server, "--sign-up").stdout
-    assert stat.S_IMODE(settings.stat().st_mode) == 0o600
-    assert stat.S_IMODE(settings.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(settings.stat().st_mode) == 0o600 and stat.S_IMODE(settings.parent.stat().st_mode) == 0o700
     assert [path.name for path in settings.parent.iterdir()] == ["profiles.json"]
     assert told("whoami") == f"ada (author) at {server}\n"
     token = profiles.load()["default"].token
@@ -115,8 +110,7 @@ def test_logging_out_without_the_server_forgets_and_says_so(settings: Path, site
     with served(site.app) as address:
         login("ada", address, "--sign-up")
     done = invoke("logout")
-    assert done.returncode == 3
-    assert "did not revoke" in done.stderr
+    assert done.returncode == 3 and "did not revoke" in done.stderr
     assert profiles.load() == {}
 
 
@@ -133,9 +127,7 @@ def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
     assert_one_sentence(invoke("whoami"), "is damaged; delete it", 1)
 
 
-def test_in_ci_the_environment_is_enough_and_nothing_is_written(
-    site: Site, server: str, settings: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_ci_the_environment_is_enough_and_no_file_is(site: Site, server: str, settings: Path, monkeypatch) -> None:
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.author()))
     assert told("whoami") == f"ada (author) at {server}\n"

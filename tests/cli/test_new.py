@@ -84,8 +84,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "main.py").write_text("mine\n")
     for language in ("python", "c", "cpp"):
         done = invoke("new", GAME, "--language", language, "--folder", str(tmp_path))
-        assert done.returncode == 2
-        assert "nothing was written" in done.stderr
+        assert done.returncode == 2 and "nothing was written" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"main.py", f"{GAME}.md"}
     assert (tmp_path / "main.py").read_text() == "mine\n"
 
@@ -101,5 +100,4 @@ def test_the_rules_that_a_starter_cites_are_beside_it(game: str, tmp_path: Path)
     new(tmp_path, game, "c")
     assert f" {game}.md" in (tmp_path / "main.c").read_text()
     page = (tmp_path / f"{game}.md").read_text()
-    assert "READY" in page
-    assert "](../" not in page
+    assert "READY" in page and "](../" not in page

@@ -51,11 +51,9 @@ def test_a_tree_that_ends_leaves_no_files_of_what_it_started(tmp_path: Path, mon
     folded: list[Path] = []
     monkeypatch.setattr(measured, "fold", folded.append)
     monkeypatch.setattr("deadheat.cli.operator.tree.signal.signal", lambda *_: None)
-    stopped = tree.Tree({"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, stopping=True)
-    stopped.run()
+    tree.Tree({"PROMETHEUS_MULTIPROC_DIR": str(tmp_path)}, stopping=True).run()
     assert folded == [tmp_path]
 
 
 def test_a_worker_takes_all_jobs_by_one_name_but_those_that_have_processes_of_their_own() -> None:
-    assert deployment._named("jobs,control") == ["build", "play", "control"]
-    assert deployment._named("play") == ["play"]
+    assert deployment._named("jobs,control") == ["build", "play", "control"] and deployment._named("play") == ["play"]

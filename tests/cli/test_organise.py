@@ -79,9 +79,7 @@ def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
         (None, "It could not be re-simulated: diverged at exchange 3", "(it could not be re-simulated)"),
     ],
 )
-def test_an_appeal_tells_what_looking_again_found(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, verified: bool | None, told: str, listed: str
-) -> None:
+def test_an_appeal_tells_the_findings(desk: Desk, monkeypatch, verified: bool | None, told: str, listed: str) -> None:
     problem = {"problem": "diverged at exchange 3"} if not verified else {}
     findings: dict[str, object] = {"verified": verified, "exchanges": 7, "faults": [], "attempts": [], **problem}
     monkeypatch.setattr("deadheat.api.routes.appeals.review", lambda *_: findings)
@@ -99,12 +97,10 @@ def test_announcements(desk: Desk) -> None:
 def test_the_audit_log_is_read_and_checked(desk: Desk) -> None:
     desk.says("boss", "organise", "void", desk.played.ids[0], "--reason", "a \u202e test")
     told = invoke("audit", f"match/{desk.played.ids[0]}", "--server", desk.server).stdout
-    assert "boss: match-voided" in told
-    assert "\u202e" not in told
+    assert "boss: match-voided" in told and "\u202e" not in told
     checked = invoke("audit", "--check", "--server", desk.server).stdout
     assert "each follows from the previous one" in checked
-    head = checked.split()[-1]
-    assert invoke("audit", "--check", "--head", head, "--server", desk.server).returncode == 0
+    assert invoke("audit", "--check", "--head", checked.split()[-1], "--server", desk.server).returncode == 0
     other = invoke("audit", "--check", "--head", "0" * 64, "--server", desk.server)
     assert_one_sentence(other, "the log was replaced", 1)
 
@@ -148,7 +144,7 @@ def test_an_export_that_breaks_off_leaves_no_file_that_looks_whole(desk: Desk, t
 
 
 def test_an_export_takes_the_place_of_no_pipe(desk: Desk, tmp_path: Path) -> None:
-    """Nor of a device, because operators write to /dev/null."""
+    """It replaces no device either, because operators write to /dev/null."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     with subprocess.Popen(["cat", pipe], stdout=subprocess.PIPE, text=True) as reader:

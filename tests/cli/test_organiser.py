@@ -86,9 +86,7 @@ def is_replaced(kept: Kept, before: str) -> bool:
 
 def test_a_token_that_opens_is_kept(kept: Kept) -> None:
     before = kept.token
-    assert kept.starts() == ""
-    assert kept.token == before
-    assert kept.organises(before)
+    assert kept.starts() == "" and kept.token == before and kept.organises(before)
 
 
 @pytest.mark.parametrize("lost", ["file", "unknown", "expired"])
@@ -100,9 +98,7 @@ def test_a_token_that_opens_nothing_is_replaced(kept: Kept, lost: str) -> None:
 def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, expired: bool) -> None:
     before = kept.token
     kept.changes_tokens(revoked_at=YESTERDAY, **({"expires_at": YESTERDAY} if expired else {}))
-    assert "was revoked" in kept.starts()
-    assert kept.token == before
-    assert not kept.organises(before)
+    assert "was revoked" in kept.starts() and kept.token == before and not kept.organises(before)
     kept.file.unlink()
     assert is_replaced(kept, before)
 
@@ -118,5 +114,4 @@ def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept
         assert existing_user(session, organiser_token.NAME).role is Role.AUTHOR
     assert organiser_token.standing(kept.database, kept.file) is Standing.DEMOTED
     kept.has_role(Role.ORGANISER)
-    assert kept.starts() == ""
-    assert kept.organises(kept.token)
+    assert kept.starts() == "" and kept.organises(kept.token)

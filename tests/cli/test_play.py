@@ -27,12 +27,11 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Exit, Program
-from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, invoke, play, played, read
+from tests.cli.command import GAME, RANDOM, ROOT, assert_one_sentence, deadheat, invoke, play, played, read, succeeded
 
 
 def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
-    done = play("house:random", "house:greedy", options=["--matches", "3", "--seed", "x", "--json"])
-    assert done.returncode == 0, done.stderr
+    done = succeeded(play("house:random", "house:greedy", options=["--matches", "3", "--seed", "x", "--json"]))
     *matches, last = [json.loads(line) for line in done.stdout.splitlines()]
     assert [set(match) for match in matches] == [
         {"match", "seed", "ranks", "points", "faults", "voided", "void_attempts", "transcript"}
@@ -109,8 +108,7 @@ def test_a_matchs_own_seed_replays_its_dice() -> None:
 def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
     bot = tmp_path / "mute.py"
     bot.write_text("input()\nprint('OK', flush=True)\nprint(input(), flush=True)\ninput()\n")
-    done = play(str(bot), "house:random", options=["--matches", "1", "--json"])
-    assert done.returncode == 0, done.stderr
+    done = succeeded(play(str(bot), "house:random", options=["--matches", "1", "--json"]))
     match = json.loads(done.stdout.splitlines()[0])
     (fault,) = match["faults"]
     assert (fault["seat"], fault["fault"], fault["command"]) == (0, "malformed", "ROLL")
@@ -121,10 +119,8 @@ def test_a_fault_is_told_with_its_command_and_time(tmp_path: Path) -> None:
 def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> None:
     bot = tmp_path / "sleepy.py"
     bot.write_text("import time\ninput()\nprint('OK', flush=True)\ninput()\ntime.sleep(9)\n")
-    done = play(str(bot), "house:random", options=["--matches", "2"])
-    assert done.returncode == 0, done.stderr
-    assert "yacht-auction: 2 matches, 0 drawn, 0 void attempts" in done.stdout
-    assert "2 x timeout at ROLL" in done.stdout
+    done = succeeded(play(str(bot), "house:random", options=["--matches", "2"]))
+    assert "yacht-auction: 2 matches, 0 drawn, 0 void attempts" in done.stdout and "2 x timeout at ROLL" in done.stdout
     assert "Elo of seat 1 over seat 2: " in done.stdout
     ready, roll = (
         next(line for line in done.stdout.splitlines() if line.startswith(f"  {command}"))
@@ -139,10 +135,8 @@ def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> Non
 
 def test_an_output_without_unicode_gets_other_bars() -> None:
     bots = ("house:random", "house:greedy")
-    done = deadheat("play", GAME, *bots, "--sandbox", "local", "--matches", "1", PYTHONIOENCODING="ascii")
-    assert done.returncode == 0, done.stderr
-    assert "READY" in done.stdout
-    assert "?" not in done.stdout
+    done = succeeded(deadheat("play", GAME, *bots, "--sandbox", "local", "--matches", "1", PYTHONIOENCODING="ascii"))
+    assert "READY" in done.stdout and "?" not in done.stdout
 
 
 def test_what_a_bot_writes_to_stderr_lies_beside_its_transcript(tmp_path: Path) -> None:
@@ -170,8 +164,7 @@ def test_a_bot_that_fails_before_ready_ends_it_all(program: str, told: str, quot
     bot.write_text(program)
     done = play("house:random", str(bot), options=["--matches", "1000", "--json"])
     assert_one_sentence(done, told, code=1)
-    assert f"{bot} (seat 2) did not get past READY" in done.stderr
-    assert quoted in done.stderr
+    assert f"{bot} (seat 2) did not get past READY" in done.stderr and quoted in done.stderr
     match, summary = (json.loads(line) for line in done.stdout.splitlines())
     assert match["faults"][0]["command"] == "READY"
     assert summary["summary"]["matches"] == 1
@@ -231,7 +224,6 @@ def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
 
 @pytest.mark.containers
 def test_the_default_is_the_judges_own_sandbox() -> None:
-    done = deadheat("play", GAME, "house:counter", "house:random", "--matches", "2", "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(deadheat("play", GAME, "house:counter", "house:random", "--matches", "2", "--json"))
     assert json.loads(done.stdout.splitlines()[-1])["summary"]["matches"] == 2
     assert "NOT isolated" not in done.stderr

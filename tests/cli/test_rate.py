@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Participant
-from tests.cli.command import assert_one_sentence, invoke
+from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
 from tests.league.world import World, settings
@@ -30,8 +30,7 @@ def written(folder: Path, lines: list[Line]) -> str:
 
 
 def rated(*arguments: str) -> dict[str, Any]:
-    done = invoke("rate", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(invoke("rate", *arguments, "--json"))
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
@@ -60,10 +59,8 @@ def test_a_table_for_people(tmp_path: Path) -> None:
     done = invoke("rate", written(tmp_path, [*baseball(), *duels("Boston", "[red]\x1b[31m", 20)]))
     assert done.returncode == 0
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert lines[1][:5] == ["#", "places", "player", "rating", "games"]
-    assert lines[3][1].startswith("1-")
-    assert "[red]\\x1b[31m" in done.stdout
-    assert "Fit: chi-squared" in done.stdout
+    assert lines[1][:5] == ["#", "places", "player", "rating", "games"] and lines[3][1].startswith("1-")
+    assert "[red]\\x1b[31m" in done.stdout and "Fit: chi-squared" in done.stdout
     assert "Seats at tables of 2" in done.stdout
     assert max(map(len, done.stdout.splitlines()[:10])) <= 80
 
@@ -85,13 +82,9 @@ def test_tables_have_a_second_column_and_may_count_wins(tmp_path: Path) -> None:
     assert placement["log_sha256"] == wins["log_sha256"]
 
 
-def test_an_empty_log_is_no_error(tmp_path: Path) -> None:
+def test_an_empty_log_is_no_error_and_standard_input_is_a_file(tmp_path: Path) -> None:
     assert invoke("rate", written(tmp_path, [])).stdout == "There are no games.\n"
-    assert rated(written(tmp_path, []))["entries"] == []
-
-
-def test_standard_input_is_a_file() -> None:
-    assert rated("/dev/stdin")["entries"] == []
+    assert rated(written(tmp_path, []))["entries"] == rated("/dev/stdin")["entries"] == []
 
 
 # A season of a deployment ------------------------------------------------------------------------------------------
@@ -122,8 +115,7 @@ def test_a_ranking_that_somebody_touched_is_told_with_exit_code_1(world: World) 
         seat = update(Participant).where(col(Participant.match_id) == 1, col(Participant.seat) == 0)
         session.execute(seat, {"rank": 2})
     done = invoke("rate", "--season", "1", "--check")
-    assert done.returncode == 1
-    assert "does NOT follow from its log of 6 games" in done.stdout
+    assert done.returncode == 1 and "does NOT follow from its log of 6 games" in done.stdout
     assert "log_sha256 is stored as" in done.stdout
 
 
@@ -138,8 +130,7 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     assert_one_sentence(invoke("rate", "--season", "1", "--check"), "there is no database at ")
     told = " ".join(invoke("rate", "--season", "1", "--check").stderr.split())
-    assert "set DEADHEAT_DATA_DIR" in told
-    assert "--check --server URL" in told
+    assert "set DEADHEAT_DATA_DIR" in told and "--check --server URL" in told
     assert not (tmp_path / "elsewhere").exists()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()

@@ -61,8 +61,7 @@ def test_everybody_can_make_a_ranking_again(kept: Served) -> None:
     code, said = kept.check(season_id)
     assert (code, said.splitlines()[0].split(" follows ")[0]) == (0, "Ranking 1 of season 1"), said
     found = json.loads(kept.check(season_id, "--json")[1])
-    assert found["log_sha256"] == kept.world.read(recount, season_id).log_sha256
-    assert found["games"] > 20
+    assert found["log_sha256"] == kept.world.read(recount, season_id).log_sha256 and found["games"] > 20
 
 
 def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Served) -> None:
@@ -109,27 +108,22 @@ def test_deals_at_tables_of_three_and_divisions_are_made_again(kept: Served) -> 
     assert code == 0, said
 
 
-def test_a_ranking_that_does_not_follow_is_told(kept: Served) -> None:
+def test_a_ranking_that_does_not_follow_and_a_log_that_has_changed_are_told(kept: Served) -> None:
     season_id = kept.world.ranked(3, series_length=2, games_per_pair=2)
     with kept.world.db.transaction() as session:
         snapshot = session.exec(select(RatingSnapshot)).one()
         first, *others = snapshot.standings["rows"]
         snapshot.standings = {**snapshot.standings, "rows": [{**first, "elo": first["elo"] + 1}, *others]}
     code, said = kept.check(season_id)
-    assert code == 1
+    assert code == 1 and "log_sha256 is stored as" not in said
     assert f"rows.version {first['version_id']}.elo is stored as 1501.0, but the log gives 1500.0." in said
-
-
-def test_a_log_that_has_changed_since_is_told(kept: Served) -> None:
-    season_id = kept.world.ranked(3, series_length=2, games_per_pair=2)
     kept.world.write(void_match, kept.world.boss, 1, "a test")
     code, said = kept.check(season_id)
     assert (code, "log_sha256 is stored as" in said) == (1, True)
 
 
 def test_a_season_without_a_ranking_and_one_that_is_not_there(kept: Served) -> None:
-    season_id = kept.world.season(1)
-    code, said = kept.check(season_id)
+    code, said = kept.check(kept.world.season(1))
     assert (code, said.splitlines()[0]) == (0, "Season 1 has no ranking yet.")
     nothing = invoke("rate", "--season", "9", "--check", "--server", kept.url)
     assert_one_sentence(nothing, "There is no season 9.", code=1)
@@ -150,5 +144,4 @@ def test_everybody_can_make_the_dice_of_a_season_again(kept: Served) -> None:
         session.exec(update(Match).where(col(Match.id) == 2).values(seed=bytes(16), commitment=commitment(bytes(16))))
     code, said = kept.check(season_id)
     assert (code, "Match 2 does not have the dice that follow" in said) == (1, True)
-    found = json.loads(kept.check(season_id, "--json")[1])
-    assert len(found["dice"]["differences"]) == 1
+    assert len(json.loads(kept.check(season_id, "--json")[1])["dice"]["differences"]) == 1

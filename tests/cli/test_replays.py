@@ -73,8 +73,7 @@ def test_a_match_of_liars_dice_is_told_in_full(seats: int) -> None:
         assert "\x1b" not in text
         kinds = [event["type"] for event in transcript.events()]
         assert sum(line.startswith("Round ") for line in lines) == kinds.count("round")
-        assert text.count(" holds ") == kinds.count("hand")
-        assert text.count(" bids ") == kinds.count("bid")
+        assert text.count(" holds ") == kinds.count("hand") and text.count(" bids ") == kinds.count("bid")
         assert " ".join(text.split()).count(" loses a die") == kinds.count("challenge")
         assert text.count(" is out: ") == kinds.count("elimination") == seats - 1
         assert text.count(" resigns.") == kinds.count("resignation")

@@ -60,8 +60,7 @@ def test_a_season_from_its_making_to_its_final_standings(desk: Desk) -> None:
     found = desk.json("boss", "season", "show", 1)
     assert (found["state"], bool(found["published_at"])) == ("closed", True)
     shown = desk.says("boss", "season", "show", 1)
-    assert "closed, standings published" in shown
-    assert "Finals: 2 finalists, round 1 of 1, 1 of 1 series played" in shown
+    assert "closed, standings published" in shown and "Finals: 2 finalists, round 1 of 1, 1 of 1 series played" in shown
     assert f"log {found['log_sha256']}" in shown
     assert "Winter" in desk.says("boss", "season", "list")
     assert "Season 2" in desk.says("boss", "season", "create", "Spring", "--from", 1)
@@ -91,8 +90,7 @@ def test_divisions_and_invitations(desk: Desk) -> None:
 
 def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
     listed = desk.says("boss", "season", "settings")
-    assert "finals_extra_games" in listed
-    assert "One of: everyone, invited, nobody." in listed
+    assert "finals_extra_games" in listed and "One of: everyone, invited, nobody." in listed
     desk.says("boss", "season", "create", "Cup", "--game", GAME, "games_per_pair=6", "languages=c,cpp")
     changes = ("name=Cup 2", "games_per_pair=none", "closes_at=2027-03-01T12:00+01:00", "teams_only=yes")
     changed = desk.json("boss", "season", "edit", 1, *changes)
@@ -140,8 +138,7 @@ def test_an_author_leaves_by_the_bots_name_and_comes_back_after_a_pause(desk: De
     desk.says("boss", "season", "create", "Cup", "--game", GAME)
     desk.says("ada", "enter", "swift", "--season", 1)
     told = desk.says("ada", "withdraw", "swift", "--season", 1)
-    assert "swift gets no more matches in season 1." in told
-    assert "rejoin swift --season 1` reverses this" in told
+    assert "swift gets no more matches in season 1." in told and "rejoin swift --season 1` reverses this" in told
     assert_one_sentence(desk.run("ada", "enter", "swift", "--season", 1), "withdrawn from the season", 1)
     assert "swift takes part in season 1 again" in desk.says("ada", "rejoin", "swift", "--season", 1)
     desk.says("boss", "season", "open", 1)
@@ -169,10 +166,18 @@ def test_who_takes_part_is_listed_and_named(desk: Desk) -> None:
     assert "swift is disqualified" in desk.says("boss", "organise", "disqualify", 1, "bob/swift", *why)
     desk.says("ada", "withdraw", "swift", "--season", 1)
     listed = desk.says("boss", "season", "entries", 1)
-    assert "disqualified: plays for ada" in listed
-    assert "withdrawn by its author" in listed
-    nobody = desk.run("boss", "organise", "reinstate", 1, "slow", *why)
-    assert_one_sentence(nobody, "season 1 has no bot 'slow'", 1)
+    assert "disqualified: plays for ada" in listed and "withdrawn by its author" in listed
+    assert_one_sentence(desk.run("boss", "organise", "reinstate", 1, "slow", *why), "season 1 has no bot 'slow'", 1)
+
+
+def test_the_inbox_is_shown_and_read(desk: Desk) -> None:
+    desk.author("ada", "swift")
+    shown = desk.says("ada", "inbox", "--limit", 5)
+    assert "new Version 1 of swift is ready." in shown and "/bots/1/versions/1" in shown
+    assert "Version 1" in desk.says("ada", "inbox", "--read")
+    assert desk.says("ada", "inbox", "--unread") == "There is nothing new."
+    told = desk.json("ada", "inbox")
+    assert (told["kind"], told["about"]["bot"], bool(told["read_at"])) == ("version-ready", "swift", True)
 
 
 def test_a_team_and_its_bot(desk: Desk) -> None:

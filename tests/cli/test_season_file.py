@@ -40,9 +40,7 @@ def contest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_season_is_previewed_made_changed_and_written(site: Site, server: str, contest: Path) -> None:
     desk = Typing(site, server)
     seen = desk.says("boss", "season", "apply", contest, "--dry-run")
-    assert "matches.games_per_pair" in seen
-    assert "2098-12-01 04:00 EST" in seen
-    assert "days" in seen
+    assert "matches.games_per_pair" in seen and "2098-12-01 04:00 EST" in seen and "days" in seen
     assert "23 bots" in desk.says("boss", "season", "apply", contest, "--dry-run", "--bots", 23)
     assert "no seasons" in invoke("season", "list", "--server", server).stdout
     assert_one_sentence(desk.run("boss", "season", "apply", contest), "give --yes to apply this", 2)
@@ -64,12 +62,10 @@ def test_a_season_is_previewed_made_changed_and_written(site: Site, server: str,
 
 def test_a_person_is_asked(site: Site, server: str, contest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("season", "apply", str(contest), "--server", server, "--token", token_in(site.organiser()))
-    terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
-    monkeypatch.setattr(season_file, "sys", terminal)
+    monkeypatch.setattr(season_file, "sys", SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True)))
     done = invoke(*words, stdin="n\n")
     assert (done.returncode, "2098-12-01 04:00 EST" in done.stdout) == (1, True)
-    assert "Create this season? [y/N]" in done.stderr
-    assert "nothing was changed" in done.stderr
+    assert "Create this season? [y/N]" in done.stderr and "nothing was changed" in done.stderr
     done = invoke(*words, stdin="y\n")
     assert "Season 1 is created." in done.stdout
 

@@ -34,7 +34,7 @@ from deadheat.sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
-from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke
+from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke, succeeded
 from tests.lanes import scaled
 from tests.league.world import GAME, forfeited, won
 
@@ -102,8 +102,7 @@ def league(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_submit_waits_until_the_version_is_ready(league: League) -> None:
-    done = league.submit("ada")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.submit("ada"))
     assert done.stdout.splitlines() == ["adas version 1 is uploaded (9 bytes).", "adas version 1 is ready (python)."]
     again = json.loads(league.submit("ada", "--json").stdout)
     assert (again["number"], again["state"], again["matches"]) == (2, "ready", [])
@@ -129,17 +128,14 @@ def test_no_wait_enters_a_bot_that_can_play_and_says_how_to_enter_a_new_one(leag
 
 
 def test_no_wait_ends_with_the_upload_and_watch_shows_the_rest(league: League) -> None:
-    done = league.submit("ada", "--no-wait")
-    assert "It will be built next" in done.stdout
-    assert league.site.queue.builds
+    assert "It will be built next" in league.submit("ada", "--no-wait").stdout and league.site.queue.builds
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("bob", "--season", season)
     told = league.run("ada", "watch", "adas", "--timeout", 1, "--matches", 1)
     assert_one_sentence(told, "not all matches have ended within 1 s", 3)
     league.says("ada", "enter", "adas", "--season", season)
     shown = league.says("ada", "watch", "adas", "--matches", 2, "--timeout", 60).splitlines()
-    assert len(shown) == 2
-    assert shown[0].startswith("Match 1 ")
+    assert len(shown) == 2 and shown[0].startswith("Match 1 ")
     lines = league.rows("ada", "watch", "--matches", 3, "--timeout", 60)
     assert [line["event"] for line in lines] == ["match"] * 3
     rival = ("--season", season, "--matches", 1, "--timeout", 60)
@@ -156,8 +152,7 @@ def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league
     done = league.submit("ada", "--season", season, "--wait", "--matches", 1, "--timeout", 60)
     panel = [line for line in done.stdout.splitlines() if "against the panel" in line]
     assert panel[0].startswith("Version 1 has 0 of 2 points, 1 needed against the panel of season")
-    assert "1 of 2 points, 1 needed" in panel[-1]
-    assert "(enough); performance" in panel[-1]
+    assert "1 of 2 points, 1 needed" in panel[-1] and "(enough); performance" in panel[-1]
     assert "Its first match:" in done.stdout
     league.faulty = True
     refused = league.submit("ada", "--season", season, "--wait", "--timeout", 60)
@@ -173,19 +168,16 @@ def test_wait_shows_the_panel_and_ends_where_a_version_has_too_few_points(league
 def test_wait_shows_log_and_first_matches(league: League) -> None:
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("bob", "--season", season)
-    done = league.submit("ada", "--season", season, "--wait", "--matches", 2)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.submit("ada", "--season", season, "--wait", "--matches", 2))
     assert "  | built " in done.stderr
     assert f"Entered into season {season}: {league.server}/seasons/{season}" in done.stdout
     assert sum(line.startswith("Match ") for line in done.stdout.splitlines()) == 2
 
 
 def test_wait_without_a_season_follows_the_one_that_the_bot_is_in(league: League) -> None:
-    season = league.site.world.season(1)
-    league.submit("ada", "--season", season)
+    league.submit("ada", "--season", league.site.world.season(1))
     done = league.submit("ada", "--wait", "--matches", 1)
-    assert done.stdout.splitlines()[-2] == "Its first match:"
-    assert "Entered into" not in done.stdout
+    assert done.stdout.splitlines()[-2] == "Its first match:" and "Entered into" not in done.stdout
     league.submit("ada", "--season", league.site.world.season(0))
     assert_one_sentence(league.submit("ada", "--wait"), "and adas is in seasons")
 
@@ -252,8 +244,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     league.submit("ada", "--season", season, "--wait", "--matches", 1)
     league.reason = "it does not compile"
     league.submit("ada")
-    listed = league.says("ada", "bot", "list").split()
-    assert listed[-5:] == ["2", "adas", GAME, "-", "2"]
+    assert league.says("ada", "bot", "list").split()[-5:] == ["2", "adas", GAME, "-", "2"]
     newest, first = league.says("ada", "bot", "versions", "adas").splitlines()
     assert newest == "Version 2 is broken: it does not compile (bot.py, 13 bytes, python)"
     assert first.startswith("Version 1 is ready")
@@ -261,9 +252,7 @@ def test_one_sees_what_one_has_submitted_and_explain_knows_ones_seat(league: Lea
     assert [json.loads(line)["number"] for line in as_json] == [2, 1]
     seats = league.json("ada", "matches", 1)["seats"]
     (seat,) = (seat["seat"] for seat in seats if seat["bot"] == "adas")
-    explained = league.json("ada", "explain", 1)
-    assert explained["seat"] == seat
-    assert league.json("bob", "explain", 1)["seat"] == 1 - seat
+    assert league.json("ada", "explain", 1)["seat"] == seat and league.json("bob", "explain", 1)["seat"] == 1 - seat
     example = ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"
     assert_one_sentence(league.run("ada", "explain", example), "a file does not say which seat is yours", 2)
     nobody = invoke("explain", "1", "--server", league.server)
@@ -335,8 +324,7 @@ def test_wait_shows_the_log_as_it_grows(league: League, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(follow.LogReader, "look", looked)
     league.stages = list(STAGES)
-    done = league.submit("ada", "--season", season, "--wait", "--matches", 1)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.submit("ada", "--season", season, "--wait", "--matches", 1))
     assert seen[:4] == [[], ["built"], ["one"], ["two", "three"]]
     assert [line for line in logged(done) if "evil" not in line] == ["built", "one", "two", "three"]
     assert done.stderr.index("being built and tried") < done.stderr.index("| built") < done.stderr.index("| three")
@@ -346,8 +334,7 @@ def test_wait_shows_the_log_as_it_grows(league: League, monkeypatch: pytest.Monk
 def test_logs_are_followed_to_the_end_of_the_build(league: League) -> None:
     league.submit("ada", "--no-wait")
     league.stages = list(STAGES)
-    done = league.run("ada", "logs", "adas", "--follow")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.run("ada", "logs", "adas", "--follow"))
     assert done.stdout.splitlines()[:4] == ["built", "one", "two", "three"]
     assert done.stderr.splitlines()[-1] == "Version 1 is ready"
     assert league.says("ada", "logs", "adas", "--follow").startswith("built "), "of a build that is over, all at once"
@@ -373,8 +360,7 @@ def test_what_is_new_is_found_in_a_log_whose_middle_is_left_out(before: str, now
 def test_a_megabyte_without_a_newline_paints_nothing(league: League) -> None:
     league.stages = [HOSTILE + "x" * 2**20]
     league.submit("ada", "--no-wait")
-    done = league.run("ada", "logs", "adas", "--follow")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.run("ada", "logs", "adas", "--follow"))
     assert harmless(done.stdout + done.stderr)
     assert len(done.stdout) < 2 * STDERR_KEPT_BYTES
 
@@ -387,8 +373,7 @@ def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League
     assert done.stdout.count("adas v1 (timeout at ROLL)") == 2
     assert_one_sentence(done, "ended 2 of 2 matches by faults of its own: no line within 500 ms", 1)
     league.faulty = False
-    done = league.submit("bob", "--season", season, "--wait", "--matches", 4, "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(league.submit("bob", "--season", season, "--wait", "--matches", 4, "--json"))
     seats = [seat for match in json.loads(done.stdout)["matches"] for seat in match["seats"] if seat["bot"] == "bobs"]
     assert {seat["rank"] for seat in seats} == {1, 2}
 
@@ -447,8 +432,7 @@ def test_what_fails_its_gate_at_home_is_not_sent(server: str, site: Site, tmp_pa
         words = ["submit", bot, "--game", GAME, "--name", "careful", "--no-wait", "--sandbox", "local"]
         return deadheat(*words, "--gate", str(gate), DEADHEAT_SERVER=server, DEADHEAT_TOKEN=token, cwd=tmp_path)
 
-    refused = submit(str(quitter))
-    assert_one_sentence(refused, "quitter.py was not uploaded: it does not pass", 1)
+    assert_one_sentence(submit(str(quitter)), "quitter.py was not uploaded: it does not pass", 1)
     assert site.client.get("/v1/bots", headers=ada).json()["items"] == []
     assert_one_sentence(submit(RANDOM, token="dh_unknown"), "`deadheat login` gets", 1)
     sent = submit(RANDOM)
@@ -488,13 +472,11 @@ def played(league: League) -> League:
 
 
 def test_matches_are_listed_and_shown(played: League) -> None:
-    listed = played.says("ada", "matches", "--bot", "adas")
-    assert "1. " in listed
+    assert "1. " in played.says("ada", "matches", "--bot", "adas")
     lines = played.says("ada", "matches", "--json", "--limit", 2).splitlines()
     assert [json.loads(line)["id"] for line in lines] == [2, 1]
     shown = played.says("ada", "matches", 1)
-    assert "Match 1 of season 1, yacht-auction: done, counts" in shown
-    assert "ROLL" in shown
+    assert "Match 1 of season 1, yacht-auction: done, counts" in shown and "ROLL" in shown
     assert played.json("ada", "matches", 1)["attempts"][0]["cause"] == "played"
     assert "No match." in played.says("ada", "matches", "--state", "abandoned")
     assert_one_sentence(played.run("ada", "matches", 99), "no match 99", 1)
@@ -514,8 +496,7 @@ def test_transcripts_are_saved_once_and_compared(played: League, tmp_path: Path)
 
 def test_a_transcript_that_is_not_the_published_one_is_not_saved(played: League, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.cli.server.api_client.Client.transcript", lambda *_: b"another")
-    done = played.run("ada", "download", 1, "--folder", tmp_path)
-    assert_one_sentence(done, "is not the published one", 1)
+    assert_one_sentence(played.run("ada", "download", 1, "--folder", tmp_path), "is not the published one", 1)
     assert not (tmp_path / "match-1.jsonl").exists()
 
 

@@ -14,7 +14,7 @@ from deadheat.league.service.people.access import issue_token, look_up
 from deadheat.league.service.people.users import check_password
 from deadheat.league.states import Role, TokenKind
 from deadheat.workers.broker import queue
-from tests.cli.command import assert_one_sentence, invoke
+from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.league.world import World, settings
 
 PASSWORD = "another long enough password"
@@ -36,8 +36,7 @@ def token(world: World) -> str:
 
 def user(*words: str, stdin: str = "") -> str:
     """Run a command that succeeds, and return everything that it says."""
-    done = invoke("user", *words, stdin=stdin)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(invoke("user", *words, stdin=stdin))
     return done.stdout + done.stderr
 
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from tests.cli.command import assert_one_sentence, invoke, read
+from tests.cli.command import assert_one_sentence, invoke, read, succeeded
 from tests.cli.test_bad_input import EXAMPLE
 from tests.site.tournament import tournament
 
@@ -28,8 +28,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_a_match_is_opened_from_a_file_of_its_own(opened: list[Path]) -> None:
-    done = invoke("view", EXAMPLE)
-    assert done.returncode == 0, done.stderr
+    done = succeeded(invoke("view", EXAMPLE))
     (file,) = opened
     assert done.stdout == f"{file}\n" and file.name == "match.html"
     assert "verified by the rules" in file.read_text(encoding="utf-8")
@@ -44,8 +43,7 @@ def test_a_tournament_is_opened_from_its_folder(opened: list[Path], tmp_path: Pa
 
 def test_a_transcript_comes_from_standard_input(opened: list[Path], tmp_path: Path) -> None:
     file = tmp_path / "match.html"
-    done = invoke("view", "-", "--output", str(file), stdin=Path(EXAMPLE).read_text())
-    assert done.returncode == 0, done.stderr
+    succeeded(invoke("view", "-", "--output", str(file), stdin=Path(EXAMPLE).read_text()))
     assert file.is_file() and opened == []
 
 

@@ -47,9 +47,7 @@ def test_a_transcript_verifies_packed_or_not(transcript: Path, tmp_path: Path) -
         assert "verified, 26 exchanges of yacht-auction" in done.stdout.replace("\n", " ")
 
 
-def test_a_packed_transcript_without_its_library_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_packed_transcript_without_its_library_says_what_to_install(tmp_path: Path, monkeypatch) -> None:
     packed = tmp_path / "match.jsonl.zst"
     packed.write_bytes(zstandard.compress(b""))
     monkeypatch.setitem(sys.modules, "zstandard", None)
@@ -223,24 +221,19 @@ def test_boards_are_drawn_as_they_are_filled() -> None:
             marks = {(x, y): drawn[x - 1][2 * y - 2 : 2 * y] for x in range(1, 8) for y in range(1, 8)}
             assert {cell for cell, mark in marks.items() if mark != "· "} == filled[seat]
             assert {cell for cell, mark in marks.items() if mark == "▒▒"} == new
-    assert any(line.split() == ["total", *final_totals(file)] for line in done.stdout.splitlines())
-
-
-def final_totals(file: Path) -> list[str]:
-    return [f"{float(points):.1f}" for points in read(file).result.points or ()]
+    totals = [f"{float(points):.1f}" for points in read(file).result.points or ()]
+    assert any(line.split() == ["total", *totals] for line in done.stdout.splitlines())
 
 
 def test_one_round_can_be_picked() -> None:
     done = invoke("replay", str(EXAMPLE), "--round", "13")
-    assert done.stdout.splitlines()[0] == "Round 13"
-    assert len(done.stdout.splitlines()) == 5
+    assert done.stdout.splitlines()[0] == "Round 13" and len(done.stdout.splitlines()) == 5
 
 
 @pytest.mark.parametrize("name", ["yacht-auction-forfeit", "yacht-auction-double-fault"])
 def test_a_fault_is_shown_with_its_reason(name: str) -> None:
     transcript = read(TRANSCRIPTS / f"{name}.jsonl")
-    done = invoke("replay", str(TRANSCRIPTS / f"{name}.jsonl"))
-    shown = " ".join(done.stdout.split())
+    shown = " ".join(invoke("replay", str(TRANSCRIPTS / f"{name}.jsonl")).stdout.split())
     for event in transcript.events():
         if event["type"] == "fault":
             assert f"{event['fault']} at {event['command']}: {event['why']}" in shown
@@ -251,18 +244,15 @@ def test_what_is_not_verified_is_shown_line_by_line_with_a_warning(tmp_path: Pat
     file = tmp_path / "forged.jsonl"
     file.write_bytes(encode(with_reply(read(EXAMPLE), 3, 0, "[red]\x1b[2J\udcff[/]\\[/x]\nfaked", None)))
     done = invoke("replay", str(file))
-    assert done.returncode == 0
-    assert "Not verified: diverged at exchange 3" in done.stderr.replace("\n", " ")
+    assert done.returncode == 0 and "Not verified: diverged at exchange 3" in done.stderr.replace("\n", " ")
     assert r"seat 1 >> [red]\x1b[2J\udcff[/]\[/x]\nfaked" in done.stdout
 
 
 def test_a_game_that_is_not_known_is_shown_line_by_line(tmp_path: Path) -> None:
     file = tmp_path / "other.jsonl"
-    other = read(EXAMPLE)
-    file.write_bytes(encode(replace(other, game="chess", rules_version=1, about={"players": [1, "[x]"]})))
+    file.write_bytes(encode(replace(read(EXAMPLE), game="chess", rules_version=1, about={"players": [1, "[x]"]})))
     done = invoke("replay", str(file))
-    assert "the game 'chess' is not known here" in done.stderr
-    assert "1 << ROLL 32146 62656" in done.stdout
+    assert "the game 'chess' is not known here" in done.stderr and "1 << ROLL 32146 62656" in done.stdout
     assert "seat 2  [x]" in done.stdout
     done = invoke("explain", str(file), "--seat", "2")
     assert (done.returncode, "PUT TWO 22233" in done.stdout) == (0, True)

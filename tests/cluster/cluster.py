@@ -130,8 +130,7 @@ class Cluster:
             self.start(name, "api")
             self.start(name, "scheduler")
         for number, name in enumerate(WORKERS):
-            machine = self._league_machine(name)
-            machine.environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
+            self._league_machine(name).environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
             self.start(name, "worker", *self._worker_options)
         until("both APIs are ready", lambda: all(self._ready(name) for name in API_MACHINES))
         # A machine plays nothing before that, and meanwhile the others play everything.
@@ -245,13 +244,13 @@ class Cluster:
             return [str(worker).split(":")[0] for worker in found]
 
     def played(self, season_id: int) -> int:
-        """Matches of the season that have a result."""
+        """Count the matches of the season that have a result."""
         with self.database.reading() as session:
             done = (Match.season_id == season_id, Match.state == MatchState.DONE)
             return session.exec(select(func.count()).select_from(Match).where(*done)).one()
 
     def held(self, season_id: int) -> int:
-        """Matches of the season that wait for an organiser."""
+        """Count the matches of the season that wait for an organiser."""
         with self.database.reading() as session:
             lost = (Match.season_id == season_id, Match.state == MatchState.HELD)
             return session.exec(select(func.count()).select_from(Match).where(*lost)).one()
@@ -262,7 +261,7 @@ class Cluster:
             return now(session)
 
     def answers(self) -> bool:
-        """Whether the database can be asked from here."""
+        """Return whether the database can be asked from here."""
         try:
             self.database.check()
         except SQLAlchemyError:
@@ -285,14 +284,14 @@ class Cluster:
         return self._secrets[-1]
 
     def _told(self) -> Iterator[str]:
-        """Places in logs that reveal a password or a token."""
+        """Yield places in logs that reveal a password or a token."""
         for name, lines in self._logs():
             for number, line in enumerate(lines, 1):
                 if any(secret in line for secret in self._secrets):
                     yield f"line {number} of {name} tells a secret: {line}"
 
     def log(self, lines: int = 15) -> str:
-        """The last lines of every log, for a failure's report."""
+        """Return the last lines of every log, for a failure's report."""
         return "\n".join("\n".join([f"--- {name}", *found[-lines:]]) for name, found in self._logs())
 
     def warned(self) -> list[str]:

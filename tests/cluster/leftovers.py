@@ -40,7 +40,7 @@ def _processes(cluster: Cluster) -> list[str]:
 
 
 def _stems_from(pid: int, started: set[int]) -> bool:
-    """Whether a process is one of these or descends from one. A process that outlived its parent does not."""
+    """Return whether a process is one of these or descends from one. A process that outlived its parent does not."""
     while pid not in started and pid > 1:
         pid = int((_read(Path(f"/proc/{pid}/stat")).rpartition(b")")[2].split() or [b"", b"1"])[1])
     return pid in started

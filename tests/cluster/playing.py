@@ -80,7 +80,7 @@ class Guest:
         self._calm_at = time.monotonic()
 
     def is_done(self) -> bool:
-        """Whether the last match is over. Raises what went wrong in any."""
+        """Return whether the last match is over. Raises what went wrong in any."""
         if self._failed is not None:
             raise self._failed
         if self._thread.is_alive():
@@ -95,7 +95,7 @@ class Guest:
 
     @property
     def worst_wait_afterwards_seconds(self) -> float:
-        """The worst wait in seconds, counted from the end of the disturbance's cause."""
+        """Return the worst wait in seconds, counted from the end of the disturbance's cause."""
         return max(max(0.0, end - max(begin, self._calm_at)) for begin, end in self._waits)
 
     def told(self) -> str:

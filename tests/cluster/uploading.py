@@ -36,7 +36,7 @@ class Author:
         assert self._version, f"an upload was not taken within {PATIENCE_SECONDS:g} s: {self._why}"
 
     def is_built(self) -> bool:
-        """Whether the newest upload is ready. Raises AssertionError where it was called broken."""
+        """Return whether the newest upload is ready. Raises AssertionError where it was called broken."""
         try:
             with self._cluster.api(self._token) as client:
                 version = client.version(self._bot_id, self._version)

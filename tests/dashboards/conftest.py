@@ -150,8 +150,7 @@ def answered(address: str, expression: str) -> list[Any]:
 
 
 def answer(address: str, expression: str) -> list[Any]:
-    response = httpx.get(f"{address}/api/v1/query", params={"query": expression})
-    body = response.json()
+    body = httpx.get(f"{address}/api/v1/query", params={"query": expression}).json()
     assert body["status"] == "success", f"{expression}: {body}"
     result: list[Any] = body["data"]["result"]
     return result

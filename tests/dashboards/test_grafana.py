@@ -21,7 +21,7 @@ register_default_plugins()
 
 
 def changed(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
-    """Every place of ours that is missing or different in theirs, which may say more."""
+    """Yield every place of ours that is missing or different in theirs, which may say more."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name, value in ours.items():
             yield from changed(value, theirs.get(name), f"{where}.{name}")

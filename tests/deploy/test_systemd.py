@@ -66,13 +66,12 @@ def test_systemd_understands_the_unit(here: Path) -> None:
 def test_the_unit_is_closed_where_it_can_be(here: Path) -> None:
     told = analyze("security", "--offline=true", str(here))
     exposure = re.search(r"Overall exposure level for \S+: ([\d.]+)", told)
-    assert exposure is not None
-    assert float(exposure[1]) <= EXPOSURE.get(here.name, MOST_EXPOSURE)
+    assert exposure is not None and float(exposure[1]) <= EXPOSURE.get(here.name, MOST_EXPOSURE)
 
 
 @cache
 def calls_of(names: str) -> frozenset[str]:
-    """The calls in systemd's form: names of calls, and @sets of calls and of other sets."""
+    """Return the calls in systemd's form: names of calls, and @sets of calls and of other sets."""
     found: set[str] = set()
     for name in names.split():
         if name.startswith("@"):

@@ -41,8 +41,7 @@ class Traces:
     def note(self, container: str) -> None:
         found = self.client.inspect_container(container)
         self.containers.add(found["Id"])
-        environment = dict(entry.split("=", 1) for entry in found["Config"]["Env"])
-        self.users.add(int(environment["JUDGE_UID"]))
+        self.users.add(int(dict(entry.split("=", 1) for entry in found["Config"]["Env"])["JUDGE_UID"]))
         self.directories.add(Path(found["HostnamePath"]).parent)
         layers = found["GraphDriver"]["Data"] or {}
         self.directories |= {Path(layers[name]).parent for name in ("MergedDir", "UpperDir") if name in layers}
@@ -55,7 +54,7 @@ class Traces:
         self.client.close()
 
     def found(self) -> list[str]:
-        """Everything that is still there of them, one sentence each."""
+        """Return everything that is still there of them, one sentence each."""
         return [
             *self._containers(),
             *self._processes(),

@@ -43,8 +43,7 @@ def test_every_attempt_succeeds_where_nothing_confines_it(zoo: Zoo, tmp_path: Pa
     case = load(name)
     assert isinstance(case, MatchCase)
     upload, content = zoo.accept(*upload_of(name, case))
-    program = zoo.context.blobs.get(zoo.build(upload, content).program_sha256, 2**26)
-    extract_program(program, tmp_path, 2**26)
+    extract_program(zoo.context.blobs.get(zoo.build(upload, content).program_sha256, 2**26), tmp_path, 2**26)
 
     said = unconfined(tmp_path, zoo.settings.image)
     tried = set(re.findall(r"^tried: (.*) -> ", said, re.MULTILINE))
@@ -55,7 +54,7 @@ def test_every_attempt_succeeds_where_nothing_confines_it(zoo: Zoo, tmp_path: Pa
 
 
 def unconfined(program: Path, image: str) -> str:
-    """The output of a probe that loosen.py starts."""
+    """Return the output of a probe that loosen.py starts."""
     program.chmod(0o755)
     (program / LOOSEN.name).write_bytes(LOOSEN.read_bytes())
     mounts = [f"--volume={program}:/bot", "--volume=/dev:/mnt", "--volume=/var/run/docker.sock:/var/run/docker.sock"]
@@ -78,7 +77,7 @@ def unconfined(program: Path, image: str) -> str:
 
 
 def our_capabilities() -> list[str]:
-    """The capabilities that can be passed on here: a virtual machine may lack one."""
+    """Return the capabilities that can be passed on here: a virtual machine may lack one."""
     status = Path("/proc/self/status").read_text()
     (bounding,) = re.findall(r"^CapBnd:\s*([0-9a-f]+)$", status, re.MULTILINE)
     return [name for number, name in enumerate(CAPABILITIES) if int(bounding, 16) >> number & 1]

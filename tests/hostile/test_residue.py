@@ -94,9 +94,7 @@ Plant = Callable[[ExitStack, WatchedSandbox, Path], None]
         (shared_memory_of_the_bots_user, ["System V shm"]),
     ],
 )
-def test_what_is_left_is_found_and_told(
-    sandbox: WatchedSandbox, tmp_path: Path, plant: Plant, found: list[str]
-) -> None:
+def test_what_is_left_is_found_and_said(sandbox: WatchedSandbox, tmp_path: Path, plant, found: list[str]) -> None:
     with ExitStack() as stack:
         a_box(stack, sandbox, tmp_path)  # other programs then get its user
     with (

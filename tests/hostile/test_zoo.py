@@ -46,9 +46,7 @@ def zoo(engine_required: None, tmp_path_factory: pytest.TempPathFactory, pytestc
 
 
 @pytest.fixture
-def clean(
-    zoo: Zoo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> Iterator[None]:
+def clean(zoo: Zoo, tmp_path: Path, monkeypatch, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """Fails when anything is left of a test, and shows why a box was lost."""
     caplog.set_level(logging.INFO, "deadheat.sandbox")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -58,7 +56,7 @@ def clean(
 
 
 def of_kind(kind: str) -> list[ParameterSet]:
-    """The cases of a kind. Variants of others are left to runs of everything."""
+    """Return the cases of a kind. Variants of others are left to runs of everything."""
     cases = {name: case for name in names() if (case := load(name)).kind == kind}
     return [pytest.param(name, marks=[pytest.mark.all] * bool(case.like)) for name, case in cases.items()]
 
@@ -123,10 +121,8 @@ def test_a_build(zoo: Zoo, clean: None, tmp_path_factory: pytest.TempPathFactory
     try:
         version = world.built(*upload_of(name, case))
         print(version.state, version.reason, version.log[-2000:], sep="\n")
-        assert version.state == case.expect.state
-        assert case.expect.reason in version.reason
-        assert case.expect.log in version.log
-        assert len(version.log) <= STDERR_KEPT_BYTES
+        assert version.state == case.expect.state and case.expect.reason in version.reason
+        assert case.expect.log in version.log and len(version.log) <= STDERR_KEPT_BYTES
         assert [path.name for path in world.context.run_dir.iterdir()] == []
     finally:
         world.close()

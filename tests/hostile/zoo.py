@@ -168,8 +168,7 @@ class WatchedSandbox(DockerSandbox):
 
     def open(self, program: Program, limits: Limits) -> Box:
         box = super().open(program, limits)
-        assert isinstance(box, DockerBox)
-        assert box._container is not None
+        assert isinstance(box, DockerBox) and box._container is not None
         self.traces.note(box._container)
         return box
 
@@ -240,8 +239,7 @@ class Zoo:
         """
         seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
-        programs = {ref.version_id: ref for ref in (bot, opponent)}
-        job = SeriesJob(1, 1, game, programs, tuple(jobs))
+        job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
         runs: list[play.Run] = []
         with self.context.slots.take() as cpus:
             play.run(self.context, job, cpus, lambda: None, runs.append)
@@ -287,10 +285,10 @@ def ending_of(ending: Exit | None) -> str:
 
 
 def fault_fits(expected: str, record: FaultRecord | None) -> bool:
-    """Whether it is (one of) the expected one(s)."""
+    """Return whether it is (one of) the expected one(s)."""
     return (record.fault if record else "") in {Fault[name] if name else "" for name in expected.split("|")}
 
 
 def fits(expected: str, found: str) -> bool:
-    """Whether a command or an ending matches an expectation."""
+    """Return whether a command or an ending matches an expectation."""
     return found in expected.split("|")

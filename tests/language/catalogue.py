@@ -42,18 +42,8 @@ PYTHON = [
     for path in sorted(ROOT.glob(f"{folder}/**/*.py"))
 ]
 WORDS: tuple[type[StrEnum], ...] = (
-    Fault,
-    states.Absence,
-    states.AppealState,
-    states.ChallengeState,
-    states.DeliveryState,
-    states.EvaluationState,
-    states.Fitness,
-    states.JobState,
-    states.MatchState,
-    states.Role,
-    states.SeasonState,
-    states.VersionState,
+    *(Fault, states.Absence, states.AppealState, states.ChallengeState, states.DeliveryState, states.EvaluationState),
+    *(states.Fitness, states.JobState, states.MatchState, states.Role, states.SeasonState, states.VersionState),
 )
 
 

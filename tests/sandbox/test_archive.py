@@ -26,7 +26,7 @@ def inspect(data: bytes, bounds: Bounds | None = None) -> Listing:
 
 
 def refused(data: bytes, bounds: Bounds | None = None) -> str:
-    """Why it is refused, the same when inspected and when unpacked."""
+    """Return why it is refused, the same when inspected and when unpacked."""
     with pytest.raises(BadArchive) as caught:
         inspect(data, bounds)
     assert caught.value.detail.endswith(".")
@@ -38,46 +38,36 @@ def test_a_plain_archive_is_listed_with_its_manifest() -> None:
     assert inspect(data) == Listing(("main.py", "lib/a.py", "deadheat.toml"), 'language = "python"')
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "/etc/passwd",
-        "../main.py",
-        "a/../../b",
-        "a/./b",
-        "a//b",
-        "..",
-        "a\\..\\b",
-        "\\\\host\\share",
-        "C:\\x",
-        "./main.py",
-    ],
-)
-def test_a_path_that_leaves_the_archive_is_refused(name: str) -> None:
-    assert refused(zipped((entry(name), b"x"))) == "unsafe-path"
+UNSAFE = r"/etc/passwd ../main.py a/../../b a/./b a//b .. a\..\b \\host\share C:\x ./main.py"
+FOOLING = ("a\nb", "a\x1bb", "a\x7fb", "\u202egnp.py", "a\u200bb", "x" * 256, "/".join("d" * 600), "")
+NO_ZIP = (b"", b"PK", b"not a zip at all" * 100, b"PK\x05\x06", b"PK\x03\x04" + bytes(100), b"\x1f\x8b" + bytes(50))
+STORED = zipped(("main.py", b"print('hello')"), method=zipfile.ZIP_STORED)
+RARE = (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
+NOT_UTF8 = zipped((entry("caf\u00e9.py"), b"x")).replace("caf\u00e9.py".encode(), b"caf\xe9\xe9.py")
+LONG = ("main.py", b"x" * 100)
+BOTH = (("a", "a/b"), ("a/b", "a"), ("a/b/c", "a/b"))
+
+REFUSED = {
+    **{f"the path {name!r}": (zipped((entry(name), b"x")), "unsafe-path") for name in UNSAFE.split()},
+    **{f"the name {name[:9]!r}": (zipped(("main.py", b""), (entry(name), b"x")), "bad-name") for name in FOOLING},
+    **{f"{both}": (zipped(*((name, b"x") for name in both)), "duplicate") for both in BOTH},
+    **{f"no zip: {data[:9]!r}": (data, "not-an-archive") for data in NO_ZIP},
+    **{f"method {method}": (zipped(LONG, method=method), "unsupported") for method in RARE},
+    "a name that is not UTF-8": (NOT_UTF8, "bad-name"),
+    "a bomb, by its ratio": (zipped(("main.py", bytes(32 * MIB))), "bomb"),
+    "a local header that says another name": (zipped(("main.py", b"x")).replace(b"main.py", b"../a.py", 1), "damaged"),
+    "a changed byte of content": (STORED.replace(b"hello", b"jello"), "damaged"),
+}
 
 
-@pytest.mark.parametrize(
-    "name", ["a\nb", "a\x1bb", "a\x7fb", "\u202egnp.py", "a\u200bb", "x" * 256, "/".join("d" * 600)]
-)
-def test_a_name_that_would_fool_people_or_tools_is_refused(name: str) -> None:
-    assert refused(zipped((entry(name), b"x"))) == "bad-name"
-
-
-def test_a_name_that_is_not_utf8_is_refused() -> None:
-    data = zipped((entry("caf\u00e9.py"), b"x"))
-    broken = data.replace("caf\u00e9.py".encode(), b"caf\xe9\xe9.py")
-    assert broken != data
-    assert refused(broken) == "bad-name"
+@pytest.mark.parametrize(("data", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_is_wrong_with_an_archive_is_its_reason(data: bytes, reason: str) -> None:
+    assert refused(data) == reason
 
 
 def test_a_name_with_a_nul_byte_is_refused() -> None:
     data = zipped(("mainXpy", b"x")).replace(b"mainXpy", b"main\0py")
     assert refused(data) in {"bad-name", "not-an-archive", "damaged"}
-
-
-def test_an_entry_without_a_name_is_refused() -> None:
-    assert refused(zipped(("main.py", b"x"), (entry(""), b""))) == "bad-name"
 
 
 def test_names_in_other_scripts_are_fine() -> None:
@@ -106,11 +96,6 @@ def test_a_name_that_comes_twice_is_refused() -> None:
     assert refused(data) == "duplicate"
 
 
-@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a"), ("a/b/c", "a/b")])
-def test_a_file_in_place_of_a_folder_is_refused(names: tuple[str, str]) -> None:
-    assert refused(zipped(*((name, b"x") for name in names))) == "duplicate"
-
-
 def test_an_encrypted_entry_is_refused() -> None:
     data = bytearray(zipped(("main.py", b"x")))
     for magic, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
@@ -118,15 +103,9 @@ def test_an_encrypted_entry_is_refused() -> None:
     assert refused(bytes(data)) == "encrypted"
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_rare_methods_are_refused(method: int) -> None:
-    assert refused(zipped(("main.py", b"x" * 100), method=method)) == "unsupported"
-
-
 def test_too_many_files_are_refused() -> None:
     data = zipped(*((f"f{number}", b"") for number in range(11)))
-    assert refused(data, Bounds(files=10)) == "too-many-files"
-    assert len(inspect(data, Bounds(files=11)).files) == 11
+    assert refused(data, Bounds(files=10)) == "too-many-files" and len(inspect(data, Bounds(files=11)).files) == 11
 
 
 def test_a_huge_directory_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,10 +120,6 @@ def test_an_archive_that_unpacks_to_too_much_is_refused() -> None:
     inspect(data, Bounds(total_bytes=1200))
 
 
-def test_a_bomb_is_refused_by_its_ratio() -> None:
-    assert refused(zipped(("main.py", bytes(32 * MIB)))) == "bomb"
-
-
 def test_a_bomb_that_lies_about_its_size_is_not_unpacked_beyond_what_it_says() -> None:
     data = bytearray(zipped(("main.py", bytes(8 * MIB))))
     for magic, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
@@ -155,8 +130,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked_beyond_what_it_says() -
 def test_entries_that_share_their_content_are_refused() -> None:
     one = zipped(("a", b"x" * 500_000))
     at, end = one.index(b"PK\x01\x02"), one.index(b"PK\x05\x06")
-    other = one[at:end].replace(b"a", b"b")
-    assert refused(ended(one[:at], one[at:end] + other, 2)) == "bomb"
+    assert refused(ended(one[:at], one[at:end] + one[at:end].replace(b"a", b"b"), 2)) == "bomb"
 
 
 def test_entries_that_quote_the_headers_of_the_next_are_refused() -> None:
@@ -166,33 +140,16 @@ def test_entries_that_quote_the_headers_of_the_next_are_refused() -> None:
     assert refused(data) == "bomb"
 
 
-def test_a_local_header_that_says_another_name_is_refused() -> None:
-    assert refused(zipped(("main.py", b"x")).replace(b"main.py", b"../a.py", 1)) == "damaged"
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"PK", b"not a zip at all" * 100, b"PK\x05\x06", b"PK\x03\x04" + bytes(100), b"\x1f\x8b" + bytes(50)]
-)
-def test_what_is_no_zip_is_refused(data: bytes) -> None:
-    assert refused(data) == "not-an-archive"
-
-
 def test_a_cut_archive_is_refused() -> None:
     data = zipped(("main.py", b"print()" * 100), method=zipfile.ZIP_STORED)
     assert refused(data[:-30]) == "not-an-archive"
     assert refused(data[:60] + data[300:]) in {"not-an-archive", "damaged"}
 
 
-def test_a_changed_byte_of_content_is_noticed() -> None:
-    data = zipped(("main.py", b"print('hello')"), method=zipfile.ZIP_STORED)
-    assert refused(data.replace(b"hello", b"jello")) == "damaged"
-
-
 def test_an_archive_in_the_64_bit_format_is_refused() -> None:
     data = zipped(("main.py", b"x"))
     at = data.index(b"PK\x05\x06")
-    locator = struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1)
-    assert refused(data[:at] + locator + data[at:]) == "not-an-archive"
+    assert refused(data[:at] + struct.pack("<4sLQL", b"PK\x06\x07", 0, at, 1) + data[at:]) == "not-an-archive"
 
 
 @given(st.binary(max_size=400), st.integers(0, 400), st.binary(max_size=8))

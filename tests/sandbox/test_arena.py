@@ -26,7 +26,7 @@ two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one proces
 
 
 def seats_of_the_referee(tmp_path: Path, attempts: int, spare: Collection[int] = ()) -> list[set[int]]:
-    """The processors that the referee may use in each of some void attempts at a match of two pinned players."""
+    """Return the processors that the referee may use in each of some void attempts at a match of two pinned players."""
     program = Program(tmp_path, ("/bin/cat",), "nobody")
     limits = [Limits(cpus=str(cpu)) for cpu in CPUS[:2]]
     seen: list[set[int]] = []
@@ -71,9 +71,7 @@ def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
         ("2,3;1", [0], [(2, 3), (1,)]),
     ],
 )
-def test_each_processor_is_a_slot_and_of_many_the_first_is_for_the_rest(
-    spec: str, cpus: list[int], slots: list[tuple[int, ...]]
-) -> None:
+def test_the_first_of_many_processors_is_no_slot(spec: str, cpus: list[int], slots: list[tuple[int, ...]]) -> None:
     assert plan(spec, cpus) == slots
 
 
@@ -107,8 +105,7 @@ def test_who_is_asked_is_favoured_and_in_the_end_everybody_is() -> None:
         turns.exchange(messages)
         return [box.favoured for box in boxes]
 
-    ready = [Message(seat, "READY", 1) for seat in range(3)]
-    assert favoured(*ready) == [True, True, True]
+    assert favoured(*[Message(seat, "READY", 1) for seat in range(3)]) == [True, True, True]
     assert favoured(Message(1, "TURN", 1), Message(0, "news")) == [False, True, False]
     assert favoured(Message(2, "TURN", 1)) == [False, False, True]
     assert favoured(*(Message(seat, "FINISH") for seat in range(3))) == [True, True, True]

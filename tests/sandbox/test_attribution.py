@@ -61,11 +61,12 @@ def seen(wall_ms: float, **milliseconds: float) -> Evidence:
         pytest.param(seen(504, cpu=0, full=3, unseen=4), 4, id="both waited, and it may have been at once"),
         pytest.param(seen(900, cpu=300, full=205, unseen=400, earlier=200), 600, id="it had waited before"),
         pytest.param(seen(900, cpu=300, full=650, unseen=400, earlier=200), 650, id="it waited all the while"),
+        pytest.param(seen(1000, cpu=600, leader_cpu=600, delay=400, steal=300), 400, id="nothing is counted twice"),
+        pytest.param(seen(500, full=500, steal=500, referee=500), 500, id="it is never more than the wall"),
     ],
 )
 def test_stolen_time(evidence: Evidence, stolen_ms: float) -> None:
-    assert evidence.stolen_ns == int(stolen_ms * NS_PER_MS)
-    assert evidence.own_ns == evidence.wall_ns - evidence.stolen_ns
+    assert evidence.stolen_ns == int(stolen_ms * NS_PER_MS) and evidence.own_ns == evidence.wall_ns - evidence.stolen_ns
 
 
 LIMIT_NS = LIMIT_MS * NS_PER_MS
@@ -99,7 +100,6 @@ def test_nobody_is_convicted_in_the_middle_of_a_wait_that_no_counter_knows_yet()
 
 @pytest.mark.parametrize("limit_ms", [1, 50, 500, 10_000])
 def test_an_endless_loop_is_convicted_at_the_same_share_of_a_cpu_whatever_its_limit(limit_ms: int) -> None:
-    """A loop that gets 15 % of a CPU is convicted under a bank of ten seconds as under a limit of half a second."""
     walls = [limit_ms + past * (7 * limit_ms + 200) / 1000 for past in range(1000)]
     verdicts = [while_silent(seen(wall, cpu=0.15 * wall, full=0.85 * wall), limit_ms * NS_PER_MS) for wall in walls]
     assert next(verdict for verdict in verdicts if verdict) is Blame.BOT
@@ -116,23 +116,14 @@ def test_a_first_thread_that_has_ended_is_no_lack_of_counters(cpu_ns: int | None
     """Otherwise, without a pressure file, a bot could make its match void by exiting at its deadline. Nothing is known
     only if the container has no counters at all.
     """
-    before = Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7)
-    evidence = between(before, Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
+    evidence = between(Counters(cpu_ns=0, leader_cpu_ns=0, delay_ns=7), Counters(cpu_ns=cpu_ns), 2 * LIMIT_NS)
     assert evidence.signal == signal
     assert while_silent(evidence, LIMIT_NS) is (Blame.BOT if cpu_ns else Blame.UNKNOWN)
-
-
-def test_what_was_stolen_while_the_bot_waited_is_not_counted_twice() -> None:
-    assert seen(1000, cpu=600, leader_cpu=600, delay=400, steal=300).own_ns == 600 * NS_PER_MS
 
 
 def test_a_frozen_container_is_never_guilty() -> None:
     frozen = between(Counters(0, 0), Counters(0, 0, frozen=True), 2 * LIMIT_NS)
     assert while_silent(frozen, LIMIT_NS) is Blame.UNKNOWN
-
-
-def test_stolen_time_is_never_more_than_the_wall() -> None:
-    assert seen(500, full=500, steal=500, referee=500).own_ns == 0
 
 
 def test_the_signal_that_was_used_is_named() -> None:
@@ -234,8 +225,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert (got.leader_cpu_ns, got.delay_ns) == (1000, 77)
     assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
-    assert cgroup.peak_memory_bytes() == 4096
-    assert cgroup.killed_for_memory() is Blame.BOT
+    assert cgroup.peak_memory_bytes() == 4096 and cgroup.killed_for_memory() is Blame.BOT
     cgroup.begin_run()
     assert cgroup.killed_for_memory() is None
     kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")

@@ -158,8 +158,7 @@ def test_a_bot_has_no_network(home: Path) -> None:
             """,
         )
     interfaces = found.pop("interfaces")
-    assert "lo" in interfaces
-    assert "eth" not in interfaces
+    assert "lo" in interfaces and "eth" not in interfaces
     assert set(found.values()) <= {"ConnectionRefusedError", "OSError"}, found
 
 
@@ -235,7 +234,7 @@ time.sleep(1000)
 
 
 def alive(word: str) -> dict[int, str]:
-    """Processes whose command has this word, and their programs."""
+    """Return processes whose command has this word, and their programs."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
@@ -336,8 +335,7 @@ for line in sys.stdin:
         measured = (asked("GO", 20 * NS_PER_S).cpu_ns or 0 for _ in range(50))
         assert any(49 * NS_PER_MS < cpu_ns < 5 * NS_PER_S for cpu_ns in measured)
         before = channel.meter.counters()
-        assert before.cpu_ns is not None
-        assert before.delay_ns is not None
+        assert before.cpu_ns is not None and before.delay_ns is not None
         assert asked("LOOP", 20 * NS_PER_S).line == "OK"
         assert asked("GO", 100 * NS_PER_MS).fault is Fault.TIMEOUT
 

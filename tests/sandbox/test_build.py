@@ -57,8 +57,7 @@ def test_a_build_has_no_network(built: Building) -> None:
 def test_a_build_has_a_time_limit(built: Building, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.sandbox.build.BUILD_SECONDS", 2)
     failed = failure(built, "echo begun; trap '' TERM; (while :; do :; done) & sleep 60")
-    assert str(failed) == "the build took longer than 2 s"
-    assert failed.log == "begun\n"
+    assert str(failed) == "the build took longer than 2 s" and failed.log == "begun\n"
 
 
 def test_a_build_is_heard_while_it_runs(heard: Callable[[str], list[str]]) -> None:
@@ -76,8 +75,7 @@ def test_a_flood_is_heard_in_bounded_pieces(heard: Callable[[str], list[str]]) -
 
 def test_the_log_of_a_build_keeps_its_beginning_and_its_end(built: Building) -> None:
     log = built("echo first; head -c 200000000 /dev/zero | tr '\\0' x; echo last").log
-    assert log.startswith("first\nxxx") and log.endswith("xxxlast\n")
-    assert "bytes left out" in log
+    assert log.startswith("first\nxxx") and log.endswith("xxxlast\n") and "bytes left out" in log
     assert len(log) <= STDERR_KEPT_BYTES
 
 
@@ -90,8 +88,7 @@ def test_a_program_has_a_size_limit(built: Building) -> None:
 def test_a_build_has_bounded_room_and_processes(built: Building) -> None:
     filled = "i=0; while head -c 50000000 /dev/zero >$i; do i=$((i + 1)); done; ls | wc -l >&2; rm *; false"
     log = failure(built, filled).log
-    assert "No space left on device" in log
-    assert log.split()[-1] == "6"
+    assert "No space left on device" in log and log.split()[-1] == "6"
     processes = failure(built, "for i in $(seq 200); do sleep 50 & done")
     assert "Cannot fork" in processes.log or "Resource temporarily unavailable" in processes.log
 
@@ -103,20 +100,17 @@ def test_a_build_writes_nowhere_else(built: Building) -> None:
 
 
 def test_processes_that_a_build_leaves_end_with_it(built: Building) -> None:
-    log = built("setsid sleep 99 & (trap '' TERM HUP; while :; do :; done) & echo left two").log
-    assert log == "left two\n"
+    assert built("setsid sleep 99 & (trap '' TERM HUP; while :; do :; done) & echo left two").log == "left two\n"
 
 
 def test_a_build_may_fill_every_inode_and_is_told_so(built: Building) -> None:
     failed = failure(built, "python3 -c 'for i in range(30000): open(str(i), \"x\").close()'")
-    assert str(failed) == "the build command failed with exit code 1"
-    assert "No space left on device" in failed.log
+    assert str(failed) == "the build command failed with exit code 1" and "No space left on device" in failed.log
 
 
 def test_a_build_cannot_write_into_its_own_result(built: Building) -> None:
     """The script that packs the result is its parent, of the same user."""
-    failed = failure(built, "echo forged >/proc/$$/fd/1")
-    assert "Permission denied" in failed.log
+    assert "Permission denied" in failure(built, "echo forged >/proc/$$/fd/1").log
 
 
 def test_a_build_that_ends_its_own_script_has_failed(built: Building) -> None:
@@ -137,9 +131,7 @@ def test_a_build_that_ends_its_own_script_has_failed(built: Building) -> None:
         ("touch lender && chmod 6755 lender", None),
     ],
 )
-def test_only_files_and_folders_come_out_of_a_build(
-    built: Building, tmp_path: Path, line: str, reason: str | None
-) -> None:
+def test_only_files_and_folders_leave_a_build(built: Building, tmp_path: Path, line: str, reason: str | None) -> None:
     program = tmp_path / "program"
     program.mkdir()
     tar = built(line).tar

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -56,8 +57,7 @@ def test_what_the_hypervisor_took_is_a_share_of_all_time(host: Host) -> None:
     put(host, "proc/stat", "cpu  100 0 50 800 50 0 0 0 0 0\ncpu0 1 2\n")
     before = stat(host)
     put(host, "proc/stat", "cpu  140 0 60 820 60 0 0 20 0 0\ncpu0 1 2\n")
-    assert shares(before, stat(host)) == (0.2, 0.7)
-    assert shares(before, before) == (0.0, 0.0)
+    assert shares(before, stat(host)) == (0.2, 0.7) and shares(before, before) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -81,16 +81,14 @@ def test_reference_bots_are_judged_as_is_known_beforehand() -> None:
 def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     report = check_host(LocalSandbox(), (), ROUNDS)
-    assert report.facts.acquitted > 0
-    assert not report.fit
+    assert report.facts.acquitted > 0 and not report.fit
 
 
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     # The bots' clock runs slowly instead: a fast clock would make the referee oversleep and give that time back.
     monkeypatch.setattr(reference, "CODE", reference.CODE.replace("/ 1000", "/ 800"))
     report = check_host(LocalSandbox(), (), ROUNDS)
-    assert report.facts.convicted > 0
-    assert not report.fit
+    assert report.facts.convicted > 0 and not report.fit
 
 
 def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
@@ -135,9 +133,7 @@ def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkey
 
 
 def test_without_a_box_there_is_no_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise SandboxError("no-engine", "no Docker Engine answers")
-
+    refuse = mock.Mock(side_effect=SandboxError("no-engine", "no Docker Engine answers"))
     monkeypatch.setattr(LocalSandbox, "open", refuse)
     with pytest.raises(SandboxError, match="no Docker Engine answers"):
         check_host(LocalSandbox(), (), 1)

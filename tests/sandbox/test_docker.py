@@ -57,9 +57,7 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     )
 
 
-def test_a_container_that_cannot_be_made_new_inside_serves_one_run_only(
-    docker_sandbox: DockerSandbox, program: Program
-) -> None:
+def test_a_container_that_cannot_be_made_new_serves_once(docker_sandbox: DockerSandbox, program: Program) -> None:
     """A container under gVisor is of this kind."""
     with closing(docker_sandbox.open(program, Limits(building=True))) as box:
         inside(box)("open('/tmp/x', 'w')")
@@ -98,15 +96,13 @@ def test_a_directory_nested_deeper_than_any_path_is_removed(docker_sandbox: Dock
 
 
 def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -> None:
-    ask = asker(box)
-    assert ask("print('stray', flush=True)").line == "stray"
+    assert asker(box)("print('stray', flush=True)").line == "stray"
     stop(box, 0)
     assert inside(box)("'clean'") == "'clean'"
 
 
 def test_a_finished_bot_may_exit_by_itself(box: Box) -> None:
-    channel = box.start()
-    PipeTransport([channel]).exchange([Message(0, "FINISH")])
+    PipeTransport([box.start()]).exchange([Message(0, "FINISH")])
     end = stop(box, 60 * NS_PER_S)
     assert (end.exit_code, end.signal, end.lingered) == (0, None, False)
     assert end.cpu_ns and end.peak_memory_bytes
@@ -128,9 +124,7 @@ def test_a_program_that_only_root_may_read_runs_all_the_same(docker_sandbox: Doc
         assert inside(box)("1 + 1") == "2"
 
 
-def test_a_program_that_is_not_there_exits_with_the_reason_on_stderr(
-    docker_sandbox: DockerSandbox, tmp_path: Path
-) -> None:
+def test_a_missing_program_exits_with_the_reason_on_stderr(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
     with closing(docker_sandbox.open(Program(folder, ("./nothing",), "test"), Limits())) as box:
@@ -173,9 +167,7 @@ def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
     assert list((tmp_path / "run").glob("box-*")) == []
 
 
-def test_a_container_whose_owner_was_killed_before_it_started_is_swept(
-    docker_sandbox: DockerSandbox, tmp_path: Path
-) -> None:
+def test_a_container_that_never_started_is_swept(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
     run_dir = docker_sandbox._run_dir
     (run_dir / "box-of-the-living").mkdir()
     client = docker.APIClient(version="auto")

@@ -92,13 +92,10 @@ def test_a_manifest_decides(names: list[str], manifest: str, expected: tuple[str
         ("bot.zip", ["main.py"], "#" * 5000, "bad-manifest"),
     ],
 )
-def test_what_cannot_be_told_is_refused_with_a_reason(
-    filename: str, names: list[str], manifest: str | None, reason: str
-) -> None:
+def test_what_is_unclear_is_refused_with_a_reason(filename, names, manifest: str | None, reason: str) -> None:
     with pytest.raises(LanguageError) as caught:
         detect(filename, names, manifest)
-    assert caught.value.reason == reason
-    assert caught.value.detail.endswith(".")
+    assert caught.value.reason == reason and caught.value.detail.endswith(".")
 
 
 def test_a_packed_folder_is_recognised_and_explained() -> None:
@@ -120,8 +117,7 @@ def test_a_packed_folder_is_recognised_and_explained() -> None:
 )
 def test_another_entry_changes_the_commands(language: str, entry: str, in_build: str, in_run: str) -> None:
     recipe = LANGUAGES[language].starting_with(entry)
-    assert in_build in recipe.build
-    assert recipe.run[-1] == in_run
+    assert in_build in recipe.build and recipe.run[-1] == in_run
     assert recipe.entries[0] == entry  # the name that a single file gets
 
 

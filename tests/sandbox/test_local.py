@@ -91,15 +91,9 @@ COMPUTES = "import os\nprint(os.getpid(), flush=True)\nwhile True: pass"
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_bots_end_with_a_referee_that_is_killed(tmp_path: Path, number: signal.Signals) -> None:
     bystander = subprocess.Popen(["sleep", "1000"], env={"DEADHEAT_RUN": "another's"})
-    referee = subprocess.Popen(
-        [sys.executable, "-c", REFEREE, COMPUTES, OFFSPRING],
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert referee.stdin is not None
-    assert referee.stdout is not None
+    command = [sys.executable, "-c", REFEREE, COMPUTES, OFFSPRING]
+    referee = subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert referee.stdin is not None and referee.stdout is not None
     try:
         bots = list(map(int, referee.stdout.readline().split()))
         assert len(bots) == 6
@@ -121,9 +115,7 @@ def test_a_plain_bot_sees_little_of_its_authors_environment(tmp_path: Path, monk
     monkeypatch.setenv("DEADHEAT_TOKEN", "secret")
     with running("import os\ninput()\nprint(sorted(os.environ))", tmp_path) as (_, ask):
         line = ask("GO").line
-    assert line is not None
-    assert "PATH" in line
-    assert "TOKEN" not in line
+    assert line is not None and "PATH" in line and "TOKEN" not in line
 
 
 SITUATION = "read -r _; set -- $(cat /proc/$$/stat); echo $PWD $6 $$ $(grep SigIgn /proc/$$/status) $(ls /proc/$$/fd)"

@@ -55,8 +55,7 @@ def test_a_prompt_answer_is_taken_with_its_time() -> None:
     thinks = "line=sys.stdin.readline()\ntime.sleep(0.02)\nsum(range(10**5))\n"  # the referee has looked by then
     limit_ns = 60_000 * NS_PER_MS
     (reply,) = ask(HELLO + thinks + "print('got',line.strip(),flush=True)\ninput()", limit_ns=limit_ns)
-    assert reply.line == "got ROLL"
-    assert reply.fault is None
+    assert reply.line == "got ROLL" and reply.fault is None
     assert 20 * NS_PER_MS <= reply.elapsed_ns < limit_ns
     assert reply.cpu_ns is not None and reply.cpu_ns > 0
 
@@ -85,21 +84,18 @@ def test_whatever_is_no_answer_at_the_deadline_is_a_timeout(code: str, line: str
 @pytest.mark.parametrize("code", ["print('BID A 1',end='',flush=True)", "os.close(1)\ntime.sleep(9)"])
 def test_the_end_of_the_output_is_an_exit_that_is_known_at_once(code: str) -> None:
     (reply,) = ask(f"{HELLO}sys.stdin.readline()\n{code}", limit_ns=60_000 * NS_PER_MS)
-    assert reply.fault is Fault.EXITED
-    assert reply.elapsed_ns < 30_000 * NS_PER_MS
+    assert reply.fault is Fault.EXITED and reply.elapsed_ns < 30_000 * NS_PER_MS
 
 
 def test_an_answer_before_exit_counts() -> None:
     replies = ask(HELLO + "sys.stdin.readline()\nprint('last words',flush=True)", ["A", "B"], settled=True)
-    assert replies[0].line == "last words"
-    assert replies[1].fault is Fault.EXITED
+    assert replies[0].line == "last words" and replies[1].fault is Fault.EXITED
 
 
 @pytest.mark.parametrize("output", ["'a\\nb'", "'a\\n'+'b'*3"])
 def test_a_second_line_is_unexpected_at_the_next_prompt(output: str) -> None:
     replies = ask(HELLO + f"sys.stdin.readline()\nprint({output},flush=True)\ntime.sleep(9)", ["A", "B"], settled=True)
-    assert replies[0].line == "a"
-    assert replies[1].fault is Fault.UNEXPECTED
+    assert replies[0].line == "a" and replies[1].fault is Fault.UNEXPECTED
 
 
 def test_output_before_it_was_asked_for_is_unexpected() -> None:
@@ -109,15 +105,13 @@ def test_output_before_it_was_asked_for_is_unexpected() -> None:
 
 def test_a_line_of_4096_bytes_is_fine_and_one_more_is_overflow() -> None:
     program = HELLO + "n=int(sys.stdin.readline())\nprint('x'*n,flush=True)\ntime.sleep(9)"
-    assert ask(program, ["4096"])[0].line == "x" * 4096
-    assert ask(program, ["4097"])[0].fault is Fault.OVERFLOW
+    assert ask(program, ["4096"])[0].line == "x" * 4096 and ask(program, ["4097"])[0].fault is Fault.OVERFLOW
 
 
 def test_an_endless_line_is_overflow_without_waiting() -> None:
     program = HELLO + "sys.stdin.readline()\nwhile 1: os.write(1,b'x'*9999)"
     (reply,) = ask(program, limit_ns=60_000 * NS_PER_MS)
-    assert reply.fault is Fault.OVERFLOW
-    assert reply.elapsed_ns < 30_000 * NS_PER_MS
+    assert reply.fault is Fault.OVERFLOW and reply.elapsed_ns < 30_000 * NS_PER_MS
 
 
 def test_bytes_that_are_no_text_arrive_as_surrogates() -> None:
@@ -131,7 +125,7 @@ def test_a_long_line_reaches_a_bot_that_reads_slowly() -> None:
 
 
 def pair() -> tuple[Channel, int, int]:
-    """A channel and the bot's two ends of it."""
+    """Return a channel and the bot's two ends of it."""
     to_bot, from_bot = os.pipe(), os.pipe()
     for fd in (to_bot[1], from_bot[0]):
         os.set_blocking(fd, False)
@@ -154,8 +148,7 @@ def test_both_seats_are_looked_at_even_if_the_first_fails_at_once() -> None:
     os.close(out)
     answer_after(0.1, *other, line=b"late but fine\n")
     replies = PipeTransport([one, two]).exchange([Message(0, "A", LIMIT_NS), Message(1, "A", 100 * LIMIT_NS)])
-    assert replies[0].fault is Fault.EXITED
-    assert replies[1].line == "late but fine"
+    assert replies[0].fault is Fault.EXITED and replies[1].line == "late but fine"
 
 
 def test_notices_and_the_prompt_arrive_in_order() -> None:
@@ -285,7 +278,7 @@ def test_a_drip_is_no_reason_to_doubt_either(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("found_ms", "fault"), [(10.3, None), (15, None), (15.2, Fault.TIMEOUT), (24, Fault.TIMEOUT)])
 def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault: Fault | None) -> None:
-    """5 of the bot's 10 ms were stolen, so it had until 15. It was silent until a moment before it answered."""
+    """Of the bot's 10 ms, 5 were stolen, so it had until 15. It was silent until a moment before it answered."""
     limit_ns, found_ns = 10 * NS_PER_MS, int(found_ms * NS_PER_MS)
     silent_ns = found_ns - NS_PER_MS // 10
     readings = (0, 0, 0, silent_ns, silent_ns, silent_ns, ("OK\n", silent_ns), found_ns)
@@ -303,9 +296,7 @@ def test_what_was_taken_before_the_referee_was_kept_from_looking_counts_too(monk
 
 
 @pytest.mark.parametrize(("stolen_ns", "fault"), [(NS_PER_MS, Fault.EXITED), (0, Fault.TIMEOUT)])
-def test_a_bot_that_leaves_after_the_deadline_has_left_within_its_own_time_or_not(
-    monkeypatch: pytest.MonkeyPatch, stolen_ns: int, fault: Fault
-) -> None:
+def test_own_time_decides_about_a_bot_that_leaves_late(monkeypatch, stolen_ns: int, fault: Fault) -> None:
     channel, _, out = pair()
     channel.meter = Stole(stolen_ns)
     clock = ScriptedClock(0, 0, 0, 600_000, 600_000, 600_000, (partial(os.close, out), 600_000), 700_000)
@@ -447,9 +438,7 @@ def test_no_seat_pays_for_the_slow_read_of_anothers_last_word(monkeypatch: pytes
 
 
 @pytest.mark.parametrize(("times", "fault"), [(1, None), (2, Fault.TIMEOUT)])
-def test_a_read_that_lasts_past_the_deadline_is_this_hosts_doing_once(
-    monkeypatch: pytest.MonkeyPatch, times: int, fault: Fault | None
-) -> None:
+def test_a_read_past_the_deadline_is_this_hosts_doing_once(monkeypatch, times: int, fault: Fault | None) -> None:
     """A bot holds its pipe's lock across the deadline by writing from memory that is not there."""
     channel, _, answer = pair()
     channel.meter = Stole(0)
@@ -500,8 +489,7 @@ def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) ->
 
 def test_an_answer_that_the_host_delayed_counts() -> None:
     reply, transport = watched(0.9, answer_s=1.1, limit_ms=1000)
-    assert reply.line == "OK"
-    assert reply.elapsed_ns > 1000 * NS_PER_MS and reply.own_ns <= 1000 * NS_PER_MS
+    assert reply.line == "OK" and reply.elapsed_ns > 1000 * NS_PER_MS and reply.own_ns <= 1000 * NS_PER_MS
     assert reply.evidence is not None and reply.evidence.stolen_ns == reply.stolen_ns
     assert transport.convictions == []
 

@@ -33,8 +33,7 @@ def holding(folder: Path, cpus: str) -> subprocess.Popen[str]:
     environment = {"PYTHONPATH": str(root / "src")}
     pipe = subprocess.PIPE
     started = subprocess.Popen(command, env=environment, stdin=pipe, stdout=pipe, text=True)
-    assert started.stdout is not None
-    assert started.stdout.readline() == "held\n"
+    assert started.stdout is not None and started.stdout.readline() == "held\n"
     return started
 
 
@@ -47,14 +46,12 @@ def test_a_processor_has_one_holder_and_the_kernel_knows_who(tmp_path: Path) -> 
     ours = Processors(tmp_path)
     other = holding(tmp_path, "0,1")
     try:
-        assert ours.exactly([1]) is None
-        assert ours.exactly([1, 2]) is None
+        assert ours.exactly([1]) is None and ours.exactly([1, 2]) is None
         with ours.exactly([2]) or pytest.fail("a failed attempt keeps nothing"):
             pass
         (holder,) = ours.holders()
         assert (holder.pid, holder.cpus) == (other.pid, (0, 1))
-        assert str(holder).startswith("processors 0, 1: ")
-        assert f"process {other.pid}" in str(holder)
+        assert str(holder).startswith("processors 0, 1: ") and f"process {other.pid}" in str(holder)
     finally:
         end(other)
     with ours.exactly([0, 1]) or pytest.fail("a killed holder's are free at once"):

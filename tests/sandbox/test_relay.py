@@ -36,9 +36,7 @@ time.sleep(9)
 
 
 @pytest.fixture
-def opened(
-    docker_sandbox: DockerSandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[[str], Box]]:
+def opened(docker_sandbox: DockerSandbox, tmp_path: Path, monkeypatch) -> Iterator[Callable[[str], Box]]:
     monkeypatch.setattr(Runtime, "environment", {"JUDGE_RELAY": "1"})
     with ExitStack() as boxes:
         yield lambda code: boxes.enter_context(closing(docker_sandbox.open(python(tmp_path, code), Limits())))
@@ -75,8 +73,7 @@ def test_a_bot_that_reads_late_gets_more_than_a_pipe_holds(opened: Callable[[str
 
 
 def test_a_bot_that_closes_its_input_may_still_speak(opened: Callable[[str], Box]) -> None:
-    box = opened(CLOSES_INPUT)
-    transport = PipeTransport([box.start()])
+    transport = PipeTransport([opened(CLOSES_INPUT).start()])
     for line in ("closed", "still here"):
         reply = transport.exchange([Message(0, "anybody there?", 9 * NS_PER_S)])[0]
         assert (reply.line, reply.fault) == (line, None)

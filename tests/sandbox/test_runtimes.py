@@ -98,8 +98,7 @@ def test_under_gvisor_processes_are_counted_inside_and_pipes_may_be_opened() -> 
     config: dict[str, Any] = {"Mounts": mounts, "PidsLimit": 7, "Ulimits": []}
     Runtime("gv", gvisor=True).adapt(config, Limits(processes=7))
     assert [mount["ReadOnly"] for mount in mounts] == [False, True]
-    assert config["Runtime"] == "gv"
-    assert config["PidsLimit"] == 7 * HOST_THREADS_PER_PROCESS
+    assert config["Runtime"] == "gv" and config["PidsLimit"] == 7 * HOST_THREADS_PER_PROCESS
     assert [dict(limit) for limit in config["Ulimits"]] == [{"Name": "nproc", "Soft": 7, "Hard": 7}]
 
 

@@ -53,9 +53,7 @@ def test_an_empty_lock_is_no_clean_one() -> None:
     ("text", "wish", "code"),
     [("good", "required", 0), ("bad", "", 1), ("bad", "required", 1), ("", "", 3), ("", "required", 1)],
 )
-def test_not_checked_fails_where_it_is_required_and_is_loud_elsewhere(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, wish: str, code: int
-) -> None:
+def test_not_checked_fails_if_required_and_is_loud_if_not(monkeypatch, capsys, text: str, wish: str, code: int) -> None:
     reports = {"good": report(GOOD, OTHER), "bad": report(GOOD, BAD), "": ""}
     done = subprocess.CompletedProcess([], 0, reports[text], "cannot be reached")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)

@@ -161,8 +161,7 @@ def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> N
             idle.append(stack.enter_context(connected(url, source=f"127.0.0.{number}")))
             until(lambda number=number: len(watching._all) == number)
         assert httpx.get(url).text == "ok"
-        assert is_closed(idle[0])
-        assert not is_closed(idle[1])
+        assert is_closed(idle[0]) and not is_closed(idle[1])
         assert not is_closed(served_)
 
 
@@ -188,8 +187,7 @@ def test_a_body_that_comes_too_slowly_is_given_up(site: Site, monkeypatch, setti
         answer = b""
         while piece := slow.recv(1000):
             answer += piece
-    assert answer.startswith(b"HTTP/1.1 408")
-    assert b"connection: close" in answer.lower()
+    assert answer.startswith(b"HTTP/1.1 408") and b"connection: close" in answer.lower()
 
 
 class Person(Request):

@@ -22,25 +22,17 @@ def explode(*_: object) -> None:
     raise RuntimeError("planted detail")
 
 
+FINE = ("/", "/static/site.css", "/healthz", "/metrics", "/v1/games", "/v1/openapi.json")
+NOT_THERE = ("/nowhere", "/static/nothing", "/seasons/1/statistics")
+OTHERS = (
+    *(("HEAD", "/", 200), ("GET", "/account", 303), ("POST", "/sign-in", 403)),
+    *(("BREW", "/v1/games", 405), ("POST", "/v1/users", 422), ("GET", "/v1/seasons", 500)),
+)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
-    [
-        ("GET", "/", 200),
-        ("HEAD", "/", 200),
-        ("GET", "/static/site.css", 200),
-        ("GET", "/healthz", 200),
-        ("GET", "/metrics", 200),
-        ("GET", "/v1/games", 200),
-        ("GET", "/v1/openapi.json", 200),
-        ("GET", "/account", 303),
-        ("GET", "/nowhere", 404),
-        ("GET", "/static/nothing", 404),
-        ("BREW", "/v1/games", 405),
-        ("POST", "/sign-in", 403),
-        ("POST", "/v1/users", 422),
-        ("GET", "/v1/seasons", 500),
-        ("GET", "/seasons/1/statistics", 404),
-    ],
+    [*(("GET", path, 200) for path in FINE), *(("GET", path, 404) for path in NOT_THERE), *OTHERS],
 )
 def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, status: int) -> None:
     monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", explode if status == 500 else seasons)
@@ -48,8 +40,7 @@ def test_every_answer_has_them(site: Site, monkeypatch, method: str, path: str, 
     assert answer.status_code == status
     for name, begins in ALWAYS.items():
         assert answer.headers[name].startswith(begins), name
-    assert "unsafe" not in answer.headers["content-security-policy"]
-    assert "server" not in answer.headers
+    assert "unsafe" not in answer.headers["content-security-policy"] and "server" not in answer.headers
     assert "planted" not in answer.text
 
 
@@ -62,13 +53,11 @@ def test_a_body_that_is_too_large_is_refused_with_them(site: Site) -> None:
 def test_over_https_browsers_are_told_to_stay_there(site: Site) -> None:
     assert "strict-transport-security" not in site.client.get("/").headers
     assert site.client.get("https://league/").headers["strict-transport-security"] == "max-age=31536000"
-    behind = site.beside(site_url="https://league.example")
-    assert "strict-transport-security" in behind.client.get("/").headers
+    assert "strict-transport-security" in site.beside(site_url="https://league.example").client.get("/").headers
 
 
 def test_what_somebody_got_by_token_or_session_is_kept_by_nobody(site: Site) -> None:
-    ada = site.author("ada")
-    assert site.client.get("/v1/users/me", headers=ada).headers["cache-control"] == "no-store"
+    assert site.client.get("/v1/users/me", headers=site.author("ada")).headers["cache-control"] == "no-store"
     assert site.client.get("/v1/tokens", headers={"Authorization": "Bearer no"}).headers["cache-control"] == "no-store"
     browser = Browser(site).sign_in("ada")
     assert browser.client.get("/account").headers.get_list("cache-control") == ["no-store"]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
-from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from starlette.requests import Request
@@ -15,28 +11,14 @@ from starlette.requests import Request
 from deadheat.api.edge.rates import ADDRESSES_PER_NAME, Rates
 from deadheat.league.config import Settings
 from deadheat.league.errors import OverQuota
+from tests.workers.conftest import redis_server
 
 
 @pytest.fixture
-def redis_url(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def redis_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("there is no redis-server; ./scripts/test installs it")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--requirepass", "a-password"]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    try:
-        for _ in range(300):
-            with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
-                break
-            time.sleep(0.1)
-        yield f"redis://:a-password@127.0.0.1:{port}/0"
-    finally:
-        process.terminate()
-        process.wait(30)
+    with redis_server(tmp_path, "a-password") as url:
+        yield url
 
 
 def asking(address: str) -> Request:

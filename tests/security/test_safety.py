@@ -71,15 +71,13 @@ def test_a_good_deployment_starts(changed: dict[str, str]) -> None:
 )
 def test_what_is_not_safe_is_named_with_a_remedy(changed: dict[str, str], names: str, says: str) -> None:
     (found,) = unsafe_settings(settings(**changed))
-    assert found.setting == f"DEADHEAT_{names}"
-    assert says in found.why
+    assert found.setting == f"DEADHEAT_{names}" and says in found.why
     assert all(sentence.endswith(".") for sentence in dataclasses.astuple(found)[1:3])
     assert str(found) in (refusal(settings(**changed)) or "")
 
 
 def test_development_bears_everything_but_strangers_without_isolation() -> None:
-    plain = Settings()
-    assert refusal(plain) is None
+    assert refusal(Settings()) is None
     assert unsafe_settings(Settings(sandbox="local")) == []
     (found,) = unsafe_settings(Settings(sandbox="local", host="0.0.0.0"))
     assert found.setting == "DEADHEAT_SANDBOX"
@@ -97,8 +95,7 @@ def test_nothing_is_started_with_settings_that_are_not_safe(tmp_path: Path) -> N
     ends = in_one_process(PARTS, DEADHEAT_ENVIRONMENT="production", DEADHEAT_DATA_DIR=str(data))
     for code, said in ends:
         assert code == 1
-        assert "not safe in production" in said
-        assert "DEADHEAT_SITE_URL: passwords and cookies" in said
+        assert "not safe in production" in said and "DEADHEAT_SITE_URL: passwords and cookies" in said
     assert len(ends) == len(PARTS)
     assert not data.exists()
 
@@ -118,8 +115,7 @@ def test_metrics_are_told_to_some_networks_alone(site: Site, address: str, statu
     from_there = InProcess(site.app)
     from_there._inner.client = (address, 1)
     with httpx.Client(transport=from_there, base_url="http://league") as client:
-        assert client.get("/metrics").status_code == status
-        assert client.get("/healthz").status_code == 200
+        assert client.get("/metrics").status_code == status and client.get("/healthz").status_code == 200
 
 
 @pytest.mark.parametrize("page", ["operators.md", "security.md"])

@@ -75,7 +75,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 
 
 def signed_in_as(league: League, user_id: int) -> StorageState:
-    """The storage of a browser in which somebody has signed in."""
+    """Return the storage of a browser in which somebody has signed in."""
     secret = league.site.world.write(begin_session, user_id, "browser").secret
     cookie: StorageStateCookie = {"name": "deadheat", "value": secret, "domain": "127.0.0.1", "path": "/"}
     return {"cookies": [cookie], "origins": []}
@@ -151,7 +151,7 @@ UNTIDY = ("empty-table-header",)
 
 
 def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """The barriers that axe finds: rule and place. `rules`: only these; none: all."""
+    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all."""
     options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
@@ -165,5 +165,5 @@ def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
 
 
 def overflows(page: Page) -> bool:
-    """Whether the page itself (not a part that scrolls) is wider than the window."""
+    """Return whether the page itself (not a part that scrolls) is wider than the window."""
     return bool(page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

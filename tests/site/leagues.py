@@ -40,14 +40,14 @@ SHOWN = {
 
 
 def furnish(site: Site) -> dict[str, int]:
-    """Fill the league; the match of each transcript."""
+    """Fill the league, and return the match of each transcript."""
     shown = {name: play(site, name, game) for name, game in SHOWN.items()}
     _evaluate(site)
     return shown
 
 
 def play(site: Site, name: str, game: str) -> int:
-    """A season whose first match has that transcript. All series are played: of a deal nothing is told before."""
+    """Play a season whose first match has that transcript: all its series, for of a deal nothing is told before."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:

@@ -13,6 +13,7 @@ import pytest
 from playwright.sync_api import Browser, StorageState
 from sqlmodel import select
 
+from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
 from deadheat.league.service.rankings.standings import refit
@@ -42,7 +43,7 @@ class Everything(League):
         self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
-        """The pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
+        """Return the pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
         own.
         """
         column = ROLES.index(role)
@@ -57,7 +58,7 @@ class Everything(League):
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """The browser storage of somebody in that role."""
+        """Return the browser storage of somebody in that role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:
@@ -89,6 +90,9 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]
     planted.close()
 
 
+FOUND = ("/search?q=timeout", "/bots?q=author", "/seasons/4?q=expert", "/seasons/4", "/bots/4/opponents")
+"""Pages of searches that find something, and of a season of real transcripts."""
+
 SEES_LESS = pytest.param("organiser", marks=pytest.mark.all)
 """All that an organiser sees, an administrator sees too."""
 
@@ -110,6 +114,17 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
         for each in paths:
             page.goto(each)
             problems += [f"{each}: {problem}" for problem in keeps_out(page, dark=dark)]
+    assert problems == []
+
+
+@pytest.mark.all
+def test_nor_does_a_text_or_a_search(browser: Browser, everything: Everything) -> None:
+    with watched(browser, everything.url) as opens:
+        page = opens("/docs")
+        problems = []
+        for each in (*(f"/about/{name}" for name in TITLES), *FOUND):
+            page.goto(each)
+            problems += [f"{each}: {problem}" for problem in keeps_out(page)]
     assert problems == []
 
 

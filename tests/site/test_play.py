@@ -98,9 +98,7 @@ def opponent(league: League, game: str, name: str = "random") -> int:
     program = league.site.blobs.put(packed(bots_of(game) / name))
     owner = world.author()
     bot_id = world.write(create_bot, owner, game, f"house{owner.id}").id
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
-    assert world.write(finish_build, job, BuildOutcome(program, "", ""))
+    assert world.write(finish_build, world.building(world.upload(owner, bot_id)), BuildOutcome(program, "", ""))
     season_id = world.season(0, game=game)  # people play against bots of a season
     world.write(enter, owner, season_id, bot_id)
     return bot_id
@@ -386,9 +384,7 @@ def test_a_person_plays_to_the_end_on_the_board(
     page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
     assert barriers(page) == []
     page.set_viewport_size(PHONE)
-    assert not overflows(page)
-    moves = play(page, move)
-    assert moves >= 3
+    assert not overflows(page) and play(page, move) >= 3
     over(page)
     shown = page.locator("[data-part=answers] .who").all_inner_texts()
     assert name not in shown, "nobody took a person's time"
@@ -442,9 +438,7 @@ def test_moves_of_others_are_seen_one_after_the_other_also_those_after_ones_last
 
 @pytest.mark.all
 @pytest.mark.parametrize(("game", "move"), [("yacht-auction", Forms.auction), ("betris-large", Forms.blocks)])
-def test_each_game_is_played_without_scripts(
-    visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None]
-) -> None:
+def test_each_game_is_played_without_scripts(visit: Open, league: League, worker: Worker, game, move) -> None:
     page = signed_in(visit("/", java_script_enabled=False), f"plain-{game}")
     page = seated(page, opponent(league, game))
     for _ in range(200):
@@ -495,9 +489,7 @@ def every_field_has_a_name(page: Page) -> bool:
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 
 
-def test_a_refused_move_keeps_what_was_chosen_and_resigning_ends_it(
-    visit: Open, league: League, worker: Worker
-) -> None:
+def test_a_refused_move_keeps_what_was_chosen_and_a_player_resigns(visit: Open, league: League, worker: Worker) -> None:
     page = seated(signed_in(visit("/", java_script_enabled=False), "hasty"), opponent(league, "yacht-auction"))
     for _ in range(2):
         page.locator("input[name=bundle]").first.wait_for(timeout=PATIENCE_MS)

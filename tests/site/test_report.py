@@ -89,8 +89,7 @@ def test_games_with_faults_come_first_where_not_all_fit(tmp_path: Path, monkeypa
 
 
 def test_pairs_are_counted_by_the_dice_that_games_share(tmp_path: Path) -> None:
-    played = read(tournament(tmp_path, [GAMES[0], GAMES[0], GAMES[2]]))
-    met = meetings(played.games)
+    met = meetings(read(tournament(tmp_path, [GAMES[0], GAMES[0], GAMES[2]])).games)
     won = met[LABELS[0], LABELS[1]]
     lost = met[LABELS[1], LABELS[0]]
     assert (won.games, won.pairs[1], lost.pairs[1]) == (3, 0, 0)
@@ -107,8 +106,7 @@ def test_a_time_bank_is_one_limit_for_all_answers_but_ready(tmp_path: Path) -> N
     assert (answers[BANK].limit_ms, count) == (10_000, 1)
     assert value == pytest.approx(used_ms, rel=0.05) and used_ms > 0
     data = times.what_if(times.rows(played), played)
-    finished = [moves for games in data["nearest"] for moves, _, _ in games]
-    assert len(finished) == 2 - len(game.faults)
+    assert len([moves for games in data["nearest"] for moves, _, _ in games]) == 2 - len(game.faults)
 
 
 def wait_for_move(page: Page, place: int) -> None:

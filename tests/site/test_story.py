@@ -81,7 +81,7 @@ class Rivals:
             client.enter(seasons[game], bot_id)
 
     def played(self, season_id: int, bot_id: int = 0) -> Match:
-        """The first match there that is over."""
+        """Return the first match there that is over."""
         until = time.monotonic() + PATIENCE_S
         while True:
             found = list(self.clients[0].matches(season=season_id, bot=bot_id, state="done", limit=100))
@@ -104,9 +104,7 @@ def _patience() -> Iterator[None]:
     expect.set_options(timeout=EXPECT_MS)
 
 
-def test_a_season_is_made_played_watched_doubted_and_ruled_on(
-    opens: Open, deployment: Deployment, rivals: Rivals
-) -> None:
+def test_a_season_is_made_played_watched_and_ruled_on(opens: Open, deployment: Deployment, rivals: Rivals) -> None:
     chief = becomes_an_organiser(opens, deployment)
     season = makes_a_season(chief)
     seasons = {GAME: season, **{game: quick_season(deployment, game) for game in GAMES[1:]}}
@@ -174,7 +172,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """A season for games of which only a replay is needed."""
+    """Open a season for games of which only a replay is needed."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -224,8 +222,7 @@ def drops(page: Page, name: str, content: bytes) -> None:
 
 def harmless(page: Page) -> None:
     """Check that the author's text is only text, and paints and reverses nothing."""
-    assert "owned" not in page.title()
-    assert page.locator("img[src=x], [onclick], [onerror]").count() == 0
+    assert "owned" not in page.title() and page.locator("img[src=x], [onclick], [onerror]").count() == 0
     text = page.locator("body").inner_text()
     assert not set("\x1b\u202e") & set(text)
 

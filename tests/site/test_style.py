@@ -39,8 +39,7 @@ SHARE = 0.01
 
 def taken(page: Page, part: str) -> Image.Image:
     """Take a coarse picture of one part."""
-    picture = Image.open(io.BytesIO(page.locator(f"[data-part={part}]").screenshot()))
-    return picture.convert("RGB").reduce(COARSE)
+    return Image.open(io.BytesIO(page.locator(f"[data-part={part}]").screenshot())).convert("RGB").reduce(COARSE)
 
 
 def different(one: Image.Image, other: Image.Image) -> float:

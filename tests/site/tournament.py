@@ -18,7 +18,7 @@ LABELS = ("expert", STRANGE)
 
 
 def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABELS) -> Path:
-    """The folder of a tournament whose games are these transcripts, one after the other."""
+    """Return the folder of a tournament whose games are these transcripts, one after the other."""
     (folder / "games").mkdir(parents=True)
     lines, game = [], ""
     for number, name in enumerate(names, 1):

@@ -84,7 +84,7 @@ def arrive(env: Environment, seed: int, past: list[int]) -> None:
 
 
 def accepts(env: Environment, action: int) -> bool:
-    """Whether the rules find no fault with the action; seats that are asked at the same time play legally."""
+    """Return whether the rules find no fault with the action; seats that are asked at the same time play legally."""
     agent = env.agent_selection
     env.step(action)
     while not is_over(env) and agent != env.agent_selection:
@@ -136,9 +136,7 @@ def test_an_observation_of_liars_dice_begins_with_ones_own_seat() -> None:
     env.step(4)
     env.step('{"quantity": 3, "faceValue": 2, "type": "bid"}')
     seen = env.layout.named(env.observe("seat_2")["observation"])
-    assert seen["turn"] == [1]
-    assert seen["dice"] == [1, 1, 1, 1, 0, 1]
-    assert seen["counts"] == [5, 5, 5, 0, 0, 0]
+    assert seen["turn"] == [1] and seen["dice"] == [1, 1, 1, 1, 0, 1] and seen["counts"] == [5, 5, 5, 0, 0, 0]
     bids: list[Any] = [BIDS[4], Bid(3, 2)]
     assert (seen["quantity"][0], seen["face"][0]) == bids[1]
     assert seen["bidder"] == [0, 0, 1, 0, 0, 0]  # seat 1 is two places after seat 2
@@ -148,7 +146,7 @@ def test_an_observation_of_liars_dice_begins_with_ones_own_seat() -> None:
 
 
 def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
-    """With a house bot, which reaches the bonus; it reads the protocol's lines."""
+    """A house bot, which reads the protocol's lines, plays until it has reached the bonus."""
     new_bot = bot_class(bots_of("yacht-auction") / "greedy")
     env = plain("yacht-auction")
     bonuses = 0
@@ -167,8 +165,7 @@ def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
                 assert seen[f"bids_{who}"] == [pytest.approx(final["bids"][place] / 1000)]
                 assert seen[f"basic_{who}"] == [final["basic"][place] / 1000]
                 assert sum(seen[f"points_{who}"]) == (final["basic"][place] + final["combination"][place]) / 1000
-                assert seen[f"free_{who}"] == [0] * 12
-                assert seen[f"dice_{who}"] == [0] * 6
+                assert seen[f"free_{who}"] == [0] * 12 and seen[f"dice_{who}"] == [0] * 6
             assert env.infos[agent]["points"] == final["total"][seat]
         bonuses += sum(map(bool, final["bonus"]))
     assert bonuses
@@ -180,7 +177,7 @@ def test_betris_is_counted_as_the_rules_count_it() -> None:
     final: Any = list(env.transcript().events())[-1]
     for seat, agent in enumerate(env.agents):
         seen = env.layout.named(env.observe(agent)["observation"])
-        assert seen["points_mine"] == seen["points_mine"] == [env.infos[agent]["points"]]
+        assert seen["points_mine"] == [env.infos[agent]["points"]]
         for place, who in ((seat, "mine"), (1 - seat, "theirs")):
             assert sum(seen[f"board_{who}"]) == final["cells"][place]
             assert seen[f"chips_{who}"] == [final["chips"][place]]
@@ -198,8 +195,7 @@ def test_rewards_are_the_share_of_others_beaten_less_the_share_that_won() -> Non
     assert [env.rewards[agent] for agent in env.agents] == [
         {1: 1, 2: pytest.approx(1 / 3), 3: pytest.approx(-1 / 3), 4: -1}[rank] for rank in ranks
     ]
-    assert env.last()[1:4] == (env.rewards["seat_0"], True, False)
-    assert list(env.agent_iter(1)) == ["seat_0"]
+    assert env.last()[1:4] == (env.rewards["seat_0"], True, False) and list(env.agent_iter(1)) == ["seat_0"]
     for agent in env.agent_iter():
         assert agent == env.agents[0]
         env.step(None)
@@ -293,8 +289,7 @@ def test_a_variant_is_played_by_its_numbers_and_its_transcript_says_so(name: str
     env = deadheat.env(name, variant=variant)
     assert list(moves(env, 1))
     transcript = env.transcript()
-    assert transcript.variant == variant
-    assert not transcript.result.faults
+    assert transcript.variant == variant and not transcript.result.faults
     assert replay(rules_of(transcript), decode(encode(transcript))) == transcript
 
 

@@ -41,6 +41,5 @@ def test_spaces_hold_what_is_observed() -> None:
     assert isinstance(env, pettingzoo.AECEnv)
     for action in moves(env, 1):
         agent = env.agent_selection
-        assert env.action_space(agent).contains(action)
-        assert env.observation_space(agent).contains(env.observe(agent))
+        assert env.action_space(agent).contains(action) and env.observation_space(agent).contains(env.observe(agent))
     assert str(env) == "liars_dice_v1"

@@ -41,7 +41,7 @@ class BuildingWorld(WorkingWorld):
         return self.built_version(version_id)
 
     def causes(self, version_id: int) -> list[str]:
-        """The causes of failed attempts at a build, in order."""
+        """Return the causes of failed attempts at a build, in order."""
         with self.db.reading() as session:
             of_version = col(Attempt.version_id) == version_id
             return list(session.exec(select(Attempt.cause).where(of_version).order_by(col(Attempt.id))).all())

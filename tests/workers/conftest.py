@@ -8,6 +8,7 @@ import subprocess
 import tarfile
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,7 @@ class WorkingWorld(World):
         return decode(self.context.blobs.get(str(sha256), MAX_TRANSCRIPT_BYTES))
 
     def left_behind(self) -> list[Path]:
-        """What jobs have left in the folder of running ones."""
+        """Return what jobs have left in the folder of running ones."""
         return [path for path in self.context.run_dir.iterdir() if path.name != "slots"]
 
 
@@ -68,13 +69,13 @@ class PlayingWorld(WorkingWorld):
         return self.row(Series, series_id)
 
     def causes(self, series_id: int) -> list[str]:
-        """How attempts at a series and its matches ended, in order."""
+        """Return how attempts at a series and its matches ended, in order."""
         with self.db.reading() as session:
             of_series = select(Attempt.cause).where(Attempt.series_id == series_id)
             return list(session.exec(of_series.order_by(col(Attempt.id))))
 
     def machine(self) -> Worker:
-        """What the league knows about the only machine."""
+        """Return what the league knows about the only machine."""
         (found,) = self.read(hosts)
         return found
 
@@ -99,13 +100,21 @@ def world(tmp_path: Path) -> Iterator[PlayingWorld]:
 @pytest.fixture
 def redis_url(tmp_path: Path) -> Iterator[str]:
     """Start a Redis for this test; yield its address."""
+    with redis_server(tmp_path) as url:
+        yield url
+
+
+@contextmanager
+def redis_server(folder: Path, password: str = "") -> Iterator[str]:
+    """Run a Redis during a block; yield its address."""
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("no Redis is installed (Debian: redis-server)")
     port = free_port()
-    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
-    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL) as server:
-        url = f"redis://127.0.0.1:{port}/0"
+    options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    command = [program, *options, "--requirepass", password]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
+        url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
         with redis.Redis.from_url(url) as client:
             until = time.monotonic() + 30
             while not answers(client):

@@ -74,24 +74,19 @@ def test_a_named_entry_in_a_folder_is_what_starts(world: BuildingWorld) -> None:
         ("bot.c", "int main(void) { for (;;); }", "the trial match ended with timeout at READY", "(timeout)"),
     ],
 )
-def test_what_the_author_did_wrong_is_said(
-    world: BuildingWorld, filename: str, content: str, reason: str, log: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_author_did_wrong_is_said(world: BuildingWorld, filename, content, reason, log, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.sandbox.box.BOT_MEMORY_BYTES", 128 * 2**20)  # soon full, even on a slow machine
     if "timeout" in reason:
         soon_over(monkeypatch)
     version = world.built(filename, content)
-    assert version.state is VersionState.BROKEN
-    assert version.reason.startswith(reason)
-    assert log in version.log
+    assert version.state is VersionState.BROKEN and version.reason.startswith(reason) and log in version.log
 
 
 def test_a_build_that_leaves_a_link_behind_is_refused(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     tampered = {**LANGUAGES, "python": replace(LANGUAGES["python"], build="ln -s / x")}
     monkeypatch.setattr(build, "LANGUAGES", tampered)
     version = world.built("bot.py", RANDOM)
-    assert version.state is VersionState.BROKEN
-    assert "cannot be used" in version.reason
+    assert version.state is VersionState.BROKEN and "cannot be used" in version.reason
 
 
 def test_our_own_failure_puts_the_version_back(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,15 +138,12 @@ def test_a_bot_that_knows_small_tables_only_does_not_qualify(world: BuildingWorl
 def test_the_transcript_of_a_failed_qualification_is_kept_for_its_author(world: BuildingWorld) -> None:
     version = world.built("bot.py", "input()\nprint('HELLO')\ninput()")
     assert version.state is VersionState.BROKEN
-    assert version.reason.startswith("the trial match ended with malformed at READY")
-    assert "HELLO" in version.log
+    assert version.reason.startswith("the trial match ended with malformed at READY") and "HELLO" in version.log
     (prompt,) = [prompt for prompt in trial(world, version.id).prompts() if prompt.message.seat == 0]
     assert (prompt.message.line, prompt.reply.line) == ("READY", "HELLO")
 
 
-def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(
-    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWorld, monkeypatch) -> None:
     soon_over(monkeypatch)
     world.write(record_check, world.host, {}, ("Its clock is not to be trusted.",), 60)
     version_id = world.add("bot.py", b"import time\ntime.sleep(9)")

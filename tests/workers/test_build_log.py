@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from sqlalchemy.exc import OperationalError
@@ -51,17 +52,14 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
 
 
 def claimed(world: BuildingWorld) -> BuildJob:
-    version_id = world.add("bot.py", RANDOM.encode())
-    return world.building(version_id)
+    return world.building(world.add("bot.py", RANDOM.encode()))
 
 
 def log_of(world: BuildingWorld, job: BuildJob) -> str:
     return world.built_version(job.version_id).log
 
 
-def test_the_log_grows_while_the_build_goes_on(
-    world: BuildingWorld, read: list[tuple[VersionState, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_grows_with_its_build(world: BuildingWorld, read: list[tuple[VersionState, str]], monkeypatch) -> None:
     slow = "for n in 1 2 3; do echo line $n; sleep 1.5; done"
     monkeypatch.setattr(build, "LANGUAGES", {**LANGUAGES, "python": replace(LANGUAGES["python"], build=slow)})
     version = world.built("bot.py", RANDOM)
@@ -72,8 +70,7 @@ def test_the_log_grows_while_the_build_goes_on(
     assert any(text.endswith("line 1\nline 2\n") for text in texts), "a part of it, before there was more"
     lines = version.log.splitlines()
     assert lines[:5] == ["--- build as Python 3 ---", f"$ {slow}", "line 1", "line 2", "line 3"]
-    assert lines[5] == "--- trial match at a table of 2, in seat 1 ---"
-    assert lines[-1] == "exit code 0"
+    assert lines[5] == "--- trial match at a table of 2, in seat 1 ---" and lines[-1] == "exit code 0"
 
 
 def test_it_is_written_at_most_once_a_second(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,10 +106,7 @@ def test_who_lost_the_build_writes_nothing(world: BuildingWorld) -> None:
 def test_a_log_that_cannot_be_written_is_written_later(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     job = claimed(world)
     said = BuildLog(world.context, job)
-
-    def away(*_: object) -> bool:
-        raise OperationalError("update", {}, Exception("away"))
-
+    away = mock.Mock(side_effect=OperationalError("update", {}, Exception("away")))
     with monkeypatch.context() as patch:
         patch.setattr(build_log, "note_build_log", away)
         said.say("first")
@@ -144,8 +138,6 @@ def test_how_a_build_ended_is_said_when_the_database_comes_back(world: BuildingW
 
 def test_a_hostile_log_is_kept_as_text_within_its_limit(world: BuildingWorld) -> None:
     job = claimed(world)
-    said = BuildLog(world.context, job)
-    said.hear("\x1b[2J\0\ud800<script>" + "x" * 2**20)
+    BuildLog(world.context, job).hear("\x1b[2J\0\ud800<script>" + "x" * 2**20)
     kept = log_of(world, job)
-    assert len(kept.encode()) == STDERR_KEPT_BYTES
-    assert "\0" not in kept
+    assert len(kept.encode()) == STDERR_KEPT_BYTES and "\0" not in kept

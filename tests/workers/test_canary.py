@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from sqlmodel import func, select
@@ -16,7 +17,7 @@ from deadheat.league.records.hosts import Worker
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Attempt, Match
 from deadheat.sandbox import pipes
-from deadheat.sandbox.arena import Arena, Played
+from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import canary
 from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
@@ -64,16 +65,13 @@ def test_where_verdicts_are_as_they_should_be_the_machine_stays_fit(world: Playi
 
 
 @pytest.mark.parametrize("about", sorted(INNOCENT))
-def test_an_innocent_bot_convicted_makes_the_machine_unfit_at_once(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, about: str
-) -> None:
+def test_an_innocent_convicted_makes_the_machine_unfit(world: PlayingWorld, monkeypatch, caplog, about: str) -> None:
     lie(monkeypatch, about, Reply(None, 50_100_000, Fault.TIMEOUT))
     series_id = world.queued()
     found = settled(world)
     assert (found.fitness, found.judges) == (Fitness.UNFIT, False)
     assert all("that was in time" in reason and "was convicted (timeout)" in reason for reason in found.reasons)
-    assert found.evidence["series_before"] == 7
-    assert found.evidence["wrong"][0]["order"]["line"] == about
+    assert found.evidence["series_before"] == 7 and found.evidence["wrong"][0]["order"]["line"] == about
     assert [record.levelno for record in caplog.records if "judges WRONGLY" in record.message] == [logging.ERROR]
     monkeypatch.undo()
     assert not play_series(world.context, series_id) or world.series(series_id).state is JobState.QUEUED
@@ -112,12 +110,8 @@ def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: 
     assert all("was convicted (exited)" in reason for reason in found.reasons)  # also for other reasons than lateness
 
 
-def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def starved(*_: object) -> Played:
-        raise TransportError("host-starved", "for the test", stolen_ns=5)
-
+def test_void_attempts_are_repeated_and_a_canary_without_end_has_us_checked(world: PlayingWorld, monkeypatch) -> None:
+    starved = mock.Mock(side_effect=TransportError("host-starved", "for the test", stolen_ns=5))
     monkeypatch.setattr(Arena, "play", starved)
     play_canary(world.context, CPUS, 0)
     found = world.machine()
@@ -158,11 +152,9 @@ def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confine
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     assert settled(confined).fitness is Fitness.UNFIT
     assert play_series(confined.context, series_id)  # not reported again: there is no other machine
-    assert confined.series(series_id).state is JobState.QUEUED
-    assert confined.left_behind() == []
+    assert confined.series(series_id).state is JobState.QUEUED and confined.left_behind() == []
 
 
 def test_a_context_signs_with_its_machines_name(tmp_path: Path) -> None:
     context = Context(settings(tmp_path))
-    assert context.worker.startswith(f"{context.host.name}:")
-    assert len(context.host.boot) == 36
+    assert context.worker.startswith(f"{context.host.name}:") and len(context.host.boot) == 36

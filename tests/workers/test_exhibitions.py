@@ -121,8 +121,7 @@ def test_a_person_plays_to_the_end_in_any_seat_and_the_transcript_verifies(
     assert (found.state, found.fault) == (JobState.DONE, None)
     record = transcript(world, exhibition_id)
     assert replay(GAMES[game], record) == record
-    assert record.seed.hex() == found.seed
-    assert record.result.ranks == found.ranks
+    assert record.seed.hex() == found.seed and record.result.ranks == found.ranks
     assert said_by(record, found.seat) == ["OK", *(line for _, line in ada.moves)]
     assert (found.seat, record.about["person"], found.names[seat]) == (seat, seat, person.name)
     players = record.about["players"]
@@ -146,9 +145,7 @@ def test_who_resigns_has_lost(world: PlayingWorld) -> None:
     replay(GAMES[found.game], transcript(world, exhibition_id))
 
 
-def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answered(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_resigns_while_bots_are_at_work_is_free_before_they_answer(world: PlayingWorld, monkeypatch) -> None:
     """At a table of four the record is still written to its end, once and as a resignation."""
     person, exhibition_id = seated(world, "liars-dice", 3, 0)
     really, free = PipeTransport.exchange, threading.Event()
@@ -156,8 +153,7 @@ def test_who_resigns_while_the_bots_are_at_work_is_free_before_they_have_answere
     def slowly(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         if any(message.limit_ns is not None and message.line != "READY" for message in messages) and not free.is_set():
             world.write(exhibitions.resign, person, exhibition_id)
-            bot_id = world.write(exhibitions.exhibition, exhibition_id).bot_id
-            world.write(exhibitions.take_seat, person, bot_id)
+            world.write(exhibitions.take_seat, person, world.write(exhibitions.exhibition, exhibition_id).bot_id)
             free.set()
         return really(self, messages)
 
@@ -233,9 +229,7 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld,
     replay(GAMES[found.game], record)
 
 
-def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_bots(world: PlayingWorld, monkeypatch) -> None:
     _, exhibition_id = seated(world)
     fail(monkeypatch, "host-starved")
     play_exhibition(world.context, exhibition_id)
@@ -343,8 +337,7 @@ def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(wo
     assert world.read(due_advice) == []
     give_advice(world.context, exhibition_id)  # too early: nothing happens
     ada = played(world, person, exhibition_id)
-    assert info(world, exhibition_id).advice_comes
-    assert world.read(due_advice) == [exhibition_id]
+    assert info(world, exhibition_id).advice_comes and world.read(due_advice) == [exhibition_id]
     give_advice(world.context, exhibition_id)
     found = info(world, exhibition_id)
     assert found.advice_sha256 is not None and not found.advice_comes
@@ -358,23 +351,18 @@ def test_once_it_is_over_the_strongest_house_bot_says_what_it_would_have_done(wo
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no g++ is installed (Debian: g++)")
-def test_an_adviser_that_is_no_script_is_built_before_it_is_asked(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_adviser_that_is_no_script_is_built_before_it_is_asked(world: PlayingWorld, monkeypatch) -> None:
     monkeypatch.setattr(betris_advice, "ADVICE", replace(betris_advice.ADVICE, bot="solid"))
     person, exhibition_id = seated(world, "betris-large")
     played(world, person, exhibition_id)
     give_advice(world.context, exhibition_id)
     said = world.transcript(info(world, exhibition_id).advice_sha256)
-    assert said.about["bot"] == "solid"
-    assert said.about["source"] == bot_digest("betris-large", "solid")
+    assert said.about["bot"] == "solid" and said.about["source"] == bot_digest("betris-large", "solid")
     ready, move, *_ = [prompt.reply.line for prompt in said.prompts()]
     assert ready == "OK" and str(move).startswith("BET ")
 
 
-def test_advice_is_tried_a_few_times_and_never_twice_at_once(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_advice_is_tried_a_few_times_and_never_twice_at_once(world: PlayingWorld, monkeypatch) -> None:
     person, exhibition_id = seated(world)
     played(world, person, exhibition_id)
     with monkeypatch.context() as patched:
@@ -393,9 +381,7 @@ def test_advice_is_tried_a_few_times_and_never_twice_at_once(
     assert (found.advice_sha256, found.advice_comes) == (None, False)
 
 
-def test_a_worker_that_must_stop_leaves_the_advice_to_another_one(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_must_stop_leaves_the_advice_to_another_one(world: PlayingWorld, monkeypatch) -> None:
     person, exhibition_id = seated(world)
     played(world, person, exhibition_id)
     with monkeypatch.context() as patched:

@@ -50,7 +50,7 @@ def queue(tmp_path: Path) -> Iterator[Folder]:
 
 
 def taken(reader: SimpleQueue) -> list[int]:
-    """The numbers of all messages that are there; order is that of milliseconds."""
+    """Return the numbers of all messages that are there; order is that of milliseconds."""
     found: list[int] = []
     while True:
         try:
@@ -61,17 +61,14 @@ def taken(reader: SimpleQueue) -> list[int]:
         found.append(message.payload[0][0])
 
 
-def test_each_message_is_read_by_one_process_and_leaves_nothing_behind(
-    queue: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_message_is_read_by_one_process_and_leaves_nothing(queue: Folder, tmp_path: Path, monkeypatch) -> None:
     elsewhere = tmp_path / "temporary"
     elsewhere.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
     first, second = queue.reader(), queue.reader()
     queue.send(*range(5))
     assert len(queue.files()) == 5
-    begun = first.get(block=False)
-    assert sorted([*begun.payload[0], *taken(second)]) == [0, 1, 2, 3, 4]
+    assert sorted([*first.get(block=False).payload[0], *taken(second)]) == [0, 1, 2, 3, 4]
     assert taken(first) == []
     assert (queue.files(), list(elsewhere.iterdir())) == ([], [])
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from prometheus_client import REGISTRY
@@ -81,15 +82,12 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     assert found.judges or "were not caught" in found.reasons[0]  # this host may be too busy
 
 
-def test_one_doubt_at_the_start_is_settled_by_a_thorough_check_at_once(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_doubt_at_the_start_is_settled_by_a_thorough_check(world: PlayingWorld, monkeypatch, caplog) -> None:
     asked = finds(monkeypatch, WRONG, GOOD)
     arrive(world.context)
     Keeper(world.context).look()
     assert asked == [QUICK_ROUNDS, FULL_ROUNDS]
-    assert world.machine().judges
-    assert world.machine().slots == len(world.context.slots.slots)
+    assert world.machine().judges and world.machine().slots == len(world.context.slots.slots)
     assert [record.levelno for record in caplog.records if "NOT FIT" in record.message] == [logging.ERROR]
 
 
@@ -105,9 +103,7 @@ def test_a_check_by_the_command_ends_fitness_too(world: PlayingWorld, monkeypatc
     assert world.machine().judges
 
 
-def test_an_unfit_machine_is_checked_thoroughly_after_each_pause_until_it_passes(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unfit_machine_is_checked_thoroughly_until_it_passes(world: PlayingWorld, monkeypatch) -> None:
     asked = finds(monkeypatch, WRONG, WRONG, WRONG, GOOD)
     arrive(world.context)
     watching = Keeper(world.context)
@@ -181,16 +177,13 @@ def test_a_machine_that_the_database_does_not_know_arrives_again(world: PlayingW
     assert world.machine().judges
 
 
-def test_of_two_live_machines_with_one_name_the_second_says_so_and_waits(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_of_two_machines_with_one_name_the_second_says_so_and_waits(world: PlayingWorld, monkeypatch, caplog) -> None:
     asked = finds(monkeypatch, GOOD)
     second = Context(world.settings)
     second.__dict__ |= {"database": world.db, "host": Host(world.host.name, "another boot")}
     watching = Keeper(second)
     watching.look()
-    assert "two machines have the name" in caplog.text
-    assert "DEADHEAT_WORKER_NAME" in caplog.text
+    assert "two machines have the name" in caplog.text and "DEADHEAT_WORKER_NAME" in caplog.text
     assert asked == []
     assert world.machine().judges, "the first one plays on"
     world.clock.listeners.clear()
@@ -209,8 +202,7 @@ def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, mo
     class Enough(Exception):
         """Raised when the test has seen enough."""
 
-    def unreachable(self: Keeper) -> None:
-        raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
+    unreachable = mock.Mock(side_effect=OperationalError("UPDATE", {}, Exception("server closed the connection")))
 
     def sleep(seconds: float) -> None:
         naps.append(seconds)

@@ -153,9 +153,7 @@ def link_in(message: EmailMessage, link: Link) -> tuple[Link, int, str]:
     return link, int(found[1]), found[2]
 
 
-def test_an_address_gets_notices_once_its_owner_confirmed_it_and_until_they_want_no_more(
-    world: World, server: MailServer
-) -> None:
+def test_an_address_gets_notices_from_its_confirmation_until_they_are_stopped(world: World, server: MailServer) -> None:
     ada = world.author("ada")
     world.write(channels.add_address, ada, "ada@a.example")
     world.bot("early", owner=ada)
@@ -217,9 +215,7 @@ def test_a_link_to_confirm_is_worth_nothing_after_a_day(world: World, server: Ma
 
 
 @pytest.mark.parametrize("server", ["smtp+starttls", "smtps"], indirect=True)
-def test_mail_goes_encrypted_and_signed_in_to_a_server_that_proves_its_name(
-    server: MailServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mail_goes_encrypted_to_a_server_that_proves_its_name(server: MailServer, tmp_path: Path, monkeypatch) -> None:
     server.password = "a%40b"
     letter = Letter("ada@a.example", "Hear", "Hear!\n", SITE)
     named = settings(tmp_path, smtp_url=server.url, mail_from=SENDER, site_url=SITE)

@@ -1,9 +1,12 @@
-"""What Prometheus and the league learn of a match on a busy host: own time, and what the host took."""
+"""What Prometheus and the league learn of a match on a busy host, and who may ask a worker for its metrics."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from prometheus_client import REGISTRY
 
@@ -11,8 +14,10 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
 from deadheat.sandbox.arena import Played
 from deadheat.workers import metrics
+from deadheat.workers.exposition import expose
 from deadheat.workers.outcomes import evidence, fault_records, latencies
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
+from tests.league.world import settings
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
@@ -31,8 +36,7 @@ def grown(names: list[str], *matches: Transcript) -> list[float]:
 
 def test_time_that_the_host_took_is_counted_by_game_and_command() -> None:
     names = ["stolen_seconds_count", "stolen_seconds_sum", "replies_past_deadline_total"]
-    assert grown(names, CALM) == [0, 0, 0]
-    assert grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
+    assert grown(names, CALM) == [0, 0, 0] and grown(names, on_a_busy_host(CALM)) == pytest.approx([2, 0.28, 1])
 
 
 def test_the_ledger_keeps_what_the_host_took_from_a_match() -> None:
@@ -55,7 +59,7 @@ def test_a_machine_that_gives_up_is_foreseen() -> None:
 
 
 def series_of(season_id: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Every series of that season, and its value."""
+    """Return every series of that season, and its value."""
     return {
         (sample.name, frozenset(sample.labels.items())): sample.value
         for metric in REGISTRY.collect()
@@ -70,15 +74,13 @@ def test_every_series_of_a_season_begins_at_zero(game: str) -> None:
     season_id = 1000 + list(GAMES).index(game)
     metrics.appear(game, season_id)
     born = series_of(season_id)
-    assert set(born.values()) == {0}
-    assert len(born) <= metrics.MOST_OF_A_SEASON
+    assert set(born.values()) == {0} and len(born) <= metrics.MOST_OF_A_SEASON
     for path in sorted(TRANSCRIPTS.glob("*.jsonl")):
         transcript = decode(path.read_bytes())
         if transcript.game == game:
             metrics.record([transcript], season_id)
     played = series_of(season_id)
-    assert any(played.values())
-    assert played.keys() == born.keys()
+    assert any(played.values()) and played.keys() == born.keys()
 
 
 def test_a_rate_of_time_outs_can_be_asked_by_season_and_command() -> None:
@@ -96,3 +98,19 @@ def test_the_league_keeps_own_time() -> None:
     lost = convicted_on_a_busy_host(decode((TRANSCRIPTS / "betris-large-bank.jsonl").read_bytes()))
     (fault,) = fault_records(lost)
     assert fault.elapsed_ms == 410
+
+
+@contextmanager
+def exposed(folder: Path, networks: str) -> Iterator[str]:
+    server = expose(settings(folder, metrics_networks=networks), folder, 0)
+    with closing(server.socket):
+        yield f"http://127.0.0.1:{server.server_port}/metrics"
+        server.shutdown()
+
+
+def test_metrics_are_told_to_the_networks_that_may_measure_alone(tmp_path: Path) -> None:
+    with exposed(tmp_path, "127.0.0.0/8") as url:
+        answer = httpx.get(url)
+        assert (answer.status_code, answer.headers["Content-Type"].split(";")[0]) == (200, "text/plain")
+    with exposed(tmp_path, "10.0.0.0/8") as url, pytest.raises(httpx.TransportError):
+        httpx.get(url)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import obstore
 import pytest
@@ -139,8 +140,7 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
     play_series(world.context, series_id)
     assert world.series(series_id).attempt == 2
     assert_played_once(world, series_id)
-    assert world.causes(series_id)[0] == "lease-expired"
-    assert world.causes(series_id)[1:] == ["played"] * 3
+    assert world.causes(series_id)[0] == "lease-expired" and world.causes(series_id)[1:] == ["played"] * 3
 
 
 def lost_ids(world: PlayingWorld) -> list[int]:
@@ -183,9 +183,7 @@ def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **ev
     return seeds
 
 
-def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_void_match_is_played_again_with_other_dice_and_the_former_count(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued(3)
     seeds = void(world, monkeypatch, 2)
     play_series(world.context, series_id)
@@ -207,8 +205,7 @@ def test_a_match_that_fails_twice_while_one_seat_is_to_answer_is_held(world: Pla
     play_series(world.context, series_id)
     (match,) = matches(world, series_id)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.HELD, False, None)
-    assert world.series(series_id).state is JobState.DONE
-    assert world.causes(series_id) == ["host-memory"] * 2
+    assert world.series(series_id).state is JobState.DONE and world.causes(series_id) == ["host-memory"] * 2
 
 
 def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(world: PlayingWorld, monkeypatch) -> None:
@@ -230,10 +227,7 @@ def test_a_worker_that_is_stopped_in_mid_series_hands_in_what_it_has_played(worl
 
 def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued()
-
-    def unreachable(*_: object) -> bool:
-        raise OperationalError("UPDATE", {}, Exception("server closed the connection"))
-
+    unreachable = mock.Mock(side_effect=OperationalError("UPDATE", {}, Exception("server closed the connection")))
     monkeypatch.setattr(play, "renew_series", unreachable)
     monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
@@ -241,9 +235,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(world: Pla
 
 
 @pytest.mark.parametrize("kind", [OperationalError, InternalError])
-def test_results_are_handed_in_when_the_database_comes_back(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, kind: type[OperationalError | InternalError]
-) -> None:
+def test_results_are_handed_in_when_the_database_comes_back(world: PlayingWorld, monkeypatch, kind) -> None:
     series_id, finish_series = world.queued(3), carrying_out.finish_series
     tries: list[Session] = []
     pauses: list[float] = []
@@ -281,11 +273,7 @@ def test_an_answer_that_was_lost_after_the_commit_doubles_nothing(world: Playing
 
 def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: PlayingWorld, monkeypatch) -> None:
     series_id = world.queued(3)
-
-    def full(*_: object) -> str:
-        raise BlobsAway("no space left on device")
-
-    monkeypatch.setattr(type(world.context.blobs), "put", full)
+    monkeypatch.setattr(type(world.context.blobs), "put", mock.Mock(side_effect=BlobsAway("no space left on device")))
     for _ in range(carrying_out.SERIES_ATTEMPTS + 2):
         play_series(world.context, series_id)
         assert world.series(series_id).state is JobState.QUEUED
@@ -295,9 +283,7 @@ def test_a_blob_store_that_is_full_or_away_costs_the_series_nothing(world: Playi
     assert world.causes(series_id)[0] == "blobs-away"
 
 
-def test_for_a_store_that_is_full_nothing_is_played_and_one_line_is_logged(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_for_a_full_store_nothing_is_played_and_one_line_is_logged(world: PlayingWorld, monkeypatch, caplog) -> None:
     series_id = world.queued(3)
     played: list[Arena] = []
 
@@ -326,8 +312,7 @@ def test_an_engine_that_goes_away_in_the_middle_costs_no_match(world: PlayingWor
 
     monkeypatch.setattr(Arena, "play", goes_away)
     play_series(world.context, series_id)
-    assert world.series(series_id).state is JobState.QUEUED
-    assert world.causes(series_id) == ["played", "engine"]
+    assert world.series(series_id).state is JobState.QUEUED and world.causes(series_id) == ["played", "engine"]
     monkeypatch.undo()
     play_series(world.context, series_id)
     assert world.series(series_id).state is JobState.QUEUED  # this machine must be checked first
@@ -340,8 +325,7 @@ def test_any_other_failure_of_ours_gives_the_series_back(world: PlayingWorld, mo
     series_id = world.queued(3)
     monkeypatch.setattr(play, "fetch_program", lambda *_: 1 / 0)
     play_series(world.context, series_id)
-    assert world.series(series_id).state is JobState.QUEUED
-    assert world.causes(series_id) == ["ZeroDivisionError"]
+    assert world.series(series_id).state is JobState.QUEUED and world.causes(series_id) == ["ZeroDivisionError"]
     monkeypatch.undo()
     play_series(world.context, series_id)
     assert_played_once(world, series_id)

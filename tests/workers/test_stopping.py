@@ -38,9 +38,7 @@ def told_to_stop() -> Iterator[None]:
     signal.signal(stopping.SIGNAL, signal.SIG_DFL)
 
 
-def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_workers_stop(
-    world: PlayingWorld, told_to_stop: None
-) -> None:
+def test_a_series_handed_back_can_be_played_at_once_and_again(world: PlayingWorld, told_to_stop: None) -> None:
     series_id = world.queued(2)
     times = carrying_out.SERIES_ATTEMPTS + 1
     for _ in range(times):
@@ -50,8 +48,7 @@ def test_a_series_that_is_handed_back_can_be_played_at_once_and_as_often_as_work
     assert (found.state, found.nudge_at, found.lease_until) == (JobState.QUEUED, world.clock.now, None)
     stopping.listen()
     play_series(world.context, series_id)
-    assert world.series(series_id).state is JobState.DONE
-    assert world.causes(series_id)[times:] == ["played", "played"]
+    assert world.series(series_id).state is JobState.DONE and world.causes(series_id)[times:] == ["played", "played"]
 
 
 def test_a_build_that_is_handed_back_waits_again(world: PlayingWorld, told_to_stop: None) -> None:
@@ -70,9 +67,7 @@ def test_a_build_that_is_handed_back_waits_again(world: PlayingWorld, told_to_st
     assert version.nudge_at == world.clock.now, "another one may build it at once"
 
 
-def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_nothing_is_done_in_a_database_of_a_newer_version(world: PlayingWorld, monkeypatch, caplog) -> None:
     series_id = world.queued(2)
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "STEP_ASIDE_SECONDS", 0)
@@ -83,7 +78,7 @@ def test_nothing_is_done_in_a_database_that_a_newer_version_has_migrated(
 
 
 def test_what_was_played_before_an_upgrade_is_not_written_into_the_new_schema(world: PlayingWorld, monkeypatch) -> None:
-    """This version knows nothing of what the new schema added, so a result of its would stay incomplete."""
+    """This version knows nothing of what the new schema added, so its results would be incomplete."""
     series_id = world.queued(2)
     store = play.store
 
@@ -140,8 +135,7 @@ while True: time.sleep(0.02)
 
 @pytest.mark.parametrize("killed", [True, False])
 def test_jobs_whose_parent_was_killed_are_asked_for_all_the_same_and_end(killed: bool, tmp_path: Path) -> None:
-    arguments = [sys.executable, "-c", PARENT, sys.executable, "-c", CHILD, str(tmp_path)]
-    parent = subprocess.Popen(arguments)
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, sys.executable, "-c", CHILD, str(tmp_path)])
     try:
         wait_until((tmp_path / "ready").exists)
         child = int((tmp_path / "ready").read_text())
@@ -161,7 +155,7 @@ def test_jobs_whose_parent_was_killed_are_asked_for_all_the_same_and_end(killed:
 
 
 def ended(process: int) -> bool:
-    """Whether the process has ended. Nobody may be there to reap it."""
+    """Return whether the process has ended. Nobody may be there to reap it."""
     try:
         return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
     except OSError:
@@ -185,9 +179,7 @@ while True: time.sleep(0.05)
 
 
 @pytest.mark.parametrize("understands", [True, False])
-def test_the_tree_asks_for_what_is_not_finished_and_ends_by_force_what_does_not_answer(
-    understands: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_tree_asks_for_what_is_not_finished_and_forces_the_rest(understands, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.cli.operator.tree.HAND_BACK_SECONDS", 5 if understands else 0.2)
     arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
     process = subprocess.Popen(arguments, start_new_session=True)

@@ -69,14 +69,6 @@ def an_exhibition(world: PlayingWorld) -> int:
     return world.write(exhibitions.take_seat, person, bot_id, 1, 1)
 
 
-def state_of_series(session: Session, series_id: int) -> str:
-    return session.get_one(Series, series_id).state
-
-
-def state_of_exhibition(session: Session, exhibition_id: int) -> str:
-    return session.get_one(Exhibition, exhibition_id).state
-
-
 def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
     assert {task_name(life) for life in KINDS} <= tasks.app.tasks.keys()
     watched = re.findall(r'deadheat_task_failures_total\{task=~?"([^"]+)"', ALERTS.read_text())
@@ -84,16 +76,9 @@ def test_every_kind_of_job_has_its_task_and_an_alert() -> None:
 
 
 @pytest.mark.parametrize(
-    ("waiting", "state", "life"),
-    [(PlayingWorld.queued, state_of_series, SERIES), (an_exhibition, state_of_exhibition, EXHIBITIONS)],
+    ("waiting", "table", "life"), [(PlayingWorld.queued, Series, SERIES), (an_exhibition, Exhibition, EXHIBITIONS)]
 )
-def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
-    world: PlayingWorld,
-    monkeypatch: pytest.MonkeyPatch,
-    waiting: Callable[[PlayingWorld], int],
-    state: Callable[[Session, int], str],
-    life: Life,
-) -> None:
+def test_an_unfit_machine_hands_a_message_on_and_waits(world: PlayingWorld, monkeypatch, waiting, table, life) -> None:
     work_id, carry_out = waiting(world), tasks.app.tasks[task_name(life)]
     sent: list[tuple[Life, int]] = []
     slept: list[float] = []
@@ -108,16 +93,19 @@ def test_an_unfit_machine_hands_a_message_on_and_steps_aside(
     world.write(record_check, other, {}, (), 60)
     carry_out(work_id)
     assert (sent, slept) == ([(life, work_id)], [tasks.STEP_ASIDE_SECONDS])
-    assert world.read(state, work_id) == "queued"
+    assert world.row(table, work_id).state == "queued"
 
 
-def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError(), OperationalError("SELECT", {}, Exception("parser stack overflow"))]
+)
+def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, monkeypatch, sent, error) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)
-    before = counted("task_failures", task="tick", cause="ZeroDivisionError")
-    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, ZeroDivisionError()))
+    before = counted("task_failures", task="tick", cause=type(error).__name__)
+    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, error))
     tasks.tick()
     assert {world.series(series_id).season_id for series_id in sent} == {good}
-    assert counted("task_failures", task="tick", cause="ZeroDivisionError") == before + 1
+    assert counted("task_failures", task="tick", cause=type(error).__name__) == before + 1
     assert world.read(season_progress, bad).scheduled == 0, "nothing is left of what it had begun"
 
 
@@ -127,19 +115,14 @@ def test_a_season_that_cannot_be_ranked_stops_no_other(world: PlayingWorld, monk
     world.clock.turn(REFIT_SECONDS)
     monkeypatch.setattr(standings, "refit", stumbling(refit, bad, ValueError("no such matrix")))
     tasks.refit()
-    assert world.read(seasons_to_refit) == [bad]
-    assert world.read(newest_snapshot, good) is not None
+    assert world.read(seasons_to_refit) == [bad] and world.read(newest_snapshot, good) is not None
 
 
 def test_a_database_that_is_away_ends_the_task(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     first, _ = world.season(series_length=1), world.season(series_length=1)
-
-    def unreachable(*_: object) -> None:
-        raise away
-
     away = OperationalError("SELECT", {}, Exception("server closed the connection"))
     monkeypatch.setattr(tasks, "go_on", stumbling(go_on, first, away))
-    monkeypatch.setattr(type(world.context.database), "check", unreachable)
+    monkeypatch.setattr(type(world.context.database), "check", mock.Mock(side_effect=away))
     before = counted("task_failures", task="tick", cause="database-away")
     with pytest.raises(OperationalError):
         tasks.tick()
@@ -159,16 +142,6 @@ def test_that_a_scheduled_task_was_done_is_told(world: PlayingWorld, monkeypatch
     assert counted("tasks_done", task="sweep") == before, "it was not done"
 
 
-def test_what_a_database_refuses_for_one_season_stops_no_other(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
-    bad, good = world.season(series_length=1), world.season(series_length=1)
-    refused = OperationalError("SELECT", {}, Exception("parser stack overflow"))
-    monkeypatch.setattr(tasks, "go_on", stumbling(go_on, bad, refused))
-    tasks.tick()
-    assert {world.series(series_id).season_id for series_id in sent} == {good}
-
-
 @pytest.fixture
 def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seasons for which more series were requested. What earlier tests requested is forgotten."""
@@ -178,30 +151,25 @@ def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return seasons
 
 
-def test_the_next_series_are_made_when_one_ends_and_few_are_left(
-    world: PlayingWorld, sent: list[int], asked: list[int]
-) -> None:
+def test_the_next_series_are_made_when_few_are_left(world: PlayingWorld, sent: list[int], asked: list[int]) -> None:
     season_id = world.season(series_length=1, games_per_pair=40)
     tasks.tick()
-    bound = OPEN_SERIES
     first, *others = sent
-    assert len(sent) == bound
+    assert len(sent) == OPEN_SERIES
     tasks.play(first)
     assert asked == [], "enough wait"
-    for series_id in others[: bound // 4 - 1]:
+    for series_id in others[: OPEN_SERIES // 4 - 1]:
         assert world.finish(world.claimed(series_id))
     tasks.ask_for_more(first)
     assert asked == [season_id]
     sent.clear()
     tasks.plan(season_id)
-    assert len(sent) == bound // 4, "the queue is full again"
+    assert len(sent) == OPEN_SERIES // 4, "the queue is full again"
     tasks.plan(season_id)
-    assert len(sent) == bound // 4, "who asked at the same time changes nothing"
+    assert len(sent) == OPEN_SERIES // 4, "who asked at the same time changes nothing"
 
 
-def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_series(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
-) -> None:
+def test_a_season_without_more_to_plan_is_left_alone(world: PlayingWorld, monkeypatch, sent, asked) -> None:
     season_id = world.season(series_length=1, games_per_pair=1)
     tasks.tick()
     planned = mock.Mock(side_effect=go_on)
@@ -211,9 +179,7 @@ def test_a_season_with_nothing_left_to_plan_is_not_planned_at_the_end_of_each_se
     assert planned.call_count == 1
 
 
-def test_a_ranking_is_requested_when_the_last_series_ends(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int], asked: list[int]
-) -> None:
+def test_the_last_series_requests_a_ranking(world: PlayingWorld, monkeypatch, sent: list[int], asked) -> None:
     world.season(series_length=1, games_per_pair=2)
     tasks.tick()
     requested = mock.Mock()
@@ -230,9 +196,7 @@ def test_a_ranking_is_requested_when_the_last_series_ends(
     assert requested.call_count == 1, "it is ranked"
 
 
-def test_a_tick_requests_the_rankings_that_are_due(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_a_tick_requests_the_rankings_that_are_due(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     requested = mock.Mock()
     monkeypatch.setattr(tasks, "enqueue_refit", requested)
     season_id = world.season(series_length=1, games_per_pair=1)
@@ -248,9 +212,7 @@ def test_a_tick_requests_the_rankings_that_are_due(
     assert requested.call_count == 3, "its standings are to be published"
 
 
-def test_a_broker_that_is_away_when_more_is_asked_for_spoils_no_series(
-    world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, sent: list[int]
-) -> None:
+def test_a_broker_that_is_away_spoils_no_series(world: PlayingWorld, monkeypatch, sent: list[int]) -> None:
     monkeypatch.setattr(tasks, "enqueue_plan", mock.Mock(side_effect=ConnectionError()))
     series_id = world.queued()
     before = counted("task_failures", task="play", cause="ConnectionError")
@@ -266,12 +228,10 @@ def held(world: PlayingWorld) -> int:
 def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld, sent: list[int]) -> None:
     series_id = world.queued(3)
     for attempt in range(carrying_out.SERIES_ATTEMPTS):
-        assert held(world) == 0
-        assert world.claim(series_id, f"w{attempt}") is not None
+        assert held(world) == 0 and world.claim(series_id, f"w{attempt}") is not None
         world.clock.turn(world.settings.lease_seconds + 1)
         tasks.sweep()
-    assert world.series(series_id).state is JobState.ABANDONED
-    assert held(world) == 3
+    assert world.series(series_id).state is JobState.ABANDONED and held(world) == 3
     tasks.sweep()
     assert held(world) == 3
 

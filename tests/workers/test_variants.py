@@ -70,8 +70,7 @@ def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
         session.add(LiveMatch(series_id=series_id, match_id=match.id, attempt=1, replies=replies, at=now))
         match_id = match.id
     watched = world.read(watch, match_id)
-    assert watched.variant == ["bank_ms=2500"]
-    assert watched.match is not None
+    assert watched.variant == ["bank_ms=2500"] and watched.match is not None
     assert (watched.match.prompt(0) or "").endswith(" 2500 2500")
 
 
@@ -79,11 +78,9 @@ def test_a_person_plays_the_variant_of_the_bots_newest_season(world: PlayingWorl
     world.built_as("random", GAME)
     owner, bot_id = world.playing_bot(game=GAME)
     assert seated_and_played(world, bot_id).variant == {}, "its own season plays by the rules"
-    later = world.season(0, game=GAME, variant=VARIANT)
-    world.write(enter, owner, later, bot_id)
+    world.write(enter, owner, world.season(0, game=GAME, variant=VARIANT), bot_id)
     transcript = seated_and_played(world, bot_id)
-    assert transcript.variant == NUMBERS
-    assert replay(rules_of(transcript), transcript) == transcript
+    assert transcript.variant == NUMBERS and replay(rules_of(transcript), transcript) == transcript
 
 
 def seated_and_played(world: PlayingWorld, bot_id: int) -> Transcript:

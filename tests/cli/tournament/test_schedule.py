@@ -74,8 +74,7 @@ def test_two_play_exactly_what_was_asked_and_everybody_in_turn() -> None:
 
 def test_larger_tables_spread_the_meetings() -> None:
     met = meetings(design(bots=9, games=4, seats=4)).values()
-    assert len(met) == 36
-    assert max(met) <= 4 * min(met)
+    assert len(met) == 36 and max(met) <= 4 * min(met)
     assert sum(met) <= 1.6 * 36 * 4, "not much more than was asked"
 
 
@@ -90,8 +89,7 @@ def test_dice_follow_from_seed_and_names_alone() -> None:
 
 
 def test_candidates_play_the_same_dice_against_each_member_of_a_panel_and_not_each_other() -> None:
-    of = design(bots=5, panel=2)
-    deals = plan(of)
+    deals = plan(design(bots=5, panel=2))
     assert {deal.table for deal in deals} == {(one, other) for one in range(3) for other in (3, 4)}
     for opponent in (3, 4):
         dice = [[deal.seed for deal in deals if deal.table == (one, opponent)] for one in range(3)]

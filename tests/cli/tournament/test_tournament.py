@@ -20,9 +20,7 @@ from deadheat.cli.tournament.worker import Stop, Stops
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
-from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke
-
-QUITTER = "input()\n"
+from tests.cli.command import GAME, ROOT, assert_one_sentence, deadheat, invoke, succeeded
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +29,7 @@ def bots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bots")
     starter = bots_of(GAME) / "starter" / "main.c"
     subprocess.run(["gcc", "-O1", "-o", folder / "quick", starter], check=True)
-    (folder / "quitter.py").write_text(QUITTER)
+    (folder / "quitter.py").write_text("input()\n")
     (folder / "other").mkdir()
     (folder / "other" / "main.c").write_text(starter.read_text().replace("100 * difference", "50 * difference"))
     return folder
@@ -46,12 +44,10 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path: Path) -> None:
-    done = tournament(GAME, str(bots), "--games", "3", "--seed", "x", "--folder", str(tmp_path / "t"))
-    assert done.returncode == 0, done.stderr
+    done = succeeded(tournament(GAME, str(bots), "--games", "3", "--seed", "x", "--folder", str(tmp_path / "t")))
     log = log_of(tmp_path / "t")
     assert sorted(game["number"] for game in log) == list(range(12)), "three pairs, four games each: whole deals"
-    games_of = Counter(label for game in log for label in game["players"])
-    assert games_of == {"other": 8, "quick": 8, "quitter": 8}
+    assert Counter(label for game in log for label in game["players"]) == {"other": 8, "quick": 8, "quitter": 8}
     by_group = Counter((game["group"], game["seed"]) for game in log)
     assert set(by_group.values()) == {2}
     assert len({group for group, _ in by_group}) == len({seed for _, seed in by_group}) == 6
@@ -68,8 +64,7 @@ def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path
     assert "8 x exited at READY" in done.stdout
     assert "Before you choose it, play it again with another --seed." in done.stdout
     assert max(map(len, done.stdout.splitlines()[:8])) <= 80
-    rated = invoke("rate", str(tmp_path / "t" / "games.jsonl"), "--json")
-    assert json.loads(rated.stdout)["games"] == 12
+    assert json.loads(invoke("rate", str(tmp_path / "t" / "games.jsonl"), "--json").stdout)["games"] == 12
 
 
 def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_path: Path) -> None:
@@ -79,8 +74,7 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
     assert tournament("--resume", str(folder)).returncode == 0
     assert_one_sentence(tournament("--resume", str(folder), "--games", "2"), "it plays 4 games per pair already")
     assert (folder / "games.jsonl").read_text() == before
-    done = tournament("--resume", str(folder), quick)
-    assert done.returncode == 0, done.stderr
+    succeeded(tournament("--resume", str(folder), quick))
     log = log_of(folder)
     assert (folder / "games.jsonl").read_text().startswith(before)
     pairs = Counter(tuple(sorted(game["players"])) for game in log)
@@ -112,22 +106,19 @@ def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signal
         assert started.poll() is None, started.communicate()
         time.sleep(0.01)
     if number == signal.SIGKILL:
-        children = Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()
-        os.kill(int(children[0]), number)
+        os.kill(int(Path(f"/proc/{started.pid}/task/{started.pid}/children").read_text().split()[0]), number)
     else:
         os.killpg(started.pid, number)
     _, stderr = started.communicate(timeout=60)
     assert started.returncode == (1 if number == signal.SIGKILL else 130), stderr
     assert ("was killed by SIGKILL" in stderr) == (number == signal.SIGKILL)
-    assert f"--resume {folder}" in stderr
-    assert "Traceback" not in stderr
+    assert f"--resume {folder}" in stderr and "Traceback" not in stderr
     text = log.read_text()
     assert text.endswith("\n")
     played = [json.loads(line)["number"] for line in text.splitlines()]
     assert 0 < len(played) < 60
     log.write_text(text + '{"number": 7, "pl')
-    done = invoke("tournament", "--resume", str(folder), "--json")
-    assert done.returncode == 0, done.stderr
+    done = succeeded(invoke("tournament", "--resume", str(folder), "--json"))
     assert sorted(game["number"] for game in log_of(folder)) == list(range(60))
     *games, last = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(games) == 60 - len(played)
@@ -151,9 +142,7 @@ def test_sigterm_breaks_in_only_where_it_is_allowed() -> None:
 def test_a_sequential_test_stops_by_itself(bots: Path, tmp_path: Path) -> None:
     panel = [str(bots / "quitter.py"), str(bots / "other")]
     words = [GAME, str(bots / "quick"), panel[0], "--sprt", "0,100", "--folder", str(tmp_path / "t"), "--json"]
-    done = tournament(*words)
-    assert done.returncode == 0, done.stderr
-    test = json.loads(done.stdout.splitlines()[-1])["summary"]["sprt"]
+    test = json.loads(succeeded(tournament(*words)).stdout.splitlines()[-1])["summary"]["sprt"]
     assert test["verdict"] == "accept"
     assert test["games"] < 100, "of 20,000"
     assert_one_sentence(tournament(GAME, *panel, panel[0], "--sprt", "0,20"), "add --format gauntlet")
@@ -165,8 +154,7 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     gate = tmp_path / "gate.toml"
     text = 'panel = ["{0}/quitter.py"]\ngames = 10\n[[condition]]\nno_loss = "quit*"\n[[condition]]\nno_fault_in = 10\n'
     gate.write_text(text.format(bots))
-    passed = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "a"))
-    assert passed.returncode == 0, passed.stderr
+    passed = succeeded(tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "a")))
     assert "quick passes\n  met     no loss to quitter in 10 games" in passed.stdout
     failed = tournament(GAME, str(bots / "quitter.py"), "--gate", str(gate), "--folder", str(tmp_path / "b"), "--json")
     assert failed.returncode == 1, failed.stderr
@@ -185,8 +173,7 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
 @pytest.mark.all
 def test_containers_are_played_in_too(tmp_path: Path) -> None:
     words = [GAME, "house:starter", "house:random", "--games", "4", "--keep", "all", "--folder", str(tmp_path / "t")]
-    done = deadheat("tournament", *words)
-    assert done.returncode == 0, done.stderr
+    succeeded(deadheat("tournament", *words))
     log = log_of(tmp_path / "t")
     assert len(log) == 4
     assert not any(game["faults"] for game in log)
@@ -195,8 +182,7 @@ def test_containers_are_played_in_too(tmp_path: Path) -> None:
 
 def test_tables_of_three(tmp_path: Path) -> None:
     words = ["liars-dice", "house:starter", "house:starter", "house:starter", "house:starter", "--seats", "3"]
-    done = tournament(*words, "--games", "1", "--keep", "none", "--folder", str(tmp_path / "t"))
-    assert done.returncode == 0, done.stderr
+    succeeded(tournament(*words, "--games", "1", "--keep", "none", "--folder", str(tmp_path / "t")))
     log = log_of(tmp_path / "t")
     assert {len(game["players"]) for game in log} == {3}
     for group in {game["group"] for game in log}:
@@ -243,13 +229,11 @@ def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
     holder = subprocess.Popen(all_cpus, env=environment, text=True, stdin=pipe, stdout=pipe)
     assert holder.stdout is not None
     assert json.loads(holder.stdout.readline()) == sorted(cpus)
-    waiter = subprocess.Popen(
-        [*run, "1", "--", "sh", "-c", "exit 7"], env=environment, text=True, stderr=subprocess.PIPE
-    )
+    command = [*run, "1", "--", "sh", "-c", "exit 7"]
+    waiter = subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE)
     assert waiter.stderr is not None
     told = waiter.stderr.readline()
-    assert f"waiting for 1 of {len(cpus)} processors. Taken: processor" in told
-    assert f"(process {holder.pid}, " in told
+    assert f"waiting for 1 of {len(cpus)} processors. Taken: processor" in told and f"(process {holder.pid}, " in told
     assert waiter.poll() is None
     holder.communicate()
     assert waiter.wait(30) == 7
@@ -261,7 +245,6 @@ def test_run_keeps_others_off_its_processors(tmp_path: Path) -> None:
 @pytest.mark.parametrize("more", [(), pytest.param(("house:*",), marks=pytest.mark.all)])
 def test_more_games_at_a_time_than_processors_come_to_an_end(more: tuple[str, ...], bots: Path, tmp_path: Path) -> None:
     words = [GAME, *[str(bots / "quick"), str(bots / "other")] * 2, *more, "--games", "2", "--keep", "none"]
-    done = tournament(*words, "--concurrency", "3", "--folder", str(tmp_path / "t"))
-    assert done.returncode == 0, done.stderr
+    succeeded(tournament(*words, "--concurrency", "3", "--folder", str(tmp_path / "t")))
     labels = json.loads((tmp_path / "t" / "tournament.json").read_text())["bots"]
     assert len(log_of(tmp_path / "t")) == len(labels) * (len(labels) - 1)

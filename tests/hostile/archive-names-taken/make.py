@@ -8,25 +8,9 @@ from making import LEGAL, entry, upload, zipped
 
 FIRST = "$(touch ..;id)\" |&`id`* 'or' %s {0}.py"
 OTHERS = (
-    "-rf",
-    "--checkpoint-action=exec=id",
-    "@response",
-    "~",
-    "*",
-    "$HOME",
-    "con",
-    "nul.txt",
-    "trailing.",
-    "trailing ",
-    "Case.py",
-    "case.py",
-    "caf\u00e9.txt",
-    "cafe\u0301.txt",
-    "\U0001f3b2.txt",
-    ".hidden/.git/config",
-    "deadheat.toml.bak",
-    "x" * 255,
-    "/".join("d" * 31) + "/deep",
+    *("-rf", "--checkpoint-action=exec=id", "@response", "~", "*", "$HOME", "con", "nul.txt", "trailing.", "trailing "),
+    *("Case.py", "case.py", "caf\u00e9.txt", "cafe\u0301.txt", "\U0001f3b2.txt", ".hidden/.git/config"),
+    *("deadheat.toml.bak", "x" * 255, "/".join("d" * 31) + "/deep"),
 )
 MANIFEST = f"language = 'python'\nentry = '''{FIRST}'''\n"
 LENDER = entry("lender", stat.S_IFREG | 0o6755)
