@@ -44,7 +44,8 @@ from tests.benchmarks.targets import Targets, arguments
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import until
-from tests.league.world import START, World
+from tests.league.clock import START
+from tests.league.world import World
 
 LENGTH = 50
 BOTS = 4

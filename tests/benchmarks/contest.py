@@ -28,7 +28,8 @@ from tests.benchmarks.contests.ledger import Ledger
 from tests.benchmarks.contests.play import Contest, Lateness
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import arguments
-from tests.league.world import START, World
+from tests.league.clock import START
+from tests.league.world import World
 
 PAGE_MS = 250
 """The most CPU time of a page of 1,600 teams; a page of half a second is one that people wait for."""

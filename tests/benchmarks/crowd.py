@@ -14,7 +14,9 @@ from deadheat.league.database import Database
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import RatingSnapshot
 from tests.benchmarks.contests.written import evaluation
-from tests.league.world import GAME, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
+from tests.league.world import World
 
 AT = "2026-01-01 12:00:00.000000"
 SERIES = 10  # matches of a series

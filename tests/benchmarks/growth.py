@@ -27,7 +27,9 @@ from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import Targets, arguments
-from tests.league.world import HOST, START, World
+from tests.league.clock import START
+from tests.league.ground import HOST
+from tests.league.world import World
 
 FEW, MANY = 1_000, 100_000
 TARGET = 1.05

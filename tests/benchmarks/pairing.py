@@ -41,8 +41,9 @@ from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.tables import Bot, BotVersion, Entry, Pair
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import Targets, arguments
+from tests.league.clock import START
 from tests.league.paper import Ladder
-from tests.league.world import GAME, START
+from tests.league.people import GAME
 
 Floats = NDArray[np.float64]
 

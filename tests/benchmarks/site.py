@@ -42,7 +42,7 @@ from tests.api.site import InProcess, NotedQueue
 from tests.benchmarks.crowd import crowd
 from tests.benchmarks.targets import Targets, arguments
 from tests.deployment import free_port
-from tests.league.world import settings
+from tests.league.ground import settings
 
 TARGET = 1.5
 """Times the CPU of raw bytes."""

@@ -32,7 +32,7 @@ from deadheat.workers.play import play_series
 from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import arguments
-from tests.league.world import settings
+from tests.league.ground import settings
 from tests.workers.conftest import PlayingWorld, packed
 
 ROUNDS, LENGTH = 5, 50

@@ -11,7 +11,8 @@ from sqlmodel import func, select
 
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.tables import AuditRecord, Match
-from tests.league.world import World, in_threads, settings
+from tests.league.ground import in_threads, settings
+from tests.league.world import World
 
 
 def test_a_change_below_the_database_is_found(tmp_path: Path) -> None:

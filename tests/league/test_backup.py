@@ -50,8 +50,9 @@ from deadheat.league.tables import AuditRecord, BotVersion, Match, RatingSnapsho
 from deadheat.league.verification import fairness
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute, unused
+from tests.league.ground import drifted, settings
 from tests.league.test_migrations import make_first_league
-from tests.league.world import World, drifted, settings
+from tests.league.world import World
 
 RESTORED = "league-restored"
 

@@ -15,7 +15,8 @@ from deadheat.league.service.views.careers import author_bots
 from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import Absence, FinalsFormat, SeasonState
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def test_a_bot_is_renamed_and_described_by_its_own_author(world: World) -> None:

@@ -22,7 +22,9 @@ from deadheat.league.service.views.careers import (
 from deadheat.league.service.views.news import newest_versions, running_series
 from deadheat.league.states import SeasonState, VersionState
 from deadheat.league.tables import Participant
-from tests.league.world import GAME, World, forfeited, won
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def seated(world: World, match_id: int) -> list[int]:

@@ -22,7 +22,8 @@ from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.world import World
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)
 """Terms under which some twenty clear games decide."""

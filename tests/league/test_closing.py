@@ -23,7 +23,8 @@ from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 PASSWORD = "a long enough password"
 

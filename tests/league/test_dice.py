@@ -17,7 +17,8 @@ from deadheat.league.service.series.dice import SKIPPED, skip_dice
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import AuditRecord, Match, Season
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def told(world: World, season_id: int) -> tuple[str | None, str | None]:

@@ -25,7 +25,9 @@ from deadheat.league.service.seasons.entries import enter, entries, entry_info, 
 from deadheat.league.service.seasons.gates import GateTerms, challenges
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.states import Admission, ChallengeState, SeasonState
-from tests.league.world import GAME, World, higher_wins, lower_wins
+from tests.league.outcomes import higher_wins, lower_wins
+from tests.league.people import GAME
+from tests.league.world import World
 
 TWO = (("First", 3), ("Second", None))
 

@@ -21,7 +21,8 @@ from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import Admission, SeasonState
 from deadheat.league.tables import BotVersion
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def invite(world: World, season_id: int, name: str) -> list[str]:

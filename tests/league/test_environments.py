@@ -13,7 +13,8 @@ from deadheat.league.service.bots.environments import (
     installed_languages,
     record_environment,
 )
-from tests.league.world import START, World
+from tests.league.clock import START
+from tests.league.world import World
 
 IMAGE = "deadheat/judge:core"
 

@@ -42,7 +42,9 @@ from deadheat.league.tables import (
 )
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
-from tests.league.world import START, World, abandoned, forfeited, lower_wins, won
+from tests.league.clock import START
+from tests.league.outcomes import abandoned, forfeited, lower_wins, won
+from tests.league.world import World
 
 SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
 HOUR = 3600.0

@@ -32,7 +32,9 @@ from deadheat.league.service.series.carrying_out import SERIES, finish_series, r
 from deadheat.league.service.series.hosts import due_check, record_check
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, in_threads, release_series, won
+from tests.league.ground import in_threads
+from tests.league.outcomes import release_series, won
+from tests.league.world import World
 
 
 def queued(world: World) -> int:

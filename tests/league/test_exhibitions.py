@@ -26,7 +26,9 @@ from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.hosts import record_check, turn_away
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
-from tests.league.world import GAME, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
+from tests.league.world import World
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
 

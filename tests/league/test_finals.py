@@ -29,7 +29,9 @@ from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
-from tests.league.world import GAME, Outcome, World, abandoned, won
+from tests.league.outcomes import Outcome, abandoned, won
+from tests.league.people import GAME
+from tests.league.world import World
 
 ROUNDS = 200
 """More steps than any season here needs."""

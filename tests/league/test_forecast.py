@@ -30,9 +30,11 @@ from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
+from tests.league.clock import START
+from tests.league.people import GAME
 from tests.league.test_evaluations import line, season
 from tests.league.test_notices import told
-from tests.league.world import GAME, START, World
+from tests.league.world import World
 
 ROUND_ROBIN = EvaluationFormat.ROUND_ROBIN
 PACE = Pace(1.0, 0.5, 100)

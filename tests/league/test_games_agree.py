@@ -18,7 +18,8 @@ from deadheat.league.service.series.hosts import host_arrives, hosts
 from deadheat.league.service.series.turns import claim_next_series, turn_away_series
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 OTHER_GAME = next(game.name for game in folder.identities() if game.name != GAME)
 CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]

@@ -13,7 +13,8 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.response_times import command_times, latency_by_version
 from deadheat.league.tables import RatingPoint, RatingSnapshot
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
-from tests.league.world import World, won
+from tests.league.outcomes import won
+from tests.league.world import World
 
 MS = 1_000_000
 

@@ -11,7 +11,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.states import Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, RatingSnapshot, Season, Series
-from tests.league.world import drifted
+from tests.league.ground import drifted
 
 pytestmark = pytest.mark.databases
 

@@ -11,7 +11,7 @@ from sqlmodel import SQLModel, select
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from tests.league.filled import Filled, fill, filled, reflected
-from tests.league.world import drifted
+from tests.league.ground import drifted
 
 pytestmark = pytest.mark.databases
 

@@ -22,7 +22,9 @@ from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
-from tests.league.world import START, World, forfeited, won
+from tests.league.clock import START
+from tests.league.outcomes import forfeited, won
+from tests.league.world import World
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:

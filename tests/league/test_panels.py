@@ -26,7 +26,8 @@ from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Series
 from deadheat.league.tables import Entry as EntryRow
-from tests.league.world import World, abandoned, forfeited, tick, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.world import World, tick
 
 Outcome = Callable[[MatchJob, int], MatchOutcome]
 """How a match ends in which the newcomer has that seat."""

@@ -14,7 +14,9 @@ from deadheat.league.service.bots.bots import Upload, create_bot, may_upload
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import SeasonState
-from tests.league.world import GAME, SHA, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME, SHA
+from tests.league.world import World
 
 
 @pytest.fixture

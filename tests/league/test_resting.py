@@ -14,7 +14,8 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons import entries
 from deadheat.league.service.seasons.absence import rejoin
 from deadheat.league.words import NoticeKind
-from tests.league.world import World, forfeited, won
+from tests.league.outcomes import forfeited, won
+from tests.league.world import World
 
 
 class Broken:

@@ -13,8 +13,8 @@ from deadheat.league.records import from_row
 from deadheat.league.records.matches import AttemptView, MatchDetail
 from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
+from tests.league.clock import START
 from tests.league.told import labelled, told
-from tests.league.world import START
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")

@@ -24,9 +24,12 @@ from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
 from deadheat.league.tables import Season, VoidedMatch
 from deadheat.league.words import Remedy
+from tests.league.clock import START
+from tests.league.ground import in_threads
+from tests.league.outcomes import abandoned
 from tests.league.test_rulings import Ranked, ranked
 from tests.league.test_unfinished import appeal, season
-from tests.league.world import START, World, abandoned, in_threads
+from tests.league.world import World
 
 __all__ = ["ranked"]
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from deadheat.league.service.rankings import recount as league_recount
 from deadheat.league.service.rankings.honesty import honesty
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from tests.league.world import World, abandoned, won
+from tests.league.outcomes import abandoned, won
+from tests.league.world import World
 
 
 def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(world: World) -> None:

@@ -22,7 +22,8 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import AuditRecord, Match, Participant
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.world import World
 
 Ruling = Callable[..., Any]
 Table = tuple[str | None, list[tuple[object, ...]]]

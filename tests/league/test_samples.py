@@ -16,7 +16,8 @@ from deadheat.league.service.rulings.operators import OPERATOR
 from deadheat.league.service.series.hosts import host_seen
 from deadheat.league.service.views.samples import KEPT, Moment, Ran, samples, take_sample
 from deadheat.league.tables import Sample
-from tests.league.world import World, void, won
+from tests.league.outcomes import void, won
+from tests.league.world import World
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -28,7 +28,9 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
-from tests.league.world import GAME, World, abandoned, lower_wins, release_series, won
+from tests.league.outcomes import abandoned, lower_wins, release_series, won
+from tests.league.people import GAME
+from tests.league.world import World
 from tests.league.world import tick as tick_all
 
 Author = tuple[Person, int]

@@ -23,7 +23,8 @@ from deadheat.league.states import Admission, FinalsFormat, SeasonState
 from deadheat.league.tables import Season
 from deadheat.league.terms import TERMS, Term
 from deadheat.league.timetable import timetable
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 NAMED = f'[season]\nname = "Winter"\ngame = "{GAME}"\n'
 

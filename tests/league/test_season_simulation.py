@@ -36,7 +36,9 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
-from tests.league.world import World, forfeited, release_series, settings, void, won
+from tests.league.ground import settings
+from tests.league.outcomes import forfeited, release_series, void, won
+from tests.league.world import World
 
 STEPS = 250
 BOTS = 6

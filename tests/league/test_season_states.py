@@ -28,7 +28,9 @@ from deadheat.league.service.seasons.seasons import (
 )
 from deadheat.league.states import Admission, FinalsFormat, Ranks, SeasonState
 from deadheat.league.tables import RatingSnapshot
-from tests.league.world import GAME, START, World, tick
+from tests.league.clock import START
+from tests.league.people import GAME
+from tests.league.world import World, tick
 
 S = SeasonState
 

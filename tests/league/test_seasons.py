@@ -20,7 +20,9 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Entry, Match, Pair, Series
-from tests.league.world import GAME, World, in_threads, tick
+from tests.league.ground import in_threads
+from tests.league.people import GAME
+from tests.league.world import World, tick
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,9 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import entries
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import RatingSnapshot
-from tests.league.world import START, World, won
+from tests.league.clock import START
+from tests.league.outcomes import won
+from tests.league.world import World
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)

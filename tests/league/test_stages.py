@@ -20,7 +20,8 @@ from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
-from tests.league.world import World, abandoned, higher_wins, lower_wins, won
+from tests.league.outcomes import abandoned, higher_wins, lower_wins, won
+from tests.league.world import World
 
 
 def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:

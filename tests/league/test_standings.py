@@ -23,7 +23,8 @@ from deadheat.league.service.rankings.standings import leaderboard, newest_snaps
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
 from deadheat.league.tables import Match, Participant, RatingSnapshot, Series
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.world import World
 
 
 def standings(world: World, season_id: int) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.service.views.voids import flagged_voids
 from deadheat.league.states import SeasonState
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
 """Statements of each step in a season of two bots; most of a planning serves all series that it makes."""

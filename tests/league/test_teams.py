@@ -23,7 +23,8 @@ from deadheat.league.service.people.teams import (
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.views.matches import endings, matches
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def shown(world: World, team_id: int, asker: Person | None = None) -> Team:

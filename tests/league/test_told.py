@@ -16,7 +16,9 @@ from deadheat.league.service.jobs.builds import claim_build, give_back_build
 from deadheat.league.service.series.hosts import hosts, record_check, unfit_reasons
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.tables import Attempt, BotVersion
-from tests.league.world import World, release_series, settings
+from tests.league.ground import settings
+from tests.league.outcomes import release_series
+from tests.league.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'

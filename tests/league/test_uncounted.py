@@ -18,8 +18,9 @@ from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import Match, Participant
 from deadheat.league.words import Uncounting
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.test_challenges import Entrant
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.world import World
 
 
 @pytest.fixture

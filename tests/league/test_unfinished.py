@@ -23,7 +23,8 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Season, User
 from deadheat.league.words import Remedy
-from tests.league.world import START, World, tick
+from tests.league.clock import START
+from tests.league.world import World, tick
 
 HOUR = 3600.0
 CLOSES = START + timedelta(hours=1)

@@ -21,7 +21,8 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.voids import Share, excesses, season_voids
 from deadheat.league.states import Fitness, JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Series, WorkerHost
-from tests.league.world import World, void, won
+from tests.league.outcomes import void, won
+from tests.league.world import World
 
 OTHER = Host("other", "boot")
 ALL = select(Match).order_by("id")

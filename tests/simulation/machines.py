@@ -26,7 +26,7 @@ from deadheat.sandbox.build import BuildFailed, Built
 from deadheat.sandbox.languages import Recipe
 from deadheat.workers.context import PLAY
 from tests.bots.loading import in_process
-from tests.league.world import GAME
+from tests.league.people import GAME
 from tests.simulation.stage import packed
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
 from deadheat.workers.broker.queue import task_name
 from tests.invariants import broken, every, unfinished
-from tests.league.world import START
+from tests.league.clock import START
 from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs

@@ -26,7 +26,8 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.states import Role
 from deadheat.league.tables import Bot, BotVersion, User
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 if TYPE_CHECKING:
     from tests.simulation.simulator import Simulator

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from deadheat.workers.exposition import expose
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 @contextmanager

@@ -33,7 +33,10 @@ from deadheat.league.tables import Bot, BotVersion, Entry, Evaluation, Evaluatio
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.workers.broker.queue import TICK_SECONDS
 from tests.benchmarks.contests.ledger import Ledger
-from tests.league.world import GAME, SHA, START, World, forfeited, won
+from tests.league.clock import START
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME, SHA
+from tests.league.world import World
 
 FAULTS, DRAWS = 0.01, 0.05
 """Shares of matches that end by a failure, or with equal ranks."""
