@@ -108,7 +108,6 @@ class Channel:
     admitted: bool = False
 
     def bits(self, symbols: Sequence[int], heard: Sequence[float]) -> float:
-        """Return the bits carried at each trial."""
         return timed_bits(symbols, heard) if self.symbols == 2 else driven_bits(symbols, heard, self.symbols)
 
 
@@ -175,7 +174,6 @@ def started(*boxes: Box) -> Callable[[Mapping[int, str]], dict[int, float]]:
 
 
 def draw(channels: Sequence[Channel], rounds: int) -> dict[str, list[int]]:
-    """Draw the symbols of each channel."""
     chance = random.Random(SEED)
     return {c.name: [chance.randrange(c.symbols) for _ in range(rounds)] for c in channels}
 
@@ -234,7 +232,6 @@ def forget_the_image() -> None:
 
 
 def main() -> int:
-    """Measure, print, and say whether all is 0 that has to be."""
     rounds = (
         SHORT_ROUNDS if arguments(__doc__, "few rounds of each, to see that it works").parse_args().short else ROUNDS
     )

@@ -46,7 +46,6 @@ LATENESS_TARGET, BARE_TARGET, FULL_TARGET = 2.0, 0.4, 0.6
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     scale = 20 if arguments(__doc__, "a twentieth of everything, to see that it works").parse_args().short else 1
     targets = Targets(scale > 1)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
@@ -132,7 +131,6 @@ class Judge:
 
 
 def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """Measure part (a)."""
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
@@ -159,7 +157,6 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
 
 
 def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> int:
-    """Measure part (b)."""
     judge = Judge(sandbox, program, "0")
     seen: Counter[tuple[str, str]] = Counter()
     with spinners(), quiet():
@@ -175,7 +172,6 @@ def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> in
 
 
 def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """Measure part (c)."""
     idle_ns = late_by(sandbox, program, prompts)
     with spinners():
         loaded_ns = late_by(sandbox, program, prompts)
@@ -208,7 +204,6 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
 
 
 def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) -> None:
-    """Measure part (d)."""
     for seats, how in ((2, "both seats at once"), (1, "one seat at a time")):
         taken = referees.measure(sandbox, program, seats, requests, turns=10)
         shown = ", ".join(f"{kind} {statistics.median(spent):.1f}" for kind, spent in taken.items())
@@ -247,7 +242,6 @@ def p99(values: Sequence[int]) -> int:
 
 
 def told(seen: Counter[tuple[str, str]]) -> str:
-    """Put the counts in words."""
     return ", ".join(f"{who} {how} {count}" for (who, how), count in sorted(seen.items()))
 
 

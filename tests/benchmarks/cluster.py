@@ -66,7 +66,6 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
     played(targets, seconds=4 if short else 60)
@@ -78,7 +77,6 @@ def main() -> int:
 
 
 def played(targets: Targets, seconds: float) -> None:
-    """Print matches a minute and shares of the CPU time."""
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     engine = PrivateEngine(Settings().image, group)
     try:
@@ -154,7 +152,6 @@ def report_shares(targets: Targets, rows: dict[int, dict[str, float]]) -> None:
 
 
 def backlog(targets: Targets, large: int, rounds: int) -> None:
-    """Print what a long queue costs beside a short one."""
     print(f"(c) {large} series that wait, beside {SMALL}: milliseconds, and how many times as many")
     for name, on_postgresql in (("SQLite", False), ("PostgreSQL", True)):
         with leagues(2, on_postgresql) as (few, many):

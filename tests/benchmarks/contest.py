@@ -65,7 +65,6 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 
 
 def main() -> int:
-    """Play, print, and say whether all is as it must be."""
     parser = arguments(__doc__, "a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--teams", type=int, help="of the online contest (1,600; short: 80)")

@@ -59,7 +59,6 @@ MOVES_TARGETS = {RULES: 1.5, WHOLE: 1.0}
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "a few matches, and nothing is installed").parse_args().short
     os.environ.setdefault("DEADHEAT_GAMES", os.pathsep.join(map(str, sorted((ROOT / "examples").glob("*/src")))))
     targets = Targets(short)
@@ -121,7 +120,6 @@ def all_games(targets: Targets, matches: int, rounds: int) -> None:
 
 
 def lines_of(transcript: Transcript) -> list[list[str]]:
-    """Return by seat what was replied, in order."""
     lines: list[list[str]] = [[] for _ in range(transcript.seats)]
     for prompt in transcript.prompts():
         lines[prompt.message.seat].append(str(prompt.reply.line))
@@ -147,7 +145,6 @@ def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int
 
 
 def seated(bot: Bot) -> Player:
-    """Adapt a bot to the transport."""
     return lambda message: None if message.line == "FINISH" else bot.answer(message.line)
 
 
@@ -195,11 +192,9 @@ def play_whole(seed: int) -> int:
 
 
 def moves_a_second(play: Callable[[int], int], matches: int) -> float:
-    """Measure the pace of this process."""
     with quiet():
         before_ns = time.process_time_ns()
-        moves = sum(play(seed) for seed in range(matches))
-        return moves / (time.process_time_ns() - before_ns) * 1e9
+        return sum(play(seed) for seed in range(matches)) / (time.process_time_ns() - before_ns) * 1e9
 
 
 def liars_dice(targets: Targets, matches: int, rounds: int, install: bool) -> None:
@@ -282,7 +277,6 @@ def last_line(text: str) -> str:
 
 
 def ask_textarena(process: subprocess.Popen[str], matches: int) -> float:
-    """Return textarena's moves a second of CPU time."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{matches}\n")

@@ -78,7 +78,6 @@ class PrivateEngine:
             time.sleep(0.2)
 
     def close(self) -> None:
-        """Stop it and delete its data."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 

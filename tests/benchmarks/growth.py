@@ -36,7 +36,6 @@ TARGET = 1.05
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     short = arguments(__doc__, "a tenth of the series and fewer rounds").parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
     targets = Targets(short)
@@ -50,7 +49,6 @@ def main() -> int:
 
 
 def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
-    """Print what each step costs at either size."""
     few, many = worlds
     steps: dict[str, Callable[[World], object]] = {
         "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),

@@ -44,7 +44,6 @@ VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "two rounds of each, and slack").parse_args().short
     rounds, targets = (2 if short else 5), Targets(short)
     with measured(joined=True) as (group, folder):

@@ -58,7 +58,6 @@ GROWTH_TARGET = 2.0
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "small fields, and once").parse_args().short
     targets = Targets(short)
     placing(targets, newcomers=60 if short else 1000)
@@ -99,7 +98,6 @@ def strengths(wins: Floats, start_elo: Floats) -> Floats:
 
 
 def placing(targets: Targets, newcomers: int, bots: int = 200, games: int = 50, series_length: int = 10) -> None:
-    """Print part (a)."""
     errors: dict[str, list[float]] = {"random opponents": [], "placed": []}
     for name, found in errors.items():
         for number in range(newcomers):
@@ -163,7 +161,6 @@ class Way(Protocol):
 
 
 def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-    """Pair everybody at random."""
     order = chance.permutation(len(elo))
     return [(int(one), int(other)) for one, other in zip(order[::2], order[1::2], strict=False)]
 
@@ -219,7 +216,6 @@ def intransitive(targets: Targets, bots: int, rounds: int, fields: int) -> None:
 
 
 def no_cycles(chance: Generator, bots: int) -> Floats:
-    """Make no cycles: strength is transitive."""
     return np.zeros((bots, bots))
 
 
@@ -311,7 +307,6 @@ def coming_and_going(targets: Targets, events: int) -> None:
 
 
 def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
-    """Print part (d)."""
     chance = random.Random(5)
     versions = list(range(1, bots + 1))
     games = {pair_key(*chance.sample(versions, 2)): 10 for _ in range(25 * bots)}

@@ -81,7 +81,6 @@ GATE_TARGET_GAMES = 130
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "little of everything").parse_args().short
     targets = Targets()
     duels(targets, fields=1 if short else 8, after=AFTER[:1] if short else AFTER)
@@ -176,7 +175,6 @@ def online() -> list[Online]:
 
 
 def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Measure part (a)."""
     print(f"(a) Games of two: {BOTS} bots, mean of {fields} fields; targets in parentheses")
     chance = np.random.default_rng(1)
     others = online()
@@ -210,7 +208,6 @@ def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
 
 
 def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Measure part (b)."""
     print(f"(b) Tables: {TABLE_BOTS} bots, mean of {fields} fields")
     chance = np.random.default_rng(2)
     for seats in (4, 6):
@@ -269,7 +266,6 @@ def least_s(rounds: int, work: Callable[[], object]) -> float:
 
 
 def sequential_tests(targets: Targets, tests: int) -> None:
-    """Measure part (d)."""
     print(f"(d) SPRT [{ELO0:g}, {ELO1:g}], asked every four games, {tests} tests under either hypothesis")
     chance = np.random.default_rng(4)
     terms = sprt.Terms(ELO0, ELO1, sprt.Model.LOGISTIC)
@@ -291,7 +287,6 @@ TIES = ("before", AFTER_PASSING, "gate games rated")
 
 
 def versions(targets: Targets, fields: int) -> None:
-    """Measure part (e)."""
     print(f"\n(e) A version that passed its gate, among {FIELD_BOTS} bots; mean of {fields} fields")
     better = shown_errors(f"{BETTER_ELO} Elo better", BETTER_ELO, BETTER_ELO, fields)
     for tie, errors in better.items():
@@ -342,7 +337,6 @@ def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float
 
 
 def gates(targets: Targets, tests: int) -> None:
-    """Measure part (f)."""
     print(f"\n(f) Promotion gates, asked every {SERIES} games: share that passes / mean games, of {tests} each")
     chance = np.random.default_rng(6)
     for terms in GATES:

@@ -53,7 +53,6 @@ READ_FROM_RANKING = ("home", "leaderboard", "bot", "author", "game", "statistics
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     parser = arguments(__doc__, "20,000 matches, and fewer requests")
     parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
@@ -74,7 +73,6 @@ def main() -> int:
 
 
 def kept(targets: Targets, folder: Path, requests: int) -> None:
-    """Measure part (a)."""
     print("(a) CPU of the server for a request that is answered from memory")
     for name, path in (("leaderboard, page", "/seasons/1"), ("leaderboard, JSON", "/v1/seasons/1/leaderboard")):
         ours, raw, size = beside_raw(folder, path, requests)
@@ -155,7 +153,6 @@ def _cpu_ns(process_id: int) -> int:
 
 
 def made(folder: Path, times: int) -> None:
-    """Measure part (b)."""
     chosen = settings(folder, reads_per_minute=10**9)
     assert isinstance(chosen, Settings)
     database = Database(chosen)
@@ -201,7 +198,6 @@ def _administrator(database: Database) -> dict[str, str]:
 
 
 def pages(client: httpx.Client) -> list[tuple[str, str]]:
-    """List the pages by name and path."""
     match = client.get("/v1/matches?limit=1&state=done").json()["items"][0]
     bot = match["seats"][0]["bot_id"]
     return [

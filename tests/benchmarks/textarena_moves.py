@@ -64,7 +64,6 @@ LINES: dict[Claim | None, str] = {None: "[Call]"} | {
 
 
 def main() -> None:
-    """Serve until the end of the input."""
     play(0)
     print("ready", flush=True)
     for line in sys.stdin:

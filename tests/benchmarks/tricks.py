@@ -58,7 +58,6 @@ class Field:
             self._programs[habit] = built(source, "c", sandbox, folder / habit, CROWD)
 
     def play(self, habit: str, opponent: str, matches: int) -> list[Outcome]:
-        """Return the outcome of each match."""
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
         with Arena(self._sandbox, players, [Limits(cpus="0")] * 2) as arena:  # as in a slot: the bots share a processor
@@ -78,7 +77,6 @@ class Field:
 
 
 def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int) -> int:
-    """Measure part (e)."""
     missed = 0
     for a_cpu in (2, 4):
         with spinners(a_cpu):
@@ -100,7 +98,6 @@ def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int
 
 
 def tricks(field: Field, spinners: Spinners, matches: int) -> int:
-    """Measure part (f)."""
     missed = 0
     without = field.play("PLAIN", "opponent", matches)
     fair = sum(found.points for found in without)
@@ -122,5 +119,4 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
 
 
 def told(outcomes: Counter[str]) -> str:
-    """Put the counts in words."""
     return ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))

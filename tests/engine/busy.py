@@ -25,7 +25,6 @@ def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
 
 
 def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) -> Transcript:
-    """Replace one reply."""
     exchange = transcript.exchanges[number]
     changed = exchange._replace(replies={**exchange.replies, seat: reply})
     return replace(transcript, exchanges=(*transcript.exchanges[:number], changed, *transcript.exchanges[number + 1 :]))

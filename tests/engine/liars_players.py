@@ -98,7 +98,6 @@ class Table:
 
     @property
     def ended(self) -> Result:
-        """The result of a match that is over."""
         assert self.result is not None
         return self.result
 

@@ -120,7 +120,6 @@ def test_what_the_page_says_to_try_is_found(old: str, new: str) -> None:
 
 
 def loaded(name: str, source: str) -> Any:
-    """Make a module from its source."""
     module = ModuleType(name)
     exec(source, module.__dict__)
     return module

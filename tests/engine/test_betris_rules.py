@@ -104,8 +104,7 @@ def test_b06_no_form_of_another_block_of_that_size_is_accepted(name: str) -> Non
 
 
 def board(picture: str) -> int:
-    rows = enumerate(picture.split(), 1)
-    return mask((x, y) for x, row in rows for y, mark in enumerate(row, 1) if mark == "#")
+    return mask((x, y) for x, row in enumerate(picture.split(), 1) for y, mark in enumerate(row, 1) if mark == "#")
 
 
 EXAMPLE = "######. #####.# ######. ####### #####.# #####.# .#####."
@@ -204,8 +203,7 @@ def test_block_a_is_drawn_from_21_and_block_b_from_the_other_20() -> None:
     for a in range(21):
         for b in range(20):
             first, second = offer(Script((21, a), (20, b)))
-            assert first == NAMES[a]
-            assert second == [name for name in NAMES if name != first][b]
+            assert (first, second) == (NAMES[a], [name for name in NAMES if name != first][b])
 
 
 def test_every_pair_is_offered_equally_often() -> None:
@@ -287,8 +285,7 @@ PART_FILLED = Player(board=board("###.... " + 6 * "....... "))
 )
 def test_a_placement_is_read_in_the_players_own_order(line: str, cells: tuple[tuple[int, int], ...]) -> None:
     place = read_place(line, "L3", PART_FILLED)
-    assert place == Place(cells)
-    assert place.mask == mask(cells)
+    assert (place, place.mask) == (Place(cells), mask(cells))
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,7 @@ SLOWLY: dict[str, Callable[[int], Transcript]] = {
 def test_equal_seeds_and_replies_give_equal_bytes_that_replay(name: str, number: int) -> None:
     transcript = SLOWLY[name](number)
     data = encode(transcript)
-    assert encode(SLOWLY[name](number)) == data
-    assert replay(GAMES[name], decode(data)) == transcript
+    assert (encode(SLOWLY[name](number)), replay(GAMES[name], decode(data))) == (data, transcript)
 
 
 # The golden transcripts ------------------------------------------------------------------------------------------
@@ -137,8 +136,7 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
     for at_prompt in range(PROMPTS) if everywhere else FAULTY_AT:
         seated = faulty(players.Legal(0), at_prompt, first), faulty(players.Legal(1), at_prompt, second)
         transcript = players.play(at_prompt, *seated)
-        assert len(transcript.exchanges) == at_prompt + 2
-        assert transcript.exchanges[-1].messages == ()
+        assert (len(transcript.exchanges), transcript.exchanges[-1].messages) == (at_prompt + 2, ())
         assert transcript.result.faults == {0: first_fault, 1: second_fault}
         assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
         assert not transcript.result.rated

@@ -54,8 +54,7 @@ def test_a_setting_adds_a_folder_and_all_folders_in_another(monkeypatch, tmp_pat
     write(tmp_path / "many" / "second_game", "second-game")
     write(tmp_path / "many" / "third_game", "third-game")
     here = found(monkeypatch, one, tmp_path / "many")
-    assert set(here.games) == HOUSE | {"one-game", "second-game", "third-game"}
-    assert here.problems == ()
+    assert (set(here.games), here.problems) == (HOUSE | {"one-game", "second-game", "third-game"}, ())
 
 
 def test_an_installed_package_announces_its_game(monkeypatch, tmp_path) -> None:
@@ -65,8 +64,7 @@ def test_an_installed_package_announces_its_game(monkeypatch, tmp_path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: installed-game\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[deadheat.games]\ninstalled-game = installed_game:GAME\n")
     monkeypatch.syspath_prepend(tmp_path)
-    here = found(monkeypatch)
-    assert set(here.games) == HOUSE | {"installed-game"}
+    assert set(found(monkeypatch).games) == HOUSE | {"installed-game"}
     both = found(monkeypatch, tmp_path / "installed_game")
     assert set(both.games) == HOUSE | {"installed-game"}
     assert both.problems == (), "one folder that is named twice is one game"

@@ -198,10 +198,8 @@ def test_everybody_hears_of_an_elimination() -> None:
 def test_who_is_out_hears_on_and_is_asked_nothing() -> None:
     turns = [*P2_LOSES, "P3 1x3", "P1 challenge", "P3 resign"]
     table = play_table(P2_OUT + "22222 44444" + "22222 4444", turns, 3)
-    assert table.result == Result((1, 3, 2), (5, 0, 0))
-    assert table.heard[1][-1] == "FINISH"
-    assert table.notices(1) == table.notices(0)
-    assert len(table.views(1)) == 5
+    assert (table.result, table.heard[1][-1]) == (Result((1, 3, 2), (5, 0, 0)), "FINISH")
+    assert (table.notices(1), len(table.views(1))) == (table.notices(0), 5)
 
 
 # Resigning and failing -------------------------------------------------------------------------------------------
@@ -337,8 +335,7 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
     result = transcript.result
     assert result.faults == {}
     losers = recount(transcript)
-    told = [event["loser"] for event in events(transcript, "challenge")]
-    assert told == [int(loser[1]) - 1 for loser in losers]
+    assert [event["loser"] for event in events(transcript, "challenge")] == [int(loser[1]) - 1 for loser in losers]
     lost = Counter(losers)
     points = [5 - lost[f"P{seat + 1}"] for seat in range(seats)]
     assert result.points == tuple(points)
@@ -353,8 +350,7 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
 
 def test_l18_the_longest_round_has_180_bids() -> None:
     turns = [f"P{n % 2 + 1} {bid.quantity}x{bid.face}" for n, bid in enumerate(BIDS)]
-    table = play_table("22222 33333 22222 3333", [*turns, "P1 challenge"])
-    assert table.notices(0)[0]["loser"] == "P2"
+    assert play_table("22222 33333 22222 3333", [*turns, "P1 challenge"]).notices(0)[0]["loser"] == "P2"
 
 
 @given(tables, numbers)
@@ -362,8 +358,7 @@ def test_l18_the_longest_round_has_180_bids() -> None:
 def test_places_and_faults_of_matches_with_resignations(seats: int, number: int) -> None:
     players: dict[str, Player] = {f"p{seat + 1}": Legal(number + seat, resigns=20) for seat in range(seats)}
     transcript = play(seats, number, **players)
-    assert sorted(transcript.result.ranks) == list(range(1, seats + 1))
-    assert transcript.result.faults == {}
+    assert (sorted(transcript.result.ranks), transcript.result.faults) == (list(range(1, seats + 1)), {})
     places = {event["seat"]: event["place"] for event in events(transcript, "elimination")}
     assert [places.get(seat, 1) for seat in range(seats)] == list(transcript.result.ranks)
     assert transcript.result.points is not None
@@ -373,9 +368,7 @@ def test_places_and_faults_of_matches_with_resignations(seats: int, number: int)
 def test_only_the_seat_whose_turn_it_is_is_asked() -> None:
     transcript = play(6, 1)
     asked = [list(exchange.replies) for exchange in transcript.exchanges]
-    assert asked[0] == [0, 1, 2, 3, 4, 5]
-    assert asked[-1] == []
-    assert {len(seats) for seats in asked[1:-1]} == {1}
+    assert (asked[0], asked[-1], {len(seats) for seats in asked[1:-1]}) == ([0, 1, 2, 3, 4, 5], [], {1})
     commands = {(prompt.message.command, prompt.limit_ns) for prompt in transcript.prompts()}
     assert commands == {("READY", 3_000_000_000), ("TURN", 500_000_000)}
 

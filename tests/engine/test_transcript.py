@@ -21,7 +21,6 @@ Lines = list[dict[str, Any]]
 
 
 def objects(data: bytes) -> Lines:
-    """Parse the lines of a transcript."""
     return [json.loads(line) for line in data.splitlines()]
 
 
@@ -111,8 +110,7 @@ def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_spells_it_
     transcript: Transcript,
 ) -> None:
     data = encode(transcript)
-    assert decode(data) == transcript
-    assert chained(objects(data)) == data
+    assert (decode(data), chained(objects(data))) == (transcript, data)
     assert data.isascii()
     assert data.endswith(b"\n")
     assert [type(item) for item in objects(data)] == [dict] * (len(transcript.exchanges) + 2)

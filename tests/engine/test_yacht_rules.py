@@ -58,8 +58,7 @@ def test_y05_the_order_of_the_dice_never_matters(category: str) -> None:
 
 
 def test_the_text_names_twelve_categories() -> None:
-    assert [*CATEGORIES] == [*SCORES]
-    assert len(SCORES) == 12
+    assert ([*CATEGORIES], len(SCORES)) == ([*SCORES], 12)
 
 
 def player_with(basic: str, combination: int = 0, bids: int = 0) -> Player:
@@ -87,8 +86,7 @@ def test_y04_the_bonus_is_for_63000_in_the_basic_categories(player: Player, basi
 
 
 def test_y04_one_point_below_the_threshold_earns_nothing() -> None:
-    assert Player("", {"SIX": 62_999}).bonus == 0
-    assert Player("", {"SIX": 63_000}).bonus == 35_000
+    assert (Player("", {"SIX": 62_999}).bonus, Player("", {"SIX": 63_000}).bonus) == (0, 35_000)
 
 
 A, B = "A", "B"
@@ -196,8 +194,7 @@ def test_y05_in_round_13_only_the_five_dice_held_can_be_scored() -> None:
 
 def test_the_dice_scored_are_consumed_and_the_others_carry_over() -> None:
     player = Player(dice="1123456666")
-    assert player.score("CHOICE", "61616") == 20_000
-    assert sorted(player.dice) == [*"23456"]
+    assert (player.score("CHOICE", "61616"), sorted(player.dice)) == (20_000, [*"23456"])
     assert player.scores == {"CHOICE": 20_000}
 
 

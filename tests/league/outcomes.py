@@ -71,7 +71,6 @@ def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
 
 
 def void(match: MatchJob, cause: str = "host-memory", **evidence: object) -> MatchOutcome:
-    """Return an outcome whose attempt was void."""
     return MatchOutcome(match.match_id, None, None, attempts=(attempt(cause, **evidence),))
 
 
@@ -84,5 +83,4 @@ def abandoned(match: MatchJob) -> MatchOutcome:
 def release_series(
     session: Session, job: SeriesJob, worker: str, failure: Failure, voids: Sequence[MatchOutcome] = ()
 ) -> None:
-    """Hand back a series that has brought no result."""
     finish_series(session, job, worker, voids, failure)

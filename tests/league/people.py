@@ -17,14 +17,11 @@ SHA = "a" * 64
 
 
 class People(Ground):
-    """A league in which people have accounts, teams and bots."""
-
     def author(self, name: str = "") -> Person:
         with self.db.transaction() as session:
             return sign_up(session, name or f"author{next(self._numbers)}", "a long enough password")
 
     def team(self, captain: Person, *members: Person, name: str = "lovelace") -> int:
-        """Make a team of a captain and other members."""
         team_id = self.write(create_team, captain, name).id
         for member in members:
             self.write(invite_to_team, captain, team_id, member.name)
@@ -55,7 +52,6 @@ class People(Ground):
         return version_id
 
     def bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
-        """Make a bot with one version that is ready."""
         made = partial(self._bot, name, game, owner)
         return made() if owner else self.repeated(made, "bot", name, game)
 

@@ -18,8 +18,6 @@ from tests.league.people import GAME, People
 
 
 class Seasons(People):
-    """A league with seasons that bots enter."""
-
     def season(
         self,
         bots: int = 2,

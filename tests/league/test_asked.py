@@ -184,8 +184,7 @@ def test_a_quota_by_author_and_day(league: League) -> None:
         league.ask(41)
     assert refused.value.retry_after_seconds == 24 * 3600
     assert "the limit is 100 a day (40 left)" in str(refused.value)
-    stopped = league.ask(40)
-    league.world.write(asked.stop, league.author, stopped.id)
+    league.world.write(asked.stop, league.author, league.ask(40).id)
     league.ask(40), "nothing of the one that was stopped had been planned"
     league.ask(100, who=league.other, bot_id=league.other_bot)
     league.world.clock.turn(24 * 3600)
@@ -316,14 +315,12 @@ def test_questions_that_an_author_may_not_ask(league: League) -> None:
 
 def test_only_its_author_stops_it_and_only_once(league: League) -> None:
     asked_for = league.ask()
-    with pytest.raises(errors.NotFound):
-        league.world.write(asked.stop, league.rival, asked_for.id)
+    league.world.refused(errors.NotFound, asked.stop, league.rival, asked_for.id)
     league.world.tick()
     stopped = league.world.write(asked.stop, league.author, asked_for.id)
     assert (stopped.state, stopped.reason) == (ChallengeState.ENDED, "Its author stopped it.")
     assert [match.state for match in league.matches()] == [MatchState.ABANDONED] * 2
-    with pytest.raises(errors.WrongState):
-        league.world.write(asked.stop, league.author, asked_for.id)
+    league.world.refused(errors.WrongState, asked.stop, league.author, asked_for.id)
 
 
 def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
@@ -333,8 +330,7 @@ def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
     for who in (league.author, league.rival):
         with pytest.raises(errors.WrongState, match="It is unrated"):
             league.world.write(appeals.open_appeal, who, public.id, "unfair", {})
-    with pytest.raises(errors.NotFound):
-        league.world.write(appeals.open_appeal, league.rival, private.id, "unfair", {})
+    league.world.refused(errors.NotFound, appeals.open_appeal, league.rival, private.id, "unfair", {})
 
 
 def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: League) -> None:

@@ -63,8 +63,7 @@ def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World
         return [one.subject for one in world.read(audit_log, about=[thing]) if one.action == "tested"]
 
     assert tested("season/1") == ["announcement/1", f"series/{of_first.series_id}", f"match/{of_first.id}"]
-    assert tested("season/2") == [f"match/{of_second.id}"]
-    assert tested("bot/1") == ["season/12"]
+    assert (tested("season/2"), tested("bot/1")) == ([f"match/{of_second.id}"], ["season/12"])
     assert tested("bot/2") == tested("thing") == []
 
 

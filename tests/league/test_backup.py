@@ -113,8 +113,7 @@ def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
 ) -> None:
     made = back_up(played.settings, folder)
     checked = restore(empty, read_backup(folder))
-    assert made.manifest.missing == []
-    assert (checked.unlike, checked.blobs) == ([], made.manifest.blobs)
+    assert (made.manifest.missing, (checked.unlike, checked.blobs)) == ([], ([], made.manifest.blobs))
     assert checked.replayed > 5
     assert everything(empty) == everything(played.settings)
     store = Blobs(empty.blobs)
@@ -175,8 +174,7 @@ def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> 
     upload(small, b"new")
     back_up(small.settings, folder)
     after = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
-    assert len(after) == len(before) + 1
-    assert {path: after[path] for path in before} == before
+    assert (len(after), {path: after[path] for path in before}) == (len(before) + 1, before)
 
 
 def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, folder: Path) -> None:
@@ -184,8 +182,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
     upload(small, b"new")
     back_up(small.settings, folder)
     count = len(list((folder / "blobs").rglob("*.zst")))
-    assert prune(folder, 2).removed == 0
-    assert prune(folder, 1) == Pruned(1, None, [])
+    assert (prune(folder, 2).removed, prune(folder, 1)) == (0, Pruned(1, None, []))
     ((left,), _) = backups(folder)
     assert check(left).blobs == len(list((folder / "blobs").rglob("*.zst"))) == count - 1
 
@@ -193,8 +190,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
 def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, folder: Path) -> None:
     whole = back_up(small.settings, folder)
     shutil.copytree(whole.path, folder / "partial-killed")  # just before it got its name
-    assert read_backup(folder).path == whole.path
-    assert prune(folder, 1).removed == 0
+    assert (read_backup(folder).path, prune(folder, 1).removed) == (whole.path, 0)
     newer = back_up(small.settings, folder)
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, newer.path]
     assert not (folder / "partial-killed").exists()
@@ -282,8 +278,7 @@ def test_what_is_damaged_in_the_folder_is_copied_anew(small: World, folder: Path
     name = of_a_match(small)
     first = back_up(small.settings, folder)
     harmed(blobs_of(folder), name, "damaged")
-    second = back_up(small.settings, folder)
-    assert second.manifest.missing == []
+    assert back_up(small.settings, folder).manifest.missing == []
     assert first.store.whole(name)
     assert prune(folder, 1).removed == 1
 
@@ -294,8 +289,7 @@ def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder:
     lacking = [back_up(small.settings, folder) for _ in range(2)][1]
     assert prune(folder, 1) == Pruned(2, whole.path, [])
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, lacking.path]
-    assert prune(folder, 1) == Pruned(0, whole.path, [])
-    assert check(whole).lost == {}
+    assert (prune(folder, 1), check(whole).lost) == (Pruned(0, whole.path, []), {})
     upload(small, b"again")
     back_up(small.settings, folder)
     assert prune(folder, 1) == Pruned(2, None, [])
@@ -311,8 +305,7 @@ def test_one_broken_backup_does_not_stop_the_removing_of_others(broken: str, sma
     made = [back_up(small.settings, folder) for _ in range(2)][1]
     count = len(list((folder / "blobs").rglob("*.zst")))
     pruned = prune(folder, 1)
-    assert (pruned.removed, pruned.spared) == (1, None)
-    assert len(pruned.unreadable) == 1
+    assert ((pruned.removed, pruned.spared), len(pruned.unreadable)) == ((1, None), 1)
     assert "is not a manifest" in pruned.unreadable[0]
     assert oldest.path.exists()
     assert len(list((folder / "blobs").rglob("*.zst"))) == count, "it may still name what no other does"
@@ -327,8 +320,7 @@ def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, fo
     with pytest.raises(BadBackup, match="--allow-missing"):
         restore(target, made)
     checked = restore(target, made, allow_missing=True)
-    assert list(checked.lost) == [name]
-    assert checked.blobs == made.manifest.blobs - 1
+    assert (list(checked.lost), checked.blobs) == ([name], made.manifest.blobs - 1)
     assert not Blobs(target.blobs).has(name)
     assert everything(target) == everything(small.settings)
 
@@ -346,8 +338,7 @@ def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
 ) -> None:
     name_source(small, "0" * 64)
     made = back_up(small.settings, folder)
-    assert made.manifest.missing == ["0" * 64]
-    assert restore(empty, made).blobs == made.manifest.blobs - 1
+    assert (made.manifest.missing, restore(empty, made).blobs) == (["0" * 64], made.manifest.blobs - 1)
 
 
 def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
@@ -425,7 +416,6 @@ def upload(world: World, content: bytes) -> str:
 
 
 def name_source(world: World, sha256: str) -> None:
-    """Say that a version's source has that name."""
     with world.db.transaction() as session:
         session.exec(select(BotVersion)).first().source_sha256 = sha256  # type: ignore[union-attr]
 
@@ -441,7 +431,6 @@ def of_a_match(world: World) -> str:
 
 
 def harmed(url: str, name: str, how: str) -> None:
-    """Damage or remove a blob's file on the disk."""
     file = Path(url.removeprefix("file://")) / name[:2] / f"{name}.zst"
     alter(file) if how == "damaged" else file.unlink()
 

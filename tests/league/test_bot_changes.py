@@ -28,8 +28,7 @@ def test_a_bot_is_renamed_and_described_by_its_own_author(world: World) -> None:
             change_bot(session, stranger, bot_id, name="mine")
         found = change_bot(session, owner, bot_id, name="Greedy", description="A table of\0endings.")
     assert (found.name, found.description) == ("Greedy", "A table of\N{REPLACEMENT CHARACTER}endings.")
-    with pytest.raises(NameTaken):
-        world.write(change_bot, owner, bot_id, name="OTHER")
+    world.refused(NameTaken, change_bot, owner, bot_id, name="OTHER")
     assert world.read(bot_info, bot_id).name == "Greedy"
     last = world.read(audit_log, subject=f"bot/{bot_id}", limit=1)[0]
     assert (last.action, last.data) == ("bot-renamed", '{"from":"greedy","to":"Greedy"}')

@@ -276,8 +276,7 @@ def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(entrant: Ent
 
 def test_an_authors_own_choice_needs_no_gate(entrant: Entrant) -> None:
     entrant.upload()
-    assert entrant.enter(2).version == 2
-    assert entrant.challenges()[0].reason == "Version 2 was chosen."
+    assert (entrant.enter(2).version, entrant.challenges()[0].reason) == (2, "Version 2 was chosen.")
 
 
 def test_a_gate_may_be_taken_away(entrant: Entrant) -> None:
@@ -295,8 +294,7 @@ def test_freezing_ends_what_is_undecided(entrant: Entrant) -> None:
     (challenge,) = entrant.challenges()
     assert (challenge.state, challenge.reason) == (ChallengeState.ENDED, "The season is frozen.")
     assert entrant.world.claim(series_id) is None
-    assert entrant.world.tick() == []
-    assert entrant.entry().version == 1
+    assert (entrant.world.tick(), entrant.entry().version) == ([], 1)
 
 
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
@@ -372,10 +370,8 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
 
 
 def challenge_series(world: World) -> list[int]:
-    """Plan, and return the new series at gates."""
     made = world.tick()
-    found = select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE)
-    return world.rows(found)
+    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,7 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
                 look_up(session, secret.secret, TokenKind(kind))
         with pytest.raises(AccountClosed, match="is closed" if end is close_account else "banned: wrote insults"):
             check_password(session, "ada", PASSWORD)
-    with pytest.raises(NameTaken):
-        world.write(sign_up, "Ada", PASSWORD)
+    world.refused(NameTaken, sign_up, "Ada", PASSWORD)
 
 
 @pytest.mark.parametrize("end", [close_account, bans])

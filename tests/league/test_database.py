@@ -99,8 +99,7 @@ def test_a_failed_transaction_leaves_nothing(world: World) -> None:
         session.flush()
         raise RuntimeError("no")
 
-    with pytest.raises(RuntimeError):
-        world.write(fail)
+    world.refused(RuntimeError, fail)
     with world.db.reading() as session:
         assert session.exec(select(User).where(User.name == "x")).first() is None
 

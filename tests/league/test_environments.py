@@ -43,8 +43,7 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
     assert world.write(confirm_environment, "f1")
     found = world.write(environment)
     assert found is not None
-    assert found.document == document("python")
-    assert found.described_at == START + timedelta(seconds=20)
+    assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))
 
 
 @pytest.mark.databases

@@ -38,7 +38,6 @@ from tests.league.world import World
 
 
 def queued(world: World) -> int:
-    """Return a series that waits."""
     world.season(games_per_pair=2)
     return world.tick()[0]
 
@@ -54,8 +53,7 @@ def results(world: World, series_id: int) -> list[tuple[int, int, int | None]]:
 
 
 def causes(world: World, series_id: int) -> list[str]:
-    statement = select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))
-    return world.rows(statement)
+    return world.rows(select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id)))
 
 
 def state(world: World, series_id: int) -> JobState:
@@ -84,8 +82,7 @@ def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
         db.close()
 
     in_threads(*(partial(race, number) for number in range(6)))
-    assert len([job for job in jobs if job is not None]) == 1
-    assert len(jobs) == 6
+    assert (len([job for job in jobs if job is not None]), len(jobs)) == (1, 6)
 
 
 @pytest.mark.databases
@@ -297,8 +294,7 @@ def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(worl
         assert version.state is VersionState.UPLOADED
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
         reason = version.reason
-    assert pauses[:4] == [5, 10, 20, 40]
-    assert pauses[-1] == 3600
+    assert (pauses[:4], pauses[-1]) == ([5, 10, 20, 40], 3600)
     assert "attempt 13" in reason
     job = world.building(version_id, "w1")
     assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
@@ -317,8 +313,7 @@ def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, 
 
 @pytest.mark.databases
 def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) -> None:
-    version_id = uploaded(world)
-    fail_build(world, version_id, "x" * (MOST_WORD + 1))
+    fail_build(world, uploaded(world), "x" * (MOST_WORD + 1))
     assert world.rows(select(Attempt.cause)) == ["x" * MOST_WORD]
 
 
@@ -340,5 +335,4 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
 
 def uploaded(world: World) -> int:
     owner = world.author()
-    bot_id = world.write(create_bot, owner, "yacht-auction", "late").id
-    return world.upload(owner, bot_id)
+    return world.upload(owner, world.write(create_bot, owner, "yacht-auction", "late").id)

@@ -44,7 +44,6 @@ def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
 
 
 def in_finals(world: World, season_id: int) -> None:
-    """Begin the finals, and rank the season."""
     world.set_state(season_id, SeasonState.FINALS)
     world.rank(season_id)
 
@@ -100,8 +99,7 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     assert Counter(pair for _, pair in met) == dict.fromkeys(
         [frozenset({1, 3}), frozenset({1, 5}), frozenset({3, 5})], 1
     )
-    assert {number for number, _ in met} == {1, 2, 3}
-    assert world.write(seasons_to_publish) == [season_id]
+    assert ({number for number, _ in met}, world.write(seasons_to_publish)) == ({1, 2, 3}, [season_id])
     assert world.write(publish, season_id)
     board = world.read(leaderboard, season_id)
     assert world.read(season_info, season_id).log_sha256 == board.log_sha256
@@ -121,8 +119,7 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
     first, *waiting = world.tick()
     job = world.claimed(first)
     in_finals(world, season_id)
-    assert world.tick() == []
-    assert set(seeds(world, season_id).values()) == {None}
+    assert (world.tick(), set(seeds(world, season_id).values())) == ([], {None})
     assert world.finish(job, by((1, 2, 3)))
     assert world.tick() == []  # no ranking includes the last result yet
     world.rank(season_id)
@@ -132,10 +129,8 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
 
 
 def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -> None:
-    season_id = season(world, 8)
-    in_finals(world, season_id)
-    assert len(world.tick()) == OPEN_SERIES
-    assert world.tick() == []
+    in_finals(world, season(world, 8))
+    assert (len(world.tick()), world.tick()) == (OPEN_SERIES, [])
 
 
 def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> None:
@@ -374,8 +369,7 @@ def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots
     met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
     assert max(Counter(pair for _, pair in met).values()) == 1
     assert {number for number, _ in met} == set(range(1, rounds + 1))
-    sat = Counter(version for number, pair in met if number > 2 for version in pair)
-    assert out not in sat
+    assert out not in Counter(version for number, pair in met if number > 2 for version in pair)
     assert {row["version_id"] for row in world.ranking(season_id)} == set(range(1, bots + 1)) - {out}
     assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
 
@@ -496,5 +490,4 @@ def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn
 
 @pytest.mark.parametrize(("finalists", "rounds"), [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (100, 7)])
 def test_swiss_finals_have_as_many_rounds_as_a_knockout(finalists: int, rounds: int) -> None:
-    assert swiss_rounds(None, finalists) == rounds
-    assert swiss_rounds(5, finalists) == 5
+    assert (swiss_rounds(None, finalists), swiss_rounds(5, finalists)) == (rounds, 5)

@@ -94,8 +94,7 @@ def test_what_passes_between_two_series_is_measured_but_not_the_time_without_any
 
 
 def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
-    falling = measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE)
-    assert falling.match_seconds == 0.0
+    assert measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE).match_seconds == 0.0
     steep = measured(played(*[(2, 0.1), (10, 9.0)] * FEWEST_MEASURED), PACE)
     assert steep.start_seconds == pytest.approx(0.0, abs=1e-9)
 
@@ -103,8 +102,7 @@ def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
 def test_work_follows_from_the_format_and_the_field() -> None:
     assert evaluation_work(line(rounds=20), 1603, 1, 2) == Work(20, 801, 2)
     assert evaluation_work(line(rounds=20), 1603, 1, 1).all_matches == 16_020
-    final = line(format=ROUND_ROBIN, rounds=None)
-    assert evaluation_work(final, 23, 1, 5) == Work(1, 253, 5)
+    assert evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 1, 5) == Work(1, 253, 5)
 
 
 def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
@@ -140,8 +138,7 @@ def test_what_takes_longer_is_late_and_leaves_times_out() -> None:
 def test_what_the_season_ends_before_is_late_and_named() -> None:
     until = START + timedelta(minutes=20)
     found = ahead(every(15, 4), seconds=600, until=until)
-    assert minutes(found) == [(0, 10), (15, 25)]
-    assert [one.late for one in found] == [False, True]
+    assert (minutes(found), [one.late for one in found]) == ([(0, 10), (15, 25)], [False, True])
     (said,) = warnings(found, until)
     assert "cut off" in said
 
@@ -175,8 +172,7 @@ def test_a_forecast_before_anything_is_played_says_that_it_is_an_estimate(world:
     assert (told_.bots, told_.series_measured) == (23, 0)
     assert [one.matches for one in told_.evaluations] == [3 * 11 * 2]
     assert "an estimate" in told_.words
-    nobody = world.read(season_forecast, world.boss, season_id)
-    assert any("Fewer than two bots" in one for one in nobody.warnings)
+    assert any("Fewer than two bots" in one for one in world.read(season_forecast, world.boss, season_id).warnings)
     with pytest.raises(NotAllowed):
         world.read(season_forecast, world.author(), season_id)
 
@@ -254,10 +250,8 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
 def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
     declared = stages(["swiss rounds=3 keep=8", "round-robin matches=4 keep=5 further=20", "knockout further=6"])
     swiss, round_robin, knockout = stage_work(declared, 11, 1, lambda matches: matches)
-    assert swiss[0] == Work(3, 5, 2)
-    assert round_robin == [Work(1, 28, 4), Work(5, 1, 4)]
-    ties = knockout[::2]
-    assert [work.series for work in ties] == [1, 2, 1], "three of five have a bye"
+    assert (swiss[0], round_robin) == (Work(3, 5, 2), [Work(1, 28, 4), Work(5, 1, 4)])
+    assert [work.series for work in knockout[::2]] == [1, 2, 1], "three of five have a bye"
     assert knockout[1] == Work(3, 1, 2)
 
 

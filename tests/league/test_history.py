@@ -58,8 +58,7 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
         rank_again(world, season_id, pause)
     bots = len(set(world.rows(select(RatingPoint.bot_id))))
     seconds = sorted(set(world.rows(select(RatingPoint.second))))
-    stored = len(world.rows(select(RatingPoint.second)))
-    assert stored == bots * len(seconds), "whole rankings, not parts"
+    assert len(world.rows(select(RatingPoint.second))) == bots * len(seconds), "whole rankings, not parts"
     assert len(seconds) <= 1 + MOST_POINTS
     assert len(seconds) >= MOST_POINTS // 4
     width = span(seconds[-1])
@@ -75,18 +74,15 @@ def test_a_seasons_age_has_few_spans(second: int) -> None:
 
 def test_shares_of_the_limit_are_read_from_buckets_within_nine_per_cent() -> None:
     for share in (0.002, 0.03, 0.25, 0.62, 0.99, 1.0):
-        found = edge(bucket(round(share * 500 * MS), 500 * MS))
-        assert share * 0.999999 <= found <= share * 1.0906
-    assert bucket(0, 500) == 0
-    assert bucket(10**12, 500) == LAST
+        assert share * 0.999999 <= edge(bucket(round(share * 500 * MS), 500 * MS)) <= share * 1.0906
+    assert (bucket(0, 500), bucket(10**12, 500)) == (0, LAST)
     assert bucket(500, 500) == DOUBLINGS * PER_DOUBLING, "in time is not above the limit"
 
 
 def test_percentiles_and_bars_of_counts() -> None:
     half, all_of_it = bucket(1, 2), bucket(1, 1)
     counts = {half: 98, all_of_it: 2}
-    assert percentile(counts, 0.5) == 0.5
-    assert percentile(counts, 0.99) == 1.0
+    assert (percentile(counts, 0.5), percentile(counts, 0.99)) == (0.5, 1.0)
     assert percentile({}, 0.99) is None
     assert bars(counts) == [0] * (DOUBLINGS - 1) + [9, 1, 0]
 

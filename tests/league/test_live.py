@@ -57,8 +57,7 @@ def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world:
     first = watch(world, job.matches[0].match_id)
     assert first.match is not None and first.voids == 0
     assert world.finish(job, [void(job.matches[0])])
-    again = world.claimed(job.series_id)
-    assert show(world, again, READY)
+    assert show(world, world.claimed(job.series_id), READY)
     seen = watch(world, job.matches[0].match_id)
     assert seen.match is not None and seen.voids == 1
     assert list(seen.match.events()) != list(first.match.events())

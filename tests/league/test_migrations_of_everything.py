@@ -47,8 +47,7 @@ def kept(revision: str, before: list[Filled], after: list[Filled]) -> None:
     found = {(row.table, row.key): row.values for row in after}
     for row in before:
         now = found[row.table, row.key]
-        same = {name: now[name] for name in row.values}
-        assert same == row.values, f"{revision} changed {row.table} {row.key}"
+        assert {name: now[name] for name in row.values} == row.values, f"{revision} changed {row.table} {row.key}"
 
 
 def everywhere(revision: str, there: list[Filled], schema: sa.MetaData) -> None:

@@ -93,8 +93,7 @@ def test_neighbours_are_within_reach_where_the_intervals_of_places_overlap() -> 
         | {"elo": 1500.0, "low": 1400.0, "high": 1600.0}  # however wide: places say whose order is settled
         for bot, best, worst in ((1, 1, 1), (2, 2, 3), (3, 2, 3), (4, 4, 4))
     ]
-    assert [row["bot_id"] for row, _ in near(rows, 2)] == [2, 3]
-    assert near(rows, 0) == []
+    assert ([row["bot_id"] for row, _ in near(rows, 2)], near(rows, 0)) == ([2, 3], [])
 
 
 def test_a_cycle_is_three_bots_that_beat_each_other() -> None:

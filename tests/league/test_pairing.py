@@ -130,8 +130,7 @@ def test_a_bot_that_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
 
 def test_a_bot_that_is_being_placed_meets_new_opponents() -> None:
     met = {version: Met(2) for version in range(2, 2 + NEAREST)}
-    found = drawn(field_of(40, 20, placing=True), met, 300)
-    assert set(found) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
+    assert set(drawn(field_of(40, 20, placing=True), met, 300)) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
 
 
 def test_a_placed_bot_meets_anybody_but_equals_more_often() -> None:
@@ -161,8 +160,7 @@ def test_a_larger_table_is_set_with_neighbours() -> None:
     near = sum(found[version] for version in range(2, 22))  # within 330 Elo
     assert sum(found.values()) == 3 * 400
     assert near > 0.6 * 3 * 400
-    placing = drawn(field_of(60, 30, placing=True), {}, 100, Terms(seats=4))
-    assert set(placing) == set(range(2, 2 + NEAREST))
+    assert set(drawn(field_of(60, 30, placing=True), {}, 100, Terms(seats=4))) == set(range(2, 2 + NEAREST))
 
 
 def test_a_table_needs_enough_bots() -> None:
@@ -234,8 +232,7 @@ def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, event
             season.go(chance.choice(sorted(season.there)))
         else:
             season.plan(chance.randrange(1, 4))
-    loose = season.parts()
-    season.plan(2 * (loose - 1))
+    season.plan(2 * (season.parts() - 1))
     assert season.parts() == 1
 
 

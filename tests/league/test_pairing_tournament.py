@@ -122,8 +122,7 @@ def test_two_that_are_clearly_apart_in_one_round_do_not_meet_again() -> None:
 
 def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
     form = Form(ROUND_ROBIN, 19, 2, keep=10, further=50)
-    played = play(form, range(1, 21), better_halves)
-    assert max(one.round for one in played) == 19
+    assert max(one.round for one in play(form, range(1, 21), better_halves)) == 19
 
 
 def better_halves(one: int, other: int) -> tuple[float, float]:
@@ -275,8 +274,7 @@ def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: in
     strength = {player: chance.random() for player in seeded}
     form = Form(KNOCKOUT, rounds_of(players), 1, keep=1)
     played = play(form, seeded, lambda one, other: (1.0, 0.0) if strength[one] > strength[other] else (0.0, 1.0))
-    order = [one.player for one in standings(form, seeded, set(seeded), played)]
-    assert order == naive_knockout(seeded, strength)
+    assert [one.player for one in standings(form, seeded, set(seeded), played)] == naive_knockout(seeded, strength)
 
 
 def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:

@@ -79,8 +79,7 @@ class Contest:
 
     def planned(self) -> list[int]:
         """Plan, and return the new series against the panel."""
-        made = self.world.tick()
-        return [one for one in made if self.world.row(Series, one).purpose is Purpose.PANEL]
+        return [one for one in self.world.tick() if self.world.row(Series, one).purpose is Purpose.PANEL]
 
     def play(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
         """Play what is planned against the panel with these outcomes in turn, the last one repeated; return the
@@ -136,8 +135,7 @@ def test_nothing_is_drawn_for_a_bot_without_the_points(contest: Contest) -> None
     contest.enter()
     contest.world.entrant(contest.season_id)
     contest.play(lose)
-    assert contest.world.tick() == []
-    assert contest.states() == ["failed", "failed"]
+    assert (contest.world.tick(), contest.states()) == ([], ["failed", "failed"])
 
 
 def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
@@ -202,8 +200,7 @@ def test_a_series_that_is_under_way_counts_for_the_older_version(contest: Contes
     contest.play(win)
     assert contest.world.finish(job, [won(match, 0) for match in job.matches])
     contest.world.tick()
-    assert contest.entry().version == 2
-    assert len(contest.play(lose)) == 2
+    assert (contest.entry().version, len(contest.play(lose))) == (2, 2)
     contest.world.tick()
     assert contest.states() == ["failed", "passed"]
     assert contest.world.row(Series, second).state is JobState.ABANDONED
@@ -248,8 +245,7 @@ def test_what_arrived_before_the_freeze_is_judged_after_it(contest: Contest) -> 
     contest.state(SeasonState.FROZEN)
     contest.upload()  # too late
     contest.judged(win)
-    assert contest.states() == ["passed"]
-    assert (contest.entry().version, contest.waits()) == (1, False)
+    assert (contest.states(), (contest.entry().version, contest.waits())) == (["passed"], (1, False))
     contest.state(SeasonState.OPEN)  # what arrived in the meantime plays now
     contest.judged(win)
     assert contest.entry().version == 2
@@ -312,8 +308,7 @@ def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
 
 
 def test_a_bot_of_the_panel_that_enters_plays_the_others_and_needs_no_points(contest: Contest) -> None:
-    entry = contest.world.write(enter, contest.house, contest.season_id, contest.panel[0])
-    assert not entry.waits_for_panel
+    assert not contest.world.write(enter, contest.house, contest.season_id, contest.panel[0]).waits_for_panel
     (series_id,) = contest.planned()
     job = contest.world.claimed(series_id)
     assert {contest.world.row(BotVersion, one).bot_id for one in job.matches[0].seats} == set(contest.panel)
@@ -351,8 +346,7 @@ def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:
     world.write(edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
     assert contest.enter(1).version == 1
     contest.judged(lose)
-    assert contest.states() == ["failed"]
-    assert (contest.enter(1).version, contest.waits()) == (1, False)
+    assert (contest.states(), (contest.enter(1).version, contest.waits())) == (["failed"], (1, False))
 
 
 def test_nobody_waits_any_more_once_the_minimum_is_gone(contest: Contest) -> None:

@@ -22,8 +22,7 @@ def test_a_player_far_ahead_is_certainly_first() -> None:
 
 
 def test_ratings_that_are_shown_equal_share_a_place() -> None:
-    found = places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA)
-    assert found.rank.tolist() == [3, 3, 1, 2, 5]
+    assert places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA).rank.tolist() == [3, 3, 1, 2, 5]
 
 
 def test_equals_may_be_anywhere_among_themselves() -> None:

@@ -59,8 +59,7 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
     assert found["verified"] is False
     assert found["problem"].startswith("diverged at exchange")
     kept = blobs.put(encode(transcript))
-    other = detail(dataclasses.replace(transcript, seed=b"x" * 32), kept)
-    assert "seed" in review(blobs, other)["problem"]
+    assert "seed" in review(blobs, detail(dataclasses.replace(transcript, seed=b"x" * 32), kept))["problem"]
     lost = review(blobs, detail(transcript, "f" * 64))
     assert lost["verified"] is None
     assert lost["problem"] == "its transcript is lost"

@@ -79,7 +79,6 @@ def versions_of(world: World, series_id: int) -> set[int]:
 
 
 def tick(world: World, room: int) -> list[int]:
-    """Plan with a limit of open series."""
     with patch.object(capacity, "OPEN_SERIES", room):
         return world.write(tick_all)
 
@@ -120,8 +119,7 @@ def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: in
 
 
 def claimed(world: World, series_ids: Sequence[int]) -> list[SeriesJob]:
-    jobs = [world.claim(series_id) for series_id in series_ids]
-    return [job for job in jobs if job is not None]
+    return [job for job in [world.claim(series_id) for series_id in series_ids] if job is not None]
 
 
 @pytest.mark.parametrize("game", ["yacht-auction", "betris-large"])
@@ -164,7 +162,6 @@ def shown_seeds(world: World) -> set[str]:
 
 
 def secret_seeds(world: World) -> set[str]:
-    """Return the seeds of matches that are still to be played."""
     waiting = select(Match.seed).where(Match.state == MatchState.SCHEDULED)
     return {seed.hex() for seed in world.rows(waiting)}
 
@@ -244,8 +241,7 @@ def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> No
     assert [match.seed == job.matches[0].seed for match in left.matches] == [False]
     assert left.matches[0].seats == job.matches[0].seats[::-1]
     assert world.finish(left)
-    assert world.tick() == []
-    assert pairs_played(world) == {(1, 2): 2}
+    assert (world.tick(), pairs_played(world)) == ([], {(1, 2): 2})
 
 
 def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None:
@@ -311,8 +307,7 @@ def test_a_newcomer_is_behind_all_others(world: World) -> None:
     world.play(tick(world, 5), lower_wins)
     _, bot_id = world.entrant(season_id)
     (series_id,) = tick(world, 1)
-    since = waiting(world, season_id)
-    assert since[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
+    assert waiting(world, season_id)[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
 
 
 def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
@@ -340,8 +335,7 @@ def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
     for match_id in linking:
         world.write(void_match, world.boss, match_id, "a test")
     world.rank(season_id)
-    rows = world.ranking(season_id)
-    assert {row["version_id"]: row["part"] for row in rows} == {1: 1, 2: 1, 3: 3}
+    assert {row["version_id"]: row["part"] for row in world.ranking(season_id)} == {1: 1, 2: 1, 3: 3}
     series_ids = tick(world, 2)
     assert any(3 in versions_of(world, series_id) for series_id in series_ids)
 

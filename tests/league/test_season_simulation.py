@@ -204,7 +204,6 @@ class Chaos:
 
 
 def check(chaos: Chaos) -> None:
-    """Check what must always hold."""
     assert chaos.world.rows(select(Series.id).where(col(Series.state).in_(UNFINISHED))) == []
     assert chaos.world.rows(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)) == []
     assert chaos.world.one(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True)))

@@ -34,8 +34,7 @@ def test_a_season_says_how_many_matches_are_really_played(
 ) -> None:
     season_id = world.season(3, game=game, seats=seats, series_length=length, games_per_pair=wished)
     season = world.read(season_info, season_id)
-    assert season.plays.games_per_pair == played
-    assert world.play_all() == 3 * played
+    assert (season.plays.games_per_pair, world.play_all()) == (played, 3 * played)
     assert (f"{played} of each pair, not {wished}" in season.rounded) == (played != wished)
 
 
@@ -47,8 +46,7 @@ def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
 
 def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
-    assert len(world.tick()) == OPEN_SERIES
-    assert world.tick() == []
+    assert (len(world.tick()), world.tick()) == (OPEN_SERIES, [])
     has_slots(world, Host("big", "boot"), 30)
     has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
     assert len(world.tick()) == 2 * 30, "all 31 slots play, and as many series wait"
@@ -91,8 +89,7 @@ def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
     assert len(planned) == len(set(planned)) == OPEN_SERIES
     games = world.rows(select(Pair.games))
     waiting = world.rows(select(Entry.waiting_since))
-    assert sum(games) == len(planned)
-    assert max(since or 0 for since in waiting) == len(planned)
+    assert (sum(games), max(since or 0 for since in waiting)) == (len(planned), len(planned))
 
 
 def test_seeds_are_secret_and_committed_to(world: World) -> None:
@@ -124,14 +121,12 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     causes = world.rows(select(Attempt.cause).where(col(Attempt.match_id).is_(None)))
     assert found[first] is JobState.DONE
     assert {found[other] for other in others} == {JobState.ABANDONED}
-    assert matches == {MatchState.DONE: 2, MatchState.ABANDONED: 4}
-    assert causes == ["season-closed"] * 2
+    assert (matches, causes) == ({MatchState.DONE: 2, MatchState.ABANDONED: 4}, ["season-closed"] * 2)
 
 
 def test_two_seasons_have_two_names(world: World) -> None:
     world.write(create_season, world.boss, game=GAME, name="Winter")
-    with pytest.raises(errors.NameTaken):
-        world.write(create_season, world.boss, game=GAME, name="WINTER")
+    world.refused(errors.NameTaken, create_season, world.boss, game=GAME, name="WINTER")
 
 
 def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
@@ -168,15 +163,13 @@ def test_only_an_owner_enters_a_bot_with_a_version_that_is_ready_in_an_open_seas
         (errors.NotFound, owner, season_id, 7),
         (errors.NotReady, owner, season_id, 2),
     ):
-        with pytest.raises(refusal):
-            world.write(enter, who, season, bot_id, number)
+        world.refused(refusal, enter, who, season, bot_id, number)
 
 
 def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     season_id, owner = world.season(0), world.author()
     bot_id = world.write(create_bot, owner, GAME, "fresh").id
-    with pytest.raises(errors.NotReady, match="there are no uploads"):
-        world.write(enter, owner, season_id, bot_id)
+    assert "there are no uploads" in world.refused(errors.NotReady, enter, owner, season_id, bot_id)
     world.version(owner, bot_id, "main.c:3: expected ';'\nmore of it")
     with pytest.raises(errors.NotReady, match=r"the newest is broken: main.c:3: expected ';'.$"):
         world.write(enter, owner, season_id, bot_id)

@@ -36,8 +36,7 @@ def play(world: World, *outcomes: object) -> None:
     world.tick()
     series_id = world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1))
     job = world.claimed(series_id)
-    made = [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)]
-    assert world.finish(job, made)
+    assert world.finish(job, [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)])
 
 
 def ending(match: MatchJob, outcome: object) -> MatchOutcome:
@@ -107,8 +106,7 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
     play(world, 1, (1, 2), "abandoned", (2,))
     assert world.write(refit, season_id)
     found = {row["version_id"]: row for row in world.ranking(season_id)}
-    assert found[1]["games"] == 2
-    assert (found[1]["wins"], found[1]["timeouts"]) == (2, 1)
+    assert (found[1]["games"], (found[1]["wins"], found[1]["timeouts"])) == (2, (2, 1))
     assert (found[2]["losses"], found[2]["timeouts"]) == (2, 2)
     assert standings(world, season_id)["totals"] == {
         "rated": 2,
@@ -232,8 +230,7 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
     ):
         seats.setdefault(match_id, []).append((str(version_id), rank or 0))
     lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
-    assert len(lines) == 9
-    assert read(line.encode() for line in lines).sha256 == log.sha256
+    assert (len(lines), read(line.encode() for line in lines).sha256) == (9, log.sha256)
 
 
 def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:

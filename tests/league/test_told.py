@@ -105,8 +105,7 @@ def test_a_machine_that_could_not_be_checked_says_why_to_operators_alone(world: 
     world.write(record_check, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
     reasons = world.read(unfit_reasons, world.host)
     assert world.read(hosts)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
-    assert told_reasons(reasons) == ("It could not be checked.", "No clock.")
-    assert told_reasons([]) == ()
+    assert (told_reasons(reasons), told_reasons([])) == (("It could not be checked.", "No clock."), ())
 
 
 def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_has_them(tmp_path: Path) -> None:

@@ -36,7 +36,6 @@ def detail(world: World, match_id: int) -> MatchDetail:
 
 
 def why(world: World, match_id: int) -> Uncounted:
-    """Return why a match does not count."""
     found = detail(world, match_id).uncounted
     assert found is not None
     return found

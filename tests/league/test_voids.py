@@ -80,8 +80,7 @@ def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_l
     job = begun(world)
     assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
     world.write(record_check, world.host, {}, (), 0)
-    again = world.claimed(job.series_id)
-    assert [match.attempt for match in again.matches] == [2, 2]
+    assert [match.attempt for match in world.claimed(job.series_id).matches] == [2, 2]
     assert world.rows(ALL)[0].attempt == 1
 
 
@@ -169,8 +168,7 @@ def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> 
 
 def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
-    with pytest.raises(BadSetting):
-        world.write(decide_match, world.boss, match_id, 2, "no such seat")
+    world.refused(BadSetting, decide_match, world.boss, match_id, 2, "no such seat")
     world.write(decide_match, world.boss, match_id, 0, "its children fill the machine")
     (match,) = world.rows(ALL)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
@@ -180,8 +178,7 @@ def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
         assert refit(session, match.season_id)
         assert leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
         assert void_match(session, world.boss, match_id, "too harsh")
-    with pytest.raises(WrongState):
-        world.write(leave_match, world.boss, match_id, "it is decided")
+    world.refused(WrongState, leave_match, world.boss, match_id, "it is decided")
 
 
 def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:

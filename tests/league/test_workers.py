@@ -38,7 +38,6 @@ WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}
 
 @pytest.fixture
 def series(world: World) -> int:
-    """Return a series that waits."""
     world.season(games_per_pair=2)
     return world.tick()[0]
 

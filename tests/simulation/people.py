@@ -44,8 +44,7 @@ def organiser(now: Simulator) -> None:
 
 
 def _find_unfit(now: Simulator, session: Session) -> None:
-    host = now.chance.choice(now.hosts)
-    record_check(session, host, {}, ["its canary sang"], now.chance.uniform(0, 30))
+    record_check(session, now.chance.choice(now.hosts), {}, ["its canary sang"], now.chance.uniform(0, 30))
 
 
 def _rule(now: Simulator, session: Session) -> None:

@@ -329,15 +329,12 @@ class Simulator:
         return START + timedelta(seconds=60 + self.seconds + self.process.skew_seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Stand in for `time.sleep`."""
         self.pause(seconds)
 
     def monotonic(self) -> float:
-        """Stand in for `time.monotonic`."""
         return self.seconds
 
     def time_ns(self) -> int:
-        """Stand in for `time.time_ns`."""
         return int(self.clock().timestamp()) * 1_000_000_000
 
     def look(self) -> None:

@@ -185,7 +185,6 @@ class StormyBlobs(Blobs):
         self._simulator = simulator
 
     def put(self, data: bytes) -> str:
-        """Stand in for `Blobs.put`."""
         self._simulator.pause()
         if self._simulator.happens(self._simulator.weather.blob_refused):
             raise errors.BlobsAway("no space left on device")

@@ -66,7 +66,6 @@ class Lateness:
 
     @property
     def sentence(self) -> str:
-        """Put all figures in a sentence."""
         rounds = max(self.rounds, default=timedelta()).total_seconds()
         began = max(self.evaluations, default=timedelta()).total_seconds()
         held = max(self.held_up, default=timedelta()).total_seconds()

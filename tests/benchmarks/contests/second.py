@@ -57,7 +57,6 @@ class Pairing:
 
 
 def counted(world: World) -> str:
-    """Say how much was computed again."""
     with world.db.reading() as session:
         evaluations = (
             session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
