@@ -111,8 +111,7 @@ def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_spells_it_
 ) -> None:
     data = encode(transcript)
     assert (decode(data), chained(objects(data))) == (transcript, data)
-    assert data.isascii()
-    assert data.endswith(b"\n")
+    assert data.isascii() and data.endswith(b"\n")
     assert [type(item) for item in objects(data)] == [dict] * (len(transcript.exchanges) + 2)
 
 

@@ -102,8 +102,7 @@ def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_
     ranked.rule(disqualify, ranked.season, ranked.owners[-1][1], "no reason")
     found = dict(world.rows(select(Series.id, Series.state)))
     causes = world.rows(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting)))
-    assert waiting
-    assert all(found[series_id] is JobState.ABANDONED for series_id in waiting)
+    assert waiting and all(found[series_id] is JobState.ABANDONED for series_id in waiting)
     assert set(causes) == {"entry-absent"}
     assert world.finish(job)
     assert ranked.table() == ranked.first, "what was played after all does not count"

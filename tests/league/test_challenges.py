@@ -139,8 +139,7 @@ def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
         rows = leaderboard(session, entrant.season_id).standings["rows"]
         matches = session.exec(select(Match)).all()
     assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
-    assert matches
-    assert not any(match.rated for match in matches)
+    assert matches and not any(match.rated for match in matches)
 
 
 def test_a_match_between_versions_of_one_bot_is_listed_once(entrant: Entrant) -> None:

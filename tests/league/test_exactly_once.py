@@ -210,8 +210,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
     with pytest.raises(RuntimeError, match="power"):
         finish_without_power()
     assert state(world, series_id) is JobState.RUNNING
-    assert all(rank is None for _, _, rank in results(world, series_id))
-    assert world.finish(job)
+    assert all(rank is None for _, _, rank in results(world, series_id)) and world.finish(job)
 
 
 def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(world: World, caplog) -> None:
@@ -277,8 +276,7 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
         again = claim_build(session, version_id, "w2")
         assert again is not None
         assert not finish_build(session, job, BuildOutcome(None, "late", ""))
-        assert not renew_build(session, job)
-        assert renew_build(session, again)
+        assert not renew_build(session, job) and renew_build(session, again)
         assert finish_build(session, again, BuildOutcome("e" * 64, "", ""))
     version = world.row(BotVersion, version_id)
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)

@@ -252,8 +252,7 @@ def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None
 
 def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     person, job = begun(world)
-    assert finish(world, job)
-    assert not finish(world, job, Result((2, 1), None))
+    assert finish(world, job) and not finish(world, job, Result((2, 1), None))
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.ranks, info.fault) == (JobState.DONE, (1, 2), Fault.EXITED)
     assert info.seed == job.seed.hex()

@@ -57,8 +57,7 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
     version_id = world.upload(bob, bot_id)
     job = world.building(version_id)
     broken = BuildOutcome(None, "It does not compile.", "log")
-    assert world.write(finish_build, job, broken)
-    assert not world.write(finish_build, job, broken)
+    assert world.write(finish_build, job, broken) and not world.write(finish_build, job, broken)
     world.write(notices.version_settled, version_id)  # as if the step were repeated
     for person in (ada, bob):
         assert texts(world, person, NoticeKind.VERSION_BROKEN) == ["Version 2 of swift is broken: It does not compile."]

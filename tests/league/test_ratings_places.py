@@ -49,8 +49,7 @@ def test_a_place_is_inside_its_interval() -> None:
     """The first of many equals is first in only a few of the draws."""
     chance = np.random.default_rng(4)
     found = places_of(chance.normal(0, 1, 300), 100 * np.eye(300), SHA)
-    assert (found.low <= found.rank).all()
-    assert (found.rank <= found.high).all()
+    assert (found.low <= found.rank).all() and (found.rank <= found.high).all()
     assert found.low[np.argmin(found.rank)] == 1
 
 

@@ -140,8 +140,7 @@ def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
     assert found[1]["elo"] < found[2]["elo"] == 1500
     assert found[2]["se"] == pytest.approx(350)
     assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
-    assert world.read(recount, season_id).same
-    assert world.read(history, season_id, 2)
+    assert world.read(recount, season_id).same and world.read(history, season_id, 2)
     assert world.read(history, season_id, 3) == []
 
 

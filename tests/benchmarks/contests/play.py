@@ -92,8 +92,7 @@ class Contest:
         self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the latest series ended
-        with world.db.transaction() as session:
-            record_check(session, world.host, {"slots": slots}, (), 0)
+        world.write(record_check, world.host, {"slots": slots}, (), 0)
         self.season_id = world.season(0, ladder_during_evaluations=False, games_per_pair=2)
         self._strength = self._teams(teams)
         world.write(set_timetable, world.boss, self.season_id, [line])
@@ -232,8 +231,7 @@ class Contest:
     def _end(self, job: SeriesJob) -> None:
         outcomes = [self._outcome(match) for match in job.matches]
         with self.ledger.step() as step:
-            with self.world.db.transaction() as session:
-                assert finish_series(session, job, "w1", outcomes)
+            assert self.world.write(finish_series, job, "w1", outcomes)
             step.name = "finish a series"
         self._free += 1
         self.series, self.matches = self.series + 1, self.matches + len(outcomes)
