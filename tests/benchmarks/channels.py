@@ -133,7 +133,7 @@ ON_ONE = [COUNTED_BESIDE[2], BURDENS[1]]
 
 
 def driven_bits(symbols: Sequence[int], heard: Sequence[float], modulus: int) -> float:
-    """How much of the remainder arrives, wherever it has been shifted to."""
+    """Compute how much of the remainder arrives, wherever it has been shifted to."""
     off = sorted((int(value) - symbol) % modulus for symbol, value in zip(symbols, heard, strict=True))
     held = math.ceil(SHARE_OF_SPREAD * len(off))
     around = off + [value + modulus for value in off]
@@ -143,7 +143,7 @@ def driven_bits(symbols: Sequence[int], heard: Sequence[float], modulus: int) ->
 
 
 def timed_bits(symbols: Sequence[int], heard: Sequence[float]) -> float:
-    """The bits that a threshold, learnt from every other trial, predicts in the rest."""
+    """Compute the bits that a threshold, learnt from every other trial, predicts in the rest."""
     trials = list(zip(symbols, heard, strict=True))
     learnt, tested = trials[::2], trials[1::2]
     threshold, way = max(
@@ -217,7 +217,7 @@ def between(speaker: Box, listener: Box, channels: Sequence[Channel], rounds: in
 
 
 def table(title: str, channels: Sequence[Channel], found: Mapping[str, float]) -> int:
-    """Print it; how many channels carry something that nothing admits."""
+    """Print it; return how many channels carry something that nothing admits."""
     print(f"{title}\n    {'':32}{'of':>6}{'bits':>8}")
     for channel in channels:
         mark = "  admitted" if channel.admitted else ""

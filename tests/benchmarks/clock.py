@@ -89,9 +89,7 @@ class Asked:
 
     @property
     def truth(self) -> str:
-        """The truth according to the bot's stamps. Within NOISE_NS before a deadline the judge does not claim to know
-        it.
-        """
+        """Judge by the bot's stamps; within NOISE_NS before a deadline the judge does not claim to know the truth."""
         if self.begun_ns > 0:
             return "late"
         return "in time" if self.done_ns <= -NOISE_NS else "too near"
@@ -192,7 +190,7 @@ class Undisturbed(NoMeter):
 
 
 def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
-    """How late the referee woke at the deadlines of a bot that says nothing, in nanoseconds."""
+    """Measure how late the referee woke at the deadlines of a bot that says nothing, in nanoseconds."""
     box = sandbox.open(program, Limits())
     channel = box.start()
     channel.meter = Undisturbed()  # nothing is to be attributed: only the wake-up counts

@@ -121,7 +121,7 @@ def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
 
 
 def _cpu_s(machine: Machine, word: str = "") -> float:
-    """The CPU time of all processes of a machine (with the word in their commands), including children that have
+    """Return the CPU time of all processes of a machine (with the word in their commands), including children that have
     ended.
     """
     ticks = 0
@@ -193,7 +193,7 @@ def _timed(act: Callable[[], object]) -> float:
 
 
 def _plan(world: World, _: int) -> None:
-    """A tick: the crowded season has no room, and another one has room for one series."""
+    """Tick: the crowded season has no room, and another one has room for one series."""
     assert len(world.tick()) == 1
 
 
@@ -297,7 +297,7 @@ def _insert(connection: Connection, count: int) -> None:
 
 @contextlib.contextmanager
 def _redis(messages: int) -> Iterator[Callable[[int], None]]:
-    """A way to send a message to a server that already holds so many."""
+    """Yield a way to send a message to a server that already holds so many."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-redis-"))
     socket = folder / "socket"
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)]

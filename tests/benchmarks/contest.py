@@ -47,7 +47,7 @@ class Plan:
 
 
 def plans(days: int, teams: int | None, short: bool) -> list[Plan]:
-    """The contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
+    """List the contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
     first, part = START + timedelta(hours=3), 20 if short else 1
     twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
     swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def played(league: World, plan: Plan) -> int:
-    """Play one contest, and print what it cost; how many things are wrong."""
+    """Play one contest, and print what it cost; return how many things are wrong."""
     ledger = Ledger(league.db)
     contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
     print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)

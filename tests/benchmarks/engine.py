@@ -137,7 +137,7 @@ def _told(following: Callable[[], str]) -> Player:
 
 
 def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int) -> Transcript:
-    """One match, as a worker plays it but for the processes."""
+    """Play a match as a worker does, but for the processes."""
     players = [seated(new_bot(10 * number + seat)) for seat in range(seats)]
     transcript = run_match(GAMES[name], seats, number.to_bytes(16, "big"), MemoryTransport(players))
     assert not transcript.result.faults, transcript.result
@@ -160,7 +160,7 @@ REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # rules get 
 
 
 def play_rules(seed: int) -> int:
-    """One match of nothing but the rules; how many moves it took."""
+    """Play a match by the rules alone; return how many moves it took."""
     following = iter(claims(seed)).__next__
     play = LIARS_DICE.play(2, Chance(seed.to_bytes(16, "big")))
     next(play)
@@ -231,7 +231,7 @@ class NotToBeHad(Exception):
 
 
 def start_textarena(install: bool) -> subprocess.Popen[str]:
-    """Its interpreter, waiting for numbers of matches.
+    """Start its interpreter, which waits for numbers of matches.
 
     Raises:
         NotToBeHad: it is not installed, or does not run.
@@ -258,7 +258,7 @@ def start_textarena(install: bool) -> subprocess.Popen[str]:
 
 
 def install_textarena(python: Path) -> None:
-    """Into an environment of its own, under this very interpreter."""
+    """Install it into an environment of its own, under this very interpreter."""
     print(f"Installing {TEXTARENA} into {ENVIRONMENT} ...", file=sys.stderr)
     for command in (
         [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)],

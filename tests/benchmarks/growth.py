@@ -72,7 +72,7 @@ def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
 
 
 def plan_of_claim(world: World) -> list[str]:
-    """How SQLite finds the oldest series that waits."""
+    """Tell how SQLite finds the oldest series that waits."""
     asked = oldest(games_here(), "sqlite").compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
         found = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()

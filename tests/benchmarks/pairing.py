@@ -71,14 +71,14 @@ def main() -> int:
 
 
 def score(chance: Generator, p: float, games: int) -> float:
-    """The points won in so many games, draws as halves, with an expected share of p."""
+    """Draw the points won in so many games, draws as halves, with an expected share of p."""
     draw = DRAWS * 4 * p * (1 - p)
     drawn = chance.random(games)
     return float(np.sum(drawn < p - draw / 2) + np.sum(np.abs(drawn - p) <= draw / 2) / 2)
 
 
 def strengths(wins: Floats, start_elo: Floats) -> Floats:
-    """The most likely ratings in Elo around 0 given `wins[i, j]`, i's half-wins over j, and the prior."""
+    """Compute the most likely ratings in Elo around 0 given `wins[i, j]`, i's half-wins over j, and the prior."""
     games = wins + wins.T
     nats = start_elo / ELO_PER_NAT
     precision = (ELO_PER_NAT / PRIOR_SD_ELO) ** 2
@@ -127,7 +127,7 @@ def placing(targets: Targets, newcomers: int, bots: int = 200, games: int = 50, 
 
 
 def next_opponent(known: Floats, played: Floats, rating: float, se: float, number: int, series: int) -> int:
-    """The opponent that the ladder gives a new version, number 0, whose turn it is."""
+    """Return the opponent that the ladder gives a new version, number 0, whose turn it is."""
     entrants = [Entrant(0, rating, se > PLACED_SE_ELO, 0, 0)]
     entrants += [Entrant(1 + place, float(elo), False, 1, 0) for place, elo in enumerate(known)]
     met = {1 + int(place): Met(int(played[place])) for place in np.flatnonzero(played)}
@@ -137,7 +137,7 @@ def next_opponent(known: Floats, played: Floats, rating: float, se: float, numbe
 
 
 def place(known: Floats, won: Floats, played: Floats) -> tuple[float, float]:
-    """One rating against known ones, with its standard error."""
+    """Compute one rating against known ones, with its standard error."""
     nats = 0.0
     information = precision = (ELO_PER_NAT / PRIOR_SD_ELO) ** 2
     for _ in range(50):
@@ -339,7 +339,7 @@ def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
 def all_pairs(
     versions: Sequence[int], games: Mapping[PairKey, int], wanted: int, length: int, seed: bytes
 ) -> list[PairKey]:
-    """The plain way: the pair that has played least, then the two bots that have, of every pair that there is."""
+    """Plan the plain way: the pair that has played least, then the two bots that have, of every pair that there is."""
     planned = dict.fromkeys(versions, 0)
     for pair, count in games.items():
         for version in pair:
@@ -365,7 +365,7 @@ def all_pairs(
 
 
 def tick_ms(bots: int, pairs: int, rounds: int) -> float:
-    """CPU time of one tick on a season with that many bots, and pairs that have played."""
+    """Measure the CPU time of one tick on a season with that many bots, and pairs that have played."""
     with leagues() as [world]:
         season_id = world.season(0, games_per_pair=None, series_length=10)
         world.write(fill, season_id, bots, pairs)
@@ -382,7 +382,7 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
 
 
 def fill(session: Session, season_id: int, bots: int, pairs: int) -> None:
-    """Entries that are ready, and pairs as if they had played."""
+    """Insert entries that are ready, and pairs as if they had played."""
     chance = random.Random(6)
     numbers = range(1, bots + 1)
     owner = {"owner_id": 1, "game": GAME, "created_at": START}

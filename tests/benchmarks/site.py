@@ -86,7 +86,7 @@ def kept(targets: Targets, folder: Path, requests: int) -> None:
 
 
 def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], list[float], int]:
-    """CPU seconds of a request in each round, ours and raw, and the body's bytes."""
+    """Measure the CPU seconds of a request in each round, ours and raw; return them and the body's bytes."""
     environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder)}
     with server(["tests.benchmarks.kept:app", "--factory"], environment) as (ours_id, ours):
         body = ask(ours, path, 1)
@@ -101,7 +101,7 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """A server of its own: its process and its port."""
+    """Run a server of its own; yield its process and its port."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
@@ -125,7 +125,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def ask(port: int, path: str, requests: int) -> bytes:
-    """So many requests, one after the other over one connection; the last answer."""
+    """Send so many requests, one after the other over one connection; return the last answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body = b""
     for _ in range(requests):
@@ -138,7 +138,7 @@ def ask(port: int, path: str, requests: int) -> bytes:
 
 
 def cost(process_id: int, port: int, path: str, requests: int) -> float:
-    """CPU seconds of a request, all threads of the server together."""
+    """Measure the CPU seconds of a request, all threads of the server together."""
     before = _cpu_ns(process_id)
     ask(port, path, requests)
     return (_cpu_ns(process_id) - before) / requests / 1e9
@@ -190,7 +190,7 @@ def made(folder: Path, times: int) -> None:
 
 
 def _administrator(database: Database) -> dict[str, str]:
-    """The cookie of somebody who may see all pages."""
+    """Return the cookie of somebody who may see all pages."""
     with database.transaction() as session:
         set_role(session, "author-0", Role.ADMIN)
         user = session.exec(select(User).where(User.name == "author-0")).one()

@@ -26,8 +26,8 @@ def short(name: str) -> str:
 
 
 def on_target(name: str, *beginnings: str) -> str:
-    """What a benchmark prints, if no line that begins like this misses its target. Only a ratio that is behind twice
-    fails: other tests run meanwhile.
+    """Return what a benchmark prints, if no line that begins like this misses its target; other tests run meanwhile, so
+    only a ratio that is behind twice fails.
     """
     table = short(name)
     if _missed(table, beginnings):

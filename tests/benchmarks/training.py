@@ -61,7 +61,7 @@ def main() -> int:
 
 
 def fastest(pace: list[float]) -> float:
-    """The pace that a tenth of the slices reached."""
+    """Return the pace that a tenth of the slices reached."""
     return float(np.quantile(pace, 0.9))
 
 

@@ -127,6 +127,6 @@ class Legal:
 
 
 def play(number: int, first: Player | None = None, second: Player | None = None) -> Transcript:
-    """One match of Betris; legal players where none are given."""
+    """Play a match of Betris, with legal players where none are given."""
     players = (first or Legal(2 * number), second or Legal(2 * number + 1))
     return run_match(GAME, 2, seed(number), MemoryTransport(players))

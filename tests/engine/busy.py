@@ -31,7 +31,7 @@ def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) ->
 
 
 def on_a_busy_host(match: Transcript) -> Transcript:
-    """A match without a bank, with two of seat 0's replies as they would have been on a busy host."""
+    """Return a match without a bank, with two of seat 0's replies as they would have been on a busy host."""
     limits = {p.exchange: p.limit_ns for p in match.prompts() if p.message.seat == 0}
     for number, elapsed_ns, full_ns in ((COUNTED, limits[COUNTED] + LATE_NS, TAKEN_NS), (INSIDE, TAKEN_NS, LATE_NS)):
         reply = match.exchanges[number].replies[0]._replace(cpu_ns=90 * NS_PER_MS)

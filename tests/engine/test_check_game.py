@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def random_bot(game: str) -> Callable[[int], Bot]:
-    """The class of the house's random bot, which every game must have."""
+    """Return the class of the house's random bot, which every game must have."""
     new_bot: Callable[[int], Bot] = bot_class(bots_of(game) / "random")
     return new_bot
 
@@ -207,7 +207,7 @@ class Tricks:
         return farewell
 
     def result(self, tricks: list[int], faults: Mapping[Seat, Fault]) -> Result:
-        """Ranks by tricks; who failed is behind all who did not."""
+        """Rank by tricks; whoever failed is behind all who did not."""
         if self.bug == "no result":
             return None  # type: ignore[return-value]
         scores = [-1 if seat in faults else score for seat, score in enumerate(tricks)]

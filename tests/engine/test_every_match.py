@@ -53,7 +53,7 @@ def test_equal_seeds_and_replies_give_equal_bytes_that_replay(name: str, number:
 
 
 def golden() -> dict[str, Transcript]:
-    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    """Play the matches whose bytes are kept: they change only with the format or the rules, never unseen."""
     return {
         "yacht-auction.jsonl": yacht.play(2025, yacht.Legal(0, 400_000_000), yacht.Legal(1, 400_000_000)),
         "yacht-auction-forfeit.jsonl": yacht.play(
@@ -147,7 +147,7 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
 
 
 def other_bid(at_prompt: int) -> str:
-    """A reply that no legal player of Yacht Auction gives, where one is possible."""
+    """Return a reply that no legal player of Yacht Auction gives, where one is possible."""
     return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
 
 

@@ -25,7 +25,7 @@ tables = st.integers(2, 6)
 
 
 def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
-    """A bid as views and events spell it."""
+    """Spell a bid as views and events do."""
     return {"playerId": player, "quantity": quantity, "faceValue": face}
 
 
@@ -243,7 +243,7 @@ def test_l05_one_player_left_ends_the_game(way: str, fault: Fault | None) -> Non
     ],
 )
 def test_l15_a_fault_eliminates_like_a_resignation_and_is_kept(reply: str, fault: Fault) -> None:
-    """To the others the two look the same (C-14)."""
+    """The others cannot tell one from the other (C-14)."""
     turns = ["P1 6x2", f"P2 {reply}", "P3 challenge", "P1 4x2", "P3 challenge"]
     failed = play_table("22222 33333 44444 2222 44444 222 44444", turns, 3)
     resigned = play_table("22222 33333 44444 2222 44444 222 44444", [turns[0], "P2 resign", *turns[2:]], 3)

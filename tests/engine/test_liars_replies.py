@@ -28,7 +28,7 @@ def fault_of(line: str) -> Fault | None:
 
 
 def a_bid(quantity: str, face: str = "5") -> str:
-    """A bid with its numbers spelled as given."""
+    """Return a bid whose numbers are spelled as given."""
     return f'{{"type":"bid","quantity":{quantity},"faceValue":{face}}}'
 
 

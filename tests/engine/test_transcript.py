@@ -68,7 +68,7 @@ times = st.integers(0, 2**63)
 
 @st.composite
 def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
-    """One reply for each prompt, which is all that the codec asks of an exchange."""
+    """Draw one reply for each prompt, which is all that the codec asks of an exchange."""
     limits = [draw(st.none() | times) for _ in range(seats)]
     messages = tuple(Message(seat, draw(texts), limit) for seat, limit in enumerate(limits) if draw(st.booleans()))
     replies = {
@@ -87,7 +87,7 @@ def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    """Any transcript that the codec must bear, whether a match can have produced it or not."""
+    """Draw any transcript that the codec must bear, whether a match can have produced it or not."""
     seats = draw(st.integers(1, 6))
     points = st.integers(-(10**15), 10**15) | st.fractions(-(10**15), 10**15, max_denominator=10**4)
     return Transcript(

@@ -51,6 +51,7 @@ from deadheat.league.verification import fairness
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute, unused
 from tests.league.ground import drifted, settings
+from tests.league.refusals import refused
 from tests.league.test_migrations import make_first_league
 from tests.league.world import World
 
@@ -201,8 +202,7 @@ def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> No
     made = back_up(world.settings, folder)
     world.author("eve")
     world.close()
-    with pytest.raises(NotEmpty, match="with 3 accounts"):
-        restore(world.settings, made)
+    assert "with 3 accounts" in refused(NotEmpty, restore, world.settings, made)
     assert len(everything(world.settings)["User"]) == 3
     restore(world.settings, made, force=True)
     assert len(everything(world.settings)["User"]) == 2
@@ -216,8 +216,7 @@ def test_a_running_league_on_postgresql_is_not_even_overwritten_by_force(
     made = back_up(world.settings, folder)
     with world.db.reading() as session:
         session.exec(select(User)).all()
-        with pytest.raises(NotEmpty, match="other connections"):
-            restore(world.settings, made, force=True)
+        assert "other connections" in refused(NotEmpty, restore, world.settings, made, force=True)
     world.close()
 
 
@@ -226,8 +225,7 @@ def test_a_league_whose_worker_has_just_reported_is_not_overwritten_by_force(wor
     world.clock.now = datetime.now(UTC)
     world.beat()
     world.close()
-    with pytest.raises(NotEmpty, match="stop everything first, then wait 30 s"):
-        restore(world.settings, made, force=True)
+    assert "stop everything first, then wait 30 s" in refused(NotEmpty, restore, world.settings, made, force=True)
 
 
 DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
@@ -317,8 +315,7 @@ def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, fo
     made = back_up(small.settings, folder)
     harmed(blobs_of(folder), name, "damaged")
     target = settings(tmp_path / "new")
-    with pytest.raises(BadBackup, match="--allow-missing"):
-        restore(target, made)
+    assert "--allow-missing" in refused(BadBackup, restore, target, made)
     checked = restore(target, made, allow_missing=True)
     assert (list(checked.lost), checked.blobs) == ([name], made.manifest.blobs - 1)
     assert not Blobs(target.blobs).has(name)
@@ -364,17 +361,14 @@ def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, 
             restore(settings(tmp_path / "new"), read_backup(folder))
     with world.db.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
-        back_up(world.settings, folder)
+    assert "a newer Deadheat made it" in refused(WrongSchema, back_up, world.settings, folder)
     assert len(backups(folder)[0]) == 1
     assert [path for path in folder.iterdir() if path.name.startswith("partial-")] == []
 
 
 def test_nothing_is_no_backup(tmp_path: Path) -> None:
-    with pytest.raises(WrongSchema, match="no schema yet"):
-        back_up(settings(tmp_path), tmp_path / "backups")
-    with pytest.raises(BadBackup, match="no complete back-up"):
-        read_backup(tmp_path)
+    assert "no schema yet" in refused(WrongSchema, back_up, settings(tmp_path), tmp_path / "backups")
+    assert "no complete back-up" in refused(BadBackup, read_backup, tmp_path)
 
 
 @pytest.fixture(params=DATABASES)
@@ -388,7 +382,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def deals(world: World) -> dict[int, int]:
-    """By season how many numbers of dice are used up."""
+    """Return by season how many numbers of dice are used up."""
     return dict(world.rows(select(Season.id, Season.deals)))
 
 

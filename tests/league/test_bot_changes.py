@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from deadheat.league.errors import NameTaken, NotFound, WrongState
 from deadheat.league.service.bots.bots import bot_info, bots_of, may_upload
 from deadheat.league.service.ground.audit import audit_log
@@ -16,6 +14,7 @@ from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import Absence, FinalsFormat, SeasonState
 from tests.league.people import GAME
+from tests.league.refusals import refused
 from tests.league.world import World
 
 
@@ -24,8 +23,7 @@ def test_a_bot_is_renamed_and_described_by_its_own_author(world: World) -> None:
     world.bot("other", owner=owner)
     stranger = world.author()
     with world.db.transaction() as session:
-        with pytest.raises(NotFound):
-            change_bot(session, stranger, bot_id, name="mine")
+        refused(NotFound, change_bot, session, stranger, bot_id, name="mine")
         found = change_bot(session, owner, bot_id, name="Greedy", description="A table of\0endings.")
     assert (found.name, found.description) == ("Greedy", "A table of\N{REPLACEMENT CHARACTER}endings.")
     world.refused(NameTaken, change_bot, owner, bot_id, name="OTHER")
@@ -58,8 +56,7 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
             lambda: enter(session, owner, season, bot_id),
             lambda: take_seat(session, owner, bot_id),
         ):
-            with pytest.raises(WrongState, match="retired"):
-                refused()
+            assert "retired" in refused(WrongState, refused)
         assert change_bot(session, owner, bot_id, retired=False).retired_at is None
         rejoin(session, owner, season, bot_id)
         may_upload(session, owner, bot_id)

@@ -23,6 +23,7 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series
 from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.refusals import refused
 from tests.league.world import World
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)
@@ -95,7 +96,7 @@ def test_a_version_that_is_stronger_takes_over(entrant: Entrant) -> None:
 
 
 def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_it(world: World) -> None:
-    """Another version took over without a gate."""
+    """The other bot's new version took over without a gate."""
     season_id = world.season(2, series_length=10, games_per_pair=10)
     entrant, other = Entrant(world, season_id=season_id), Entrant(world, "none", season_id=season_id)
     world.play_all()
@@ -377,13 +378,11 @@ def challenge_series(world: World) -> list[int]:
     "terms", [GateTerms(elo0=5, elo1=5), GateTerms(alpha=0.6), GateTerms(games=1001), GateTerms(elo1=float("nan"))]
 )
 def test_terms_that_make_no_test_are_refused(entrant: Entrant, terms: GateTerms) -> None:
-    with pytest.raises(errors.BadSetting, match="gate"):
-        entrant.enter(gate=terms)
+    assert "gate" in refused(errors.BadSetting, entrant.enter, gate=terms)
 
 
 def test_a_season_may_do_without_gates(world: World) -> None:
-    with pytest.raises(errors.BadSetting, match="no promotion gates"):
-        Entrant(world, challenge_games=0)
+    assert "no promotion gates" in refused(errors.BadSetting, Entrant, world, challenge_games=0)
 
 
 @pytest.mark.all

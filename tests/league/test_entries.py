@@ -22,6 +22,7 @@ from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import Admission, SeasonState
 from deadheat.league.tables import BotVersion
 from tests.league.people import GAME
+from tests.league.refusals import refused
 from tests.league.world import World
 
 
@@ -78,8 +79,7 @@ def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -
         world.write(invite_to_team, bob, team_id, who.name)
         world.write(join_team, who, team_id)
 
-    with pytest.raises(errors.TooMany, match=r"season 1 for ada"):
-        join(ada)
+    assert r"season 1 for ada" in refused(errors.TooMany, join, ada)
     join(eve)
     world.set_state(season_id, SeasonState.CLOSED)
     join(ada)
@@ -102,8 +102,7 @@ def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, 
     def joins(session: Session) -> object:
         return join_team(session, ada, team_id)
 
-    with pytest.raises(errors.TooMany):
-        world.at_once(*((enters, joins) if first == "the bot enters" else (joins, enters)))
+    refused(errors.TooMany, world.at_once, *((enters, joins) if first == "the bot enters" else (joins, enters)))
 
 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
@@ -290,8 +289,7 @@ def test_nobody_enters_while_a_season_freezes(world: World) -> None:
     owner, bot_id = world.bot()
     with world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
-        with pytest.raises(errors.WrongState):
-            enter(session, owner, season_id, bot_id)
+        refused(errors.WrongState, enter, session, owner, season_id, bot_id)
     assert world.read(entries, season_id) == []
 
 

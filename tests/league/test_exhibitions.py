@@ -443,7 +443,7 @@ def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
 def test_an_answer_that_was_taken_is_never_asked_for_again(
     world: World, fail: Callable[[World, ExhibitionJob], ExhibitionJob]
 ) -> None:
-    """It was given before we failed, or after that in a form that was open."""
+    """The answer came before we failed, or afterwards from a form that was still open."""
     for early in (True, False):
         person, job = begun(world)
         if early:

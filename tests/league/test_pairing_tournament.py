@@ -106,7 +106,7 @@ PAIRS = st.lists(
 def test_a_round_s_points_are_never_stronger_evidence_than_its_pairs(
     pairs: list[tuple[tuple[float, float], ...]],
 ) -> None:
-    """A match that was not played is (0, 0)."""
+    """A match that was not played brings (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
     told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)

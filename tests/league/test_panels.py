@@ -27,6 +27,7 @@ from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonStat
 from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Series
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.refusals import refused
 from tests.league.world import World, tick
 
 Outcome = Callable[[MatchJob, int], MatchOutcome]
@@ -155,8 +156,7 @@ def test_the_newest_version_with_the_points_plays(contest: Contest) -> None:
     assert (contest.entry().version, contest.waits()) == (1, False)
     contest.upload()
     contest.judged(lose)
-    with pytest.raises(errors.NotAdmitted, match="version 2 has 0 points against the panel but needs 2"):
-        contest.enter(2)
+    assert "version 2 has 0 points against the panel but needs 2" in refused(errors.NotAdmitted, contest.enter, 2)
     assert contest.entry().version == 1
     contest.upload()
     contest.play(win, win, lose)
@@ -404,5 +404,4 @@ def test_a_panel_must_be_playable(world: World) -> None:
     ):
         with pytest.raises(errors.BadSetting, match=sentence):
             world.season(0, **settings)
-    with pytest.raises(errors.BadSetting, match="there are only 4 points"):
-        Contest(world, panel_minimum=5)
+    assert "there are only 4 points" in refused(errors.BadSetting, Contest, world, panel_minimum=5)

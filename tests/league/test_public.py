@@ -21,6 +21,7 @@ from deadheat.league.service.views.overview import worth_watching
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import Entry
 from deadheat.league.words import Exported
+from tests.league.refusals import refused
 from tests.league.world import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
@@ -41,8 +42,7 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     assert (told.withheld, told.seed, told.transcript_sha256) == (True, None, None)
     assert told.seats[0].rank is not None, "results are public at once"
     assert all(one.withheld for one in world.read(matches))
-    with pytest.raises(WrongState):
-        world.read(transcript_of, 1)
+    refused(WrongState, world.read, transcript_of, 1)
     assert world.read(worth_watching) == [], "the home page shows none of them"
     ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
     assert (row["seed"], row["transcript_sha256"]) == (None, None)
@@ -78,8 +78,7 @@ def test_sources_of_versions_that_played_are_public_with_the_standings(world: Wo
         if version_id in played:
             assert world.read(public_source, season_id, version_id).source_sha256
         else:
-            with pytest.raises(NotFound):
-                world.read(public_source, season_id, version_id)
+            refused(NotFound, world.read, public_source, season_id, version_id)
 
 
 @pytest.mark.databases
@@ -109,5 +108,4 @@ def test_sources_stay_private_unless_it_was_said_before(world: World) -> None:
     world.play_all()
     published(world, season_id)
     assert world.read(export_page, Scope(season_id), Exported.SOURCES) == ([], None)
-    with pytest.raises(NotFound):
-        world.read(public_source, season_id, 1)
+    refused(NotFound, world.read, public_source, season_id, 1)

@@ -224,7 +224,7 @@ def check(chaos: Chaos) -> None:
 
 
 def finals_tables(world: World) -> list[frozenset[int]]:
-    """The players at each table of the finals' rounds, without tables that an organiser had played again."""
+    """Return the players at each table of the finals' rounds, without tables that an organiser had played again."""
     again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
     seated = (
         select(Series.id, Participant.version_id)

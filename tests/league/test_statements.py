@@ -80,7 +80,7 @@ FEW = "USING INDEX ix_match_held"
 
 
 def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path) -> None:
-    """Both run again and again."""
+    """Both run again and again, so neither may read a table as a whole."""
     world = World(settings(tmp_path))
     world.season(3, series_length=2, games_per_pair=2)
     world.tick()

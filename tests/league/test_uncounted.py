@@ -25,7 +25,7 @@ from tests.league.world import World
 
 @pytest.fixture
 def season(world: World) -> int:
-    """A season of three bots in which every pair has played two matches."""
+    """Return a season of three bots in which every pair has played two matches."""
     season_id = world.season(3, games_per_pair=2)
     world.play_all()
     return season_id

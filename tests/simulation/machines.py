@@ -197,7 +197,7 @@ class SimulatedContext:
 
     @contextlib.contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
-        """A working folder that goes away with the job; to play takes none, because programs are not unpacked."""
+        """Yield a folder that goes away with the job; to play takes none, because programs are not unpacked."""
         if purpose == PLAY:
             yield self._simulator.stage.folder
             return

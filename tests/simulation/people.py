@@ -34,7 +34,7 @@ RESIGNS, FALLS_SILENT = 0.2, 0.2
 
 
 def organiser(now: Simulator) -> None:
-    """Somebody who finds machines unfit, and matches worth another look."""
+    """Find machines unfit, and matches worth another look."""
     while True:
         now.pause(10)
         for action in (_find_unfit, _rule, _answer):
@@ -68,7 +68,7 @@ def _answer(now: Simulator, session: Session) -> None:
 
 
 def author(now: Simulator) -> None:
-    """Uploads new versions of some bots, whatever becomes of them."""
+    """Upload new versions of some bots, whatever becomes of them."""
     while now.uploads < now.extent.uploads:
         now.uploads += 1
         now.pause(now.chance.uniform(0, now.extent.storm_seconds / 2))
@@ -92,7 +92,7 @@ def _ask(now: Simulator, session: Session, owner: Person, bot_id: int) -> None:
 
 
 def guest(now: Simulator) -> None:
-    """Sits down against a bot and moves, until resigning or falling silent."""
+    """Sit down against a bot and move, until resigning or falling silent."""
     silent: set[int] = set()
     while True:
         now.pause(now.chance.uniform(1, 8))

@@ -41,7 +41,7 @@ HOSTS = [Host(f"machine{number}", "boot") for number in range(3)]
 
 
 def packed(text: str) -> bytes:
-    """A built program of one file, the same bytes whenever it is built."""
+    """Return a built program of one file, the same bytes whenever it is built."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         entry = tarfile.TarInfo("main.py")
@@ -65,7 +65,7 @@ class League:
     @classmethod
     @cache
     def prepared(cls, games: int) -> League:
-        """One whose pair plays that many games, in series of two."""
+        """Return a league whose pair plays that many games, in series of two."""
         folder = Path(tempfile.mkdtemp())
         world = World(settings(folder))
         world.season(2, games_per_pair=games, series_length=2, unrated_games=8)

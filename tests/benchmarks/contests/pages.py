@@ -19,7 +19,7 @@ TIMES = 5
 
 
 def costs(world: World, season_id: int) -> Iterator[tuple[str, float]]:
-    """A line for each page, and its CPU time in ms."""
+    """Yield a line for each page, and its CPU time in ms."""
     settings = world.settings.model_copy(update={"reads_per_minute": 10**9})
     app = create_app(settings, queue=NotedQueue(), db=world.db, blobs=Blobs("memory:///"))
     client = httpx.Client(transport=InProcess(app), base_url="http://league")

@@ -74,7 +74,7 @@ class Recount:
     newest: int = 0
 
     def go_on(self) -> list[str]:
-        """Compute those that are done since; all differences so far."""
+        """Compute those that are done since; return all differences so far."""
         with self.world.db.reading() as session:
             newest = session.connection().execute(text("SELECT max(id) FROM evaluation WHERE state = 'done'")).scalar()
         self.faults += differences(self.world, self.newest)
@@ -184,7 +184,7 @@ def _draws(number: int, field: list[int], pairings: list[Pairing]) -> Iterator[s
 
 
 def _swiss(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, float]]:
-    """For each version, its figures in the order in which they decide."""
+    """Return each version's figures in the order in which they decide."""
     rounds = max(one.round for one in pairings)
     of_round: dict[int, list[int]] = {version: [0] * (rounds + 1) for version in field}
     won, opponents = dict.fromkeys(field, 0), {version: list[int]() for version in field}
