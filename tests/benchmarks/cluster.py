@@ -283,11 +283,7 @@ def _insert(connection: Connection, count: int) -> None:
                 " FROM n, (SELECT 0 AS number UNION ALL SELECT 1) AS numbers"
             ),
         ),
-        (
-            "participant",
-            "match_id, seat, version_id, bot_id",
-            ":first + i / 2, i % 2, 1 + i % 2, 1 + i % 2 FROM n",
-        ),
+        ("participant", "match_id, seat, version_id, bot_id", ":first + i / 2, i % 2, 1 + i % 2, 1 + i % 2 FROM n"),
     ):
         many = {**values, "count": 4 * count if table == "participant" else count}
         words = {"at": ":at", "later": ":later", "false": "0" if sqlite else "false"}

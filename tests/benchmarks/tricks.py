@@ -99,8 +99,7 @@ def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int
 
 def tricks(field: Field, spinners: Spinners, matches: int) -> int:
     missed = 0
-    without = field.play("PLAIN", "opponent", matches)
-    fair = sum(found.points for found in without)
+    fair = sum(found.points for found in field.play("PLAIN", "opponent", matches))
     for a_cpu in (0, 2):
         for habit in ("AIMS", "EDGE", "EPOLLS"):
             with spinners(a_cpu) if a_cpu else nullcontext():

@@ -115,8 +115,7 @@ def test_the_example_of_the_text_is_played_word_for_word() -> None:
 
 
 def test_the_dialogue_in_the_authors_page_is_the_one_that_was_played() -> None:
-    page = (ROOT / "games" / "betris_large" / "protocol.md").read_text()
-    _, *rows = page.split("```")[3].strip("\n").splitlines()
+    _, *rows = (ROOT / "games" / "betris_large" / "protocol.md").read_text().split("```")[3].strip("\n").splitlines()
     width = rows[0].rindex("<<")
     for seat, column in enumerate(([row[:width] for row in rows], [row[width:] for row in rows])):
         spoken = [line.strip().removesuffix(MS) for line in EXAMPLE[seat].strip().splitlines()]
@@ -232,8 +231,7 @@ def recount(transcript: Transcript) -> tuple[Recount, Recount]:
 def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int, slow_ns: int) -> None:
     transcript = play(number, Legal(number, slow_ns))
     first, second = (player.half_points() for player in recount(transcript))
-    assert transcript.result.points == (Fraction(first, 2), Fraction(second, 2))
-    assert transcript.result.faults == {}
+    assert (transcript.result.points, transcript.result.faults) == ((Fraction(first, 2), Fraction(second, 2)), {})
     assert transcript.result.ranks == (1 + (first < second), 1 + (second < first))
     (final,) = events(transcript, "final")
     assert [2 * float(total) for total in final["total"]] == [first, second]
@@ -256,8 +254,7 @@ class Passive:
 @pytest.mark.parametrize(("bets", "ranks"), [((0, 0), (1, 1)), ((3, 3), (1, 1)), ((3, 2), (2, 1)), ((0, 1), (1, 2))])
 def test_b12_half_a_point_decides_and_equal_totals_are_a_draw(bets: tuple[int, int], ranks: tuple[int, int]) -> None:
     result = play(0, Passive(0, bets[0]), Passive(1, bets[1])).result
-    assert result.ranks == ranks
-    assert result.points == (Fraction(24 - bets[0], 2), Fraction(24 - bets[1], 2))
+    assert (result.ranks, result.points) == (ranks, (Fraction(24 - bets[0], 2), Fraction(24 - bets[1], 2)))
     assert result.rated
 
 

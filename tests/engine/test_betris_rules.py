@@ -39,8 +39,7 @@ FIXED_FORMS = {name: count for count, names in NAMES_BY_FORMS.items() for name i
 
 def test_b16_the_text_names_21_blocks_in_this_order() -> None:
     text = "I1, I2, I3, L3, I4, L4, S4, T4, O4, I5, L5, F5, N5, P5, T5, U5, V5, W5, X5, Y5, Z5"
-    assert text.split(", ") == [*NAMES]
-    assert [SIZES[name] for name in NAMES] == [int(name[1]) for name in NAMES]
+    assert (text.split(", "), [SIZES[name] for name in NAMES]) == ([*NAMES], [int(name[1]) for name in NAMES])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -337,8 +336,7 @@ near = st.lists(st.tuples(coordinates, coordinates), max_size=6)
 @given(st.sampled_from(NAMES), boards, st.data())
 def test_a_placement_is_refused_for_the_right_reason_or_legal(name: str, filled, data: st.DataObject) -> None:
     """Change a legal placement in some way, and compute the expected reason again with sets of cells."""
-    legal = legal_places(name, frozenset())
-    cells = [*data.draw(st.sampled_from(legal))]
+    cells = [*data.draw(st.sampled_from(legal_places(name, frozenset())))]
     match data.draw(st.sampled_from(["nothing", "move a cell", "repeat a cell", "drop a cell", "shift", "any"])):
         case "move a cell":
             cells[data.draw(st.integers(0, len(cells) - 1))] = data.draw(st.tuples(coordinates, coordinates))

@@ -94,8 +94,7 @@ def test_golden_transcripts_have_not_changed(name: str) -> None:
     """``python -m tests.engine.test_every_match`` writes them anew; a change needs a new version of format or rules."""
     stored = (TRANSCRIPTS / name).read_bytes()
     transcript = decode(stored)
-    assert encode(golden()[name]) == stored
-    assert replay(GAMES[transcript.game], transcript) == golden()[name]
+    assert (encode(golden()[name]), replay(GAMES[transcript.game], transcript)) == (stored, golden()[name])
 
 
 # Faults in the games in which both seats are asked at once -------------------------------------------------------

@@ -15,12 +15,7 @@ from deadheat.games.yacht_auction.rules import Player, read_bid, read_put
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [
-        ("OK", ["OK"]),
-        (" \t\rOK\r\t ", ["OK"]),
-        ("BID A 5\r", ["BID", "A", "5"]),
-        ("BID \t A\t\t5", ["BID", "A", "5"]),
-    ],
+    [("OK", ["OK"]), (" \t\rOK\r\t ", ["OK"]), ("BID A 5\r", ["BID", "A", "5"]), ("BID \t A\t\t5", ["BID", "A", "5"])],
 )
 def test_c06_blanks_are_trimmed_and_part_words_in_runs(line: str, expected: list[str]) -> None:
     assert words(line) == expected

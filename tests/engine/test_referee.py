@@ -118,8 +118,7 @@ def test_a_game_may_prompt_a_seat_only_once_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "rated"),
-    [({}, True), ({0: Fault.TIMEOUT}, True), ({0: Fault.TIMEOUT, 1: Fault.EXITED}, False)],
+    ("faults", "rated"), [({}, True), ({0: Fault.TIMEOUT}, True), ({0: Fault.TIMEOUT, 1: Fault.EXITED}, False)]
 )
 def test_c01_a_match_that_all_seats_lost_by_fault_is_unrated(faults: Mapping[Seat, Fault], rated: bool) -> None:
     assert Result((1, 1), None, faults).rated is rated

@@ -144,10 +144,7 @@ FORGERIES: dict[str, tuple[Transcript, int]] = {
     "points": (with_event(ROLL, 0, points=1), ROLL),
     "the final total": (with_event(LAST, -1, total=[1, 2]), LAST),
     "an event less": (with_exchange(ROLL, MATCH.exchanges[ROLL]._replace(events=())), ROLL),
-    "an event more": (
-        with_exchange(0, MATCH.exchanges[0]._replace(events=({"type": "roll"},))),
-        0,
-    ),
+    "an event more": (with_exchange(0, MATCH.exchanges[0]._replace(events=({"type": "roll"},))), 0),
     # Whole exchanges.
     "the first exchange is missing": (replace(MATCH, exchanges=MATCH.exchanges[1:]), 0),
     "an exchange is missing": (replace(MATCH, exchanges=MATCH.exchanges[:ROLL] + MATCH.exchanges[SCORE:]), ROLL),

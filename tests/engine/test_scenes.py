@@ -63,8 +63,7 @@ def test_the_last_scene_of_liars_dice_has_the_places_and_the_dice_left() -> None
         transcript = read(name)
         *_, final = transcript.events()
         last = scenes(transcript, NAMES[: transcript.seats])[-1].state
-        assert last["counts"] == final["counts"]
-        assert [place or 1 for place in last["places"]] == final["ranks"]
+        assert (last["counts"], [place or 1 for place in last["places"]]) == (final["counts"], final["ranks"])
 
 
 @every_match

@@ -150,8 +150,7 @@ def test_prompts_are_flattened_in_order() -> None:
 
 @given(st.data())
 def test_no_byte_before_the_last_line_can_be_changed_unseen(data: st.DataObject) -> None:
-    last_line = len(SHORT[:-1].rpartition(b"\n")[0])
-    at = data.draw(st.integers(0, last_line - 1))
+    at = data.draw(st.integers(0, len(SHORT[:-1].rpartition(b"\n")[0]) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != SHORT[at]))
     with pytest.raises(BadTranscript):
         decode(SHORT[:at] + bytes([byte]) + SHORT[at + 1 :])

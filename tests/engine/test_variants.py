@@ -69,8 +69,7 @@ def test_a_variant_is_a_game_like_any_other(name: str, variant: Mapping[str, int
 
 
 def test_the_numbers_rule() -> None:
-    dice = played(rules("liars-dice", ["dice=2"]))
-    (first, *_) = (event for event in dice.events() if event["type"] == "round")
+    (first, *_) = (event for event in played(rules("liars-dice", ["dice=2"])).events() if event["type"] == "round")
     assert first["counts"] == [2, 2]
     assert {prompt.limit_ns for prompt in played(rules("liars-dice", ["turn_ms=700"])).prompts()} == {
         3 * 10**9,
@@ -118,8 +117,7 @@ def test_of_numbers_that_are_out_of_bounds_nothing_can_be_said() -> None:
 
 
 def test_a_variant_has_one_spelling() -> None:
-    data = encode(played(rules("liars-dice", ["turn_ms=700", "dice=2"])))
-    head, _, rest = data.partition(b"\n")
+    head, _, rest = encode(played(rules("liars-dice", ["turn_ms=700", "dice=2"]))).partition(b"\n")
     assert b'"variant":{"dice":2,"turn_ms":700},"about"' in head
     for other in (b'"variant":{"turn_ms":700,"dice":2}', b'"variant":{"dice":2.0,"turn_ms":700}', b'"variant":[]'):
         changed = head.replace(b'"variant":{"dice":2,"turn_ms":700}', other)

@@ -25,9 +25,7 @@ from sqlmodel.sql.expression import Select, SelectOfScalar
 
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.jobs import (
-    Host,
-)
+from deadheat.league.jobs import Host
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.service.series.games import announce_games

@@ -8,15 +8,7 @@ from fractions import Fraction
 from sqlmodel import Session
 
 from deadheat.engine.core import Fault, Result
-from deadheat.league.jobs import (
-    AttemptRecord,
-    Failure,
-    FaultRecord,
-    Latency,
-    MatchJob,
-    MatchOutcome,
-    SeriesJob,
-)
+from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, Latency, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.sandbox.box import Exit
 

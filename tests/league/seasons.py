@@ -19,12 +19,7 @@ from tests.league.people import GAME, People
 
 class Seasons(People):
     def season(
-        self,
-        bots: int = 2,
-        *,
-        game: str = GAME,
-        divisions: Sequence[tuple[str, int | None]] = (),
-        **chosen: Any,
+        self, bots: int = 2, *, game: str = GAME, divisions: Sequence[tuple[str, int | None]] = (), **chosen: Any
     ) -> int:
         """Open a season with that many bots, with series of two and four games of each pair unless told otherwise."""
         chosen = {"series_length": 2, "games_per_pair": 4} | chosen

@@ -235,8 +235,7 @@ def _queued(world: World) -> list[int]:
 
 
 def test_a_ladder_that_never_rests_does_not_starve_it(world: World) -> None:
-    league = League(world, games_per_pair=None)
-    asked_for = league.ask(2)
+    asked_for = League(world, games_per_pair=None).ask(2)
     (unrated,) = (one for one in world.tick() if world.row(Series, one).challenge_id == asked_for.id)
     world.clock.turn(71 * 60)
     world.play(one for one in _queued(world) if one != unrated)

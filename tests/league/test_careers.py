@@ -65,8 +65,7 @@ def test_failures_are_told_by_cause_and_version(world: World) -> None:
     [failure] = world.read(failures, season_id, loser)
     assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
     assert world.read(failure_counts, season_id, loser) == {(1, Fault.TIMEOUT): 1}
-    assert world.read(failures, season_id, other) == []
-    assert world.read(failures, season_id + 1, loser) == []
+    assert (world.read(failures, season_id, other), world.read(failures, season_id + 1, loser)) == ([], [])
 
 
 def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> None:

@@ -128,8 +128,7 @@ def test_without_a_verdict_the_budget_decides_for_the_old_version(world: World) 
     entrant.play([1, -1])
     (challenge,) = entrant.challenges()
     assert (challenge.state, challenge.wins + challenge.losses) == (ChallengeState.FAILED, 25)
-    assert challenge.reason == "25 games did not show that it is stronger."
-    assert entrant.entry().version == 1
+    assert (challenge.reason, entrant.entry().version) == ("25 games did not show that it is stronger.", 1)
 
 
 def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
@@ -299,8 +298,7 @@ def test_freezing_ends_what_is_undecided(entrant: Entrant) -> None:
 
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant = Entrant(world)
-    season_id = world.write(create_season, world.boss, game="yacht-auction", name="next").id
-    entrant.season_id = season_id
+    entrant.season_id = world.write(create_season, world.boss, game="yacht-auction", name="next").id
     entrant.enter(gate=STEEP)
     entrant.upload()
     assert entrant.entry().challenger == 2
@@ -340,8 +338,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     assert world.tick() == []
     (challenge,) = entrant.challenges()
     assert challenge.state is ChallengeState.ENDED
-    assert challenge.reason == "The service failed: 20 games could not be played."
-    assert entrant.entry().version == 1
+    assert (challenge.reason, entrant.entry().version) == ("The service failed: 20 games could not be played.", 1)
 
 
 def test_seats_change_with_every_game_over_all_series(world: World) -> None:

@@ -106,8 +106,7 @@ def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
         ban(session, root, "ada", "insults")
         assert [(user.name, user.ban_reason) for user in ended_accounts(session, root)] == [("ada", "insults")]
         reopen(session, root, "Ada")
-        assert check_password(session, "ada", PASSWORD).id == ada.id
-        assert ended_accounts(session, root) == []
+        assert (check_password(session, "ada", PASSWORD).id, ended_accounts(session, root)) == (ada.id, [])
 
 
 def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:

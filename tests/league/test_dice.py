@@ -42,8 +42,7 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     season_id = world.season(2)
     committed, secret = told(world, season_id)
     assert committed is not None and secret is None
-    assert [data["dice_commitment"] for data in audited(world, "season-open")] == [committed]
-    assert rows(world) == []
+    assert ([data["dice_commitment"] for data in audited(world, "season-open")], rows(world)) == ([committed], [])
     world.set_state(season_id, SeasonState.FROZEN, SeasonState.OPEN)  # opening it again draws no new secret
     assert told(world, season_id) == (committed, None)
 

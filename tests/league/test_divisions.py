@@ -125,8 +125,7 @@ def test_the_next_season_moves_the_first_up_and_the_last_down(world: World) -> N
 
 
 def test_two_seasons_on_the_bot_that_went_up_may_come_down_again(world: World) -> None:
-    first = played_out(world, promoted=1)
-    second = following(world, first, "second").id
+    second = following(world, played_out(world, promoted=1), "second").id
     world.set_state(second, SeasonState.OPEN)
     world.play_all(lower_wins)
     world.publish(second)
@@ -199,8 +198,7 @@ def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, nu
         bots.append(bot_id)
     world.publish(season_id)
     following_id = following(world, season_id, languages=["python"]).id
-    assert divisions(world, following_id) == [bots[:1]]
-    assert entry_of(world, following_id, bots[0]).version == 2
+    assert (divisions(world, following_id), entry_of(world, following_id, bots[0]).version) == ([bots[:1]], 2)
     noted = {entry.action: json.loads(entry.data) for entry in world.read(audit_log)}
     assert noted["entries-carried-over"] == {"from": season_id, "divisions": {"1": bots[:1]}, "left_out": bots[1:]}
 
@@ -231,8 +229,7 @@ def test_bots_that_were_disqualified_or_retired_or_whose_authors_were_banned_are
 
 
 def test_a_season_continues_only_one_that_is_published(world: World) -> None:
-    season_id = world.season(2)
-    assert "published" in refused(errors.WrongState, following, world, season_id)
+    assert "published" in refused(errors.WrongState, following, world, world.season(2))
     refused(errors.NotFound, following, world, 99)
 
 
@@ -278,5 +275,4 @@ def test_a_bot_that_came_too_late_to_play_stays_in_its_division(world: World) ->
     with world.db.transaction() as session:
         assert publish(session, season_id)
         ranks = [row["rank"] for row in leaderboard(session, season_id).standings["rows"]]
-    assert ranks == [1, 1, None, None]
-    assert divisions(world, following(world, season_id).id) == [[1, 2], [3, 4]]
+    assert (ranks, divisions(world, following(world, season_id).id)) == ([1, 1, None, None], [[1, 2], [3, 4]])

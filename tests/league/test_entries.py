@@ -332,8 +332,7 @@ def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
 @pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World, first: str) -> None:
     season_id, owner, bot_id = frozen(world)
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
+    job = world.building(world.upload(owner, bot_id))
 
     def thaw(session: Session) -> None:
         set_season_state(session, world.boss, season_id, SeasonState.OPEN)
@@ -350,8 +349,7 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World,
 def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, first: str) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
+    job = world.building(world.upload(owner, bot_id))
 
     def entry(session: Session) -> None:
         enter(session, owner, season_id, bot_id)

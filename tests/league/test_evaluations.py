@@ -30,16 +30,7 @@ from deadheat.league.states import (
     Purpose,
     SeasonState,
 )
-from deadheat.league.tables import (
-    Evaluation,
-    EvaluationPairing,
-    EvaluationPlayer,
-    Match,
-    Notice,
-    Pair,
-    Season,
-    Series,
-)
+from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
@@ -431,5 +422,4 @@ def test_the_ladder_goes_on_beside_one_or_waits(world: World, beside: bool, play
     ],
 )
 def test_a_timetable_that_cannot_be_is_refused(world: World, wrong: dict[str, Any]) -> None:
-    season_id = world.season(0)
-    world.refused(BadSetting, set_timetable, world.boss, season_id, [line(**wrong)])
+    world.refused(BadSetting, set_timetable, world.boss, world.season(0), [line(**wrong)])

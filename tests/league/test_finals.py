@@ -146,8 +146,7 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
         world.play(made, by(range(8)))
     assert sizes == [4, 4, 4]
     met = pairings(world, season_id)
-    assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
-    assert len({pair for _, pair in met}) == 12
+    assert (Counter(number for number, _ in met), len({pair for _, pair in met})) == ({1: 4, 2: 4, 3: 4}, 12)
     assert frozenset({7, 8}) in {pair for _, pair in met}  # the winners of all rounds so far meet
     world.tick()
     assert world.row(Season, season_id).state is SeasonState.CLOSED
@@ -301,8 +300,7 @@ def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str,
     season_id = season(
         world, 3, finals_log=finals_log, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
-    first = min(version for version in seeds(world, season_id))
-    before = [0] * (first - 1)
+    before = [0] * (min(version for version in seeds(world, season_id)) - 1)
     play(world, season_id, [*before, 3, 2, 1])
     world.set_state(season_id, SeasonState.FINALS)
     play(world, season_id, [*before, 2, 3, 1])

@@ -152,8 +152,7 @@ def test_one_that_is_played_comes_first() -> None:
     running = ForecastEvaluation("Interim", START, START, START + timedelta(minutes=20), 10)
     course = Course(START, START + timedelta(minutes=5), begun={"Interim": START}, running=running)
     found = foresee([every(15, 3)], {"Interim": (10, 60.0)}, course)
-    assert minutes(found) == [(0, 20), (20, 21), (30, 31)]
-    assert [one.late for one in found] == [True, False, False]
+    assert (minutes(found), [one.late for one in found]) == ([(0, 20), (20, 21), (30, 31)], [True, False, False])
 
 
 def test_other_work_is_done_in_the_gaps() -> None:

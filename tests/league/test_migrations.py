@@ -19,10 +19,7 @@ AT = "2026-01-01 12:00:00.000000+00:00"
 
 FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
     ("user_account", {"id": 7, "name": "ada", "name_key": "ada", "role": "author", "created_at": AT}),
-    (
-        "bot",
-        {"id": 3, "owner_id": 7, "game": "yacht-auction", "name": "b", "name_key": "b", "created_at": AT},
-    ),
+    ("bot", {"id": 3, "owner_id": 7, "game": "yacht-auction", "name": "b", "name_key": "b", "created_at": AT}),
     (
         "bot_version",
         {"id": 5, "bot_id": 3, "number": 1, "filename": "bot.py", "size_bytes": 1, "source_sha256": ""}

@@ -43,8 +43,7 @@ def newest_version(world: World) -> int:
 def play(world: World, *, faulty: int) -> None:
     """Play what is planned now; that version fails in all its matches."""
     world.play(
-        world.tick(),
-        lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match),
+        world.tick(), lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match)
     )
 
 
@@ -111,8 +110,7 @@ def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None
     world.play_all()
     (gate,) = told(world, ada, NoticeKind.GATE_FAILED)
     assert gate.text.startswith("Version 2 of swift did not pass its gate in season")
-    rated = select(Match.id).where(col(Match.rated).is_(True)).limit(1)
-    match_id = world.one(rated)
+    match_id = world.one(select(Match.id).where(col(Match.rated).is_(True)).limit(1))
     appeal = world.write(appeals.open_appeal, ada, match_id, "why?", {"verified": True})
     (opened,) = told(world, world.boss, NoticeKind.APPEAL_OPENED)
     season = world.row(Season, season_id).name

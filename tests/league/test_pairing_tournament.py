@@ -241,8 +241,7 @@ def test_if_the_better_seed_always_wins_everybody_comes_where_it_was_seeded(play
     form = Form(KNOCKOUT, rounds_of(players), 2, keep=1, third_place=True)
     played = play(form, seeded, better_wins(2))
     assert [one.player for one in standings(form, seeded, set(seeded), played)] == seeded
-    assert len(played) == players - 1 + (players >= 4)
-    assert max(one.round for one in played) == rounds_of(players)
+    assert (len(played), max(one.round for one in played)) == (players - 1 + (players >= 4), rounds_of(players))
 
 
 def test_a_level_tie_is_repeated_with_sides_changed_and_then_the_better_seed_goes_on() -> None:

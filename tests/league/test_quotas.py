@@ -102,8 +102,7 @@ def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World)
 
 
 def test_a_season_may_limit_uploads_in_five_minutes(world: World) -> None:
-    season = world.season(0, uploads_per_five_minutes=1)
-    owner, bot_id = world.entrant(season)
+    owner, bot_id = world.entrant(world.season(0, uploads_per_five_minutes=1))
     with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 5 minutes"):
         world.upload(owner, bot_id)
     world.clock.turn(300)

@@ -174,8 +174,7 @@ def coverage(logs: list[Drawn], config: RatingConfig) -> float:
     """Return the share of players whose distance to the field is inside its interval."""
     inside = []
     for drawn in logs:
-        table = rate(drawn.log, config)
-        found = {entry.player: entry for entry in table.entries}
+        found = {entry.player: entry for entry in rate(drawn.log, config).entries}
         entries = [found[name] for name in drawn.names]
         games = np.array([entry.games for entry in entries])
         elo = np.array([entry.elo for entry in entries])

@@ -117,8 +117,7 @@ def test_another_method_is_said(world: World, season_id: int) -> None:
 
 
 def test_a_season_without_a_ranking_has_nothing_to_compare(world: World) -> None:
-    season_id = world.season(1)
-    found = recount(world, season_id)
+    found = recount(world, world.season(1))
     assert (found.snapshot_id, found.same) == (None, True)
     with pytest.raises(errors.NotFound):
         recount(world, 99)

@@ -67,8 +67,7 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
 
 def test_of_other_rules_nothing_is_claimed() -> None:
     blobs = Blobs("memory:///")
-    transcript = golden("yacht-auction")
-    older = dataclasses.replace(transcript, rules_version=99)
+    older = dataclasses.replace(golden("yacht-auction"), rules_version=99)
     found = review(blobs, detail(older, blobs.put(encode(older))))
     assert found["verified"] is None
     assert found["problem"].startswith("it was played under version 99 of the rules of yacht-auction")

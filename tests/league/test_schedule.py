@@ -319,8 +319,7 @@ def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
     owner, bot_id = authors[0]
     version = world.upload(owner, bot_id)
     world.build(version)
-    rows = world.ranking(season_id)
-    best = [row["version_id"] for row in rows if row["version_id"] != 1][:12]
+    best = [row["version_id"] for row in world.ranking(season_id) if row["version_id"] != 1][:12]
     met = [versions_of(world, series_id) for series_id in tick(world, 2)]
     (opponents,) = [found - {version} for found in met if version in found]
     assert opponents <= set(best)

@@ -110,8 +110,7 @@ def test_a_preview_tells_what_differs_and_changes_nothing(world: World) -> None:
         ("Finals begin", datetime(2027, 8, 11, tzinfo=UTC)),
         ("Closes", None),
     ]
-    assert (told.applied, told.timezone) == (False, "Asia/Seoul")
-    assert world.read(season_info, season_id) == before
+    assert ((told.applied, told.timezone), world.read(season_info, season_id)) == ((False, "Asia/Seoul"), before)
     assert [one.path for one in applied(world, other, season_id).changes] == [one.path for one in told.changes]
     assert world.read(invited_to_season, world.boss, season_id) == ["bob", "carl"]
 
@@ -356,8 +355,7 @@ counts = true
 def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: World) -> None:
     made = world.write(apply_file, world.boss, EVALUATED)
     assert made.season_id is not None
-    row = world.row(Season, made.season_id)
-    online, final = timetable(row.evaluations)
+    online, final = timetable(world.row(Season, made.season_id).evaluations)
     assert [at.astimezone(UTC).hour for at in online.at] == [6, 12]
     assert (final.every_minutes, final.matches, final.counts) == (15, 4, True)
     assert (online.tie_breaks, final.tie_breaks) == (["opponents_points", "rounds_won"], None)

@@ -21,11 +21,7 @@ from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.standings import leaderboard, refit, seasons_to_refit
 from deadheat.league.service.seasons.entries import enter, entries
-from deadheat.league.service.seasons.seasons import (
-    create_season,
-    edit_season,
-    season_info,
-)
+from deadheat.league.service.seasons.seasons import create_season, edit_season, season_info
 from deadheat.league.states import Admission, FinalsFormat, Ranks, SeasonState
 from deadheat.league.tables import RatingSnapshot
 from tests.league.clock import START
@@ -218,16 +214,14 @@ def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World)
     world.version(owner, bot_id)
     for entering in (bot_id, other):
         assert "frozen" in world.refused(errors.WrongState, enter, owner, season_id, entering)
-    assert world.play_all() == 3 * 8
-    assert {entry.version for entry in world.read(entries, season_id)} == {1}
+    assert (world.play_all(), {entry.version for entry in world.read(entries, season_id)}) == (3 * 8, {1})
 
 
 @pytest.mark.databases
 def test_a_version_that_becomes_ready_while_its_season_freezes_stays_out(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.entrant(season_id)
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
+    job = world.building(world.upload(owner, bot_id))
     world.at_once(
         lambda session: set_season_state(session, world.boss, season_id, S.FROZEN),
         lambda session: finish_build(session, job, BuildOutcome("e" * 64, "", "log")),

@@ -34,8 +34,7 @@ def standings(world: World, season_id: int) -> dict[str, Any]:
 def play(world: World, *outcomes: object) -> None:
     """Play one series of that many matches: the number of the winner, the losers by forfeit, or "abandoned"."""
     world.tick()
-    series_id = world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1))
-    job = world.claimed(series_id)
+    job = world.claimed(world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1)))
     assert world.finish(job, [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)])
 
 

@@ -41,8 +41,7 @@ def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
     assert shown(world, team_id).members == ("ada", "bob")
     world.write(leave_team, bob, team_id, "bob")
     assert shown(world, team_id).members == ("ada",)
-    assert [found.id for found in world.read(teams_of, ada)] == [team_id]
-    assert world.read(teams_of, bob) == []
+    assert ([found.id for found in world.read(teams_of, ada)], world.read(teams_of, bob)) == ([team_id], [])
 
 
 def test_a_team_holds_only_so_many(world: World) -> None:
@@ -167,8 +166,7 @@ def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
 
 def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = world.team(ada, bob)
-    bot_id = world.write(create_bot, bob, GAME, "shared", team_id).id
+    bot_id = world.write(create_bot, bob, GAME, "shared", world.team(ada, bob)).id
     world.refused(errors.NotCaptain, change_bot, bob, bot_id, team_id=None)
     assert world.write(change_bot, ada, bot_id, team_id=None).team is None
     assert world.read(own_bot, bob, bot_id).id == bot_id

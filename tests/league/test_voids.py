@@ -157,8 +157,7 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
 
 
 def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
-    match_id = held(world)
-    again = world.write(rejudge_match, world.boss, match_id, "the machine was full")
+    again = world.write(rejudge_match, world.boss, held(world), "the machine was full")
     job = world.claimed(world.enqueued())
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
     assert job.matches[0].seed != world.rows(ALL)[0].seed

@@ -9,11 +9,7 @@ from typing import Any
 from sqlmodel import Session
 
 from deadheat.league.database import Database
-from deadheat.league.jobs import (
-    MatchJob,
-    MatchOutcome,
-    SeriesJob,
-)
+from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on, seasons_going_on
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit

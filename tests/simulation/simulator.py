@@ -359,12 +359,7 @@ class Simulator:
             ),
             (
                 play,
-                {
-                    "Arena": arena,
-                    "time": self,
-                    "fetch_program": fetch_program,
-                    "play_canary_when_due": lambda *_: None,
-                },
+                {"Arena": arena, "time": self, "fetch_program": fetch_program, "play_canary_when_due": lambda *_: None},
             ),
             (holding, {"time": self}),
             (build, {"Arena": arena, "build": Builder(self), "os": SimpleNamespace(urandom=self.stage.entropy)}),

@@ -97,12 +97,7 @@ class Stage:
     _resets: int = 0
 
     def __post_init__(self) -> None:
-        self.settings = settings(
-            self.folder / "run",
-            match_attempts=3,
-            requeue_seconds=30,
-            exhibition_move_seconds=20,
-        )
+        self.settings = settings(self.folder / "run", match_attempts=3, requeue_seconds=30, exhibition_move_seconds=20)
         self.settings.data_dir.mkdir()
         self.database = StormyDatabase(self)
 
