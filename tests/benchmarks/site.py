@@ -26,19 +26,15 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 from sqlmodel import select
 
-from deadheat.api.app import create_app
 from deadheat.api.edge import sessions
-from deadheat.league.blobs import Blobs
-from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import begin_session
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.states import Role
 from deadheat.league.tables import User
-from tests.api.site import InProcess, NotedQueue
+from tests.benchmarks.contests.pages import Anew
 from tests.benchmarks.crowd import crowd
 from tests.benchmarks.targets import Targets, arguments
 from tests.deployment import free_port
@@ -153,39 +149,25 @@ def _cpu_ns(process_id: int) -> int:
 
 
 def made(folder: Path, times: int) -> None:
-    chosen = settings(folder, reads_per_minute=10**9)
-    assert isinstance(chosen, Settings)
+    chosen = settings(folder)
     database = Database(chosen)
-    app = create_app(chosen, queue=NotedQueue(), db=database, blobs=Blobs("memory:///"))
-    statements: list[str] = []
-    with database.reading() as session:
-        event.listen(session.get_bind(), "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
-    client = httpx.Client(transport=InProcess(app), base_url="http://league", cookies=_administrator(database))
-    services = app.state.services
+    anew = Anew(chosen, database, _administrator(database))
     print("(b) Pages that are made anew")
     print(f"    {'':28}{'CPU, ms':>9}{'statements':>12}{'kB':>7}")
 
-    def measured(name: str, path: str, forget: list[MutableMapping[Any, Any]]) -> None:
-        costs, asked, size = [], 0, 0
-        for _ in range(times + 1):  # the first one warms up
-            for kept in (services.bodies._kept, *forget):
-                kept.clear()
-            statements.clear()
-            before = time.process_time()
-            answer = client.get(path)
-            costs.append(1000 * (time.process_time() - before))
-            assert answer.status_code == 200, answer.text[:500]
-            asked, size = len(statements), len(answer.content)
-        print(f"    {name:28}{statistics.median(costs[1:]):9.1f}{asked:12}{size / 1000:7.0f}")
+    def measured(name: str, path: str, *kept: MutableMapping[Any, Any]) -> None:
+        answer, cpu_ms, asked = anew.cost(path, times, *kept)
+        assert answer.status_code == 200, answer.text[:500]
+        print(f"    {name:28}{cpu_ms:9.1f}{asked:12}{len(answer.content) / 1000:7.0f}")
 
-    for name, path in (asked := pages(client)):
-        measured(name, path, [])
+    for name, path in (asked := pages(anew.client)):
+        measured(name, path)
     print("    Right after a new ranking, once for each ranking and process:")
     for name, path in asked:
         if name in READ_FROM_RANKING:
-            measured(name, path, [services.boards._kept, services.boards._parts])
+            measured(name, path, anew.services.boards._kept, anew.services.boards._parts)
     print()
-    client.close()
+    anew.client.close()
     database.close()
 
 

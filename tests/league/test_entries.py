@@ -328,34 +328,22 @@ def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
     assert world.plays(season_id, bot_id) == 2
 
 
-@pytest.mark.parametrize("first", ["thaw", "build"])
+@pytest.mark.parametrize("meanwhile", ["its season thaws", "its bot enters"])
+@pytest.mark.parametrize("build_first", [False, True])
 @pytest.mark.databases
-def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World, first: str) -> None:
-    season_id, owner, bot_id = frozen(world)
+def test_a_version_that_becomes_ready_at_the_same_time_plays(world: World, meanwhile: str, build_first: bool) -> None:
+    thaws = meanwhile == "its season thaws"
+    season_id, owner, bot_id = frozen(world) if thaws else (world.season(0), *world.bot())
     job = world.building(world.upload(owner, bot_id))
 
-    def thaw(session: Session) -> None:
-        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    def other(session: Session) -> None:
+        if thaws:
+            set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        else:
+            enter(session, owner, season_id, bot_id)
 
     def build(session: Session) -> None:
         assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
-    world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
-    assert world.plays(season_id, bot_id) == 2
-
-
-@pytest.mark.parametrize("first", ["entry", "build"])
-@pytest.mark.databases
-def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, first: str) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
-    job = world.building(world.upload(owner, bot_id))
-
-    def entry(session: Session) -> None:
-        enter(session, owner, season_id, bot_id)
-
-    def build(session: Session) -> None:
-        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
-
-    world.at_once(*((entry, build) if first == "entry" else (build, entry)))
+    world.at_once(*((build, other) if build_first else (other, build)))
     assert world.plays(season_id, bot_id) == 2
