@@ -361,8 +361,7 @@ def test_places_and_faults_of_matches_with_resignations(seats: int, number: int)
     assert (sorted(transcript.result.ranks), transcript.result.faults) == (list(range(1, seats + 1)), {})
     places = {event["seat"]: event["place"] for event in events(transcript, "elimination")}
     assert [places.get(seat, 1) for seat in range(seats)] == list(transcript.result.ranks)
-    assert transcript.result.points is not None
-    assert sum(points > 0 for points in transcript.result.points) == 1
+    assert transcript.result.points is not None and sum(points > 0 for points in transcript.result.points) == 1
 
 
 def test_only_the_seat_whose_turn_it_is_is_asked() -> None:

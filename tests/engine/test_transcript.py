@@ -125,8 +125,7 @@ def test_bytes_that_are_no_utf8_survive() -> None:
     again = decode(data)
     assert again == transcript
     reply = again.exchanges[0].replies[0].line
-    assert reply is not None
-    assert reply.encode("utf-8", "surrogateescape") == b"BID \xff\xc3( \xed\xa0\x80 \x00 A"
+    assert reply is not None and reply.encode("utf-8", "surrogateescape") == b"BID \xff\xc3( \xed\xa0\x80 \x00 A"
 
 
 def test_half_points_are_kept_exactly() -> None:
@@ -140,8 +139,7 @@ def test_prompts_are_flattened_in_order() -> None:
         (1, 1, 5, None),
     ]
     last = decode(SHORT).last_prompt(1)
-    assert last is not None
-    assert last.reply.fault is Fault.TIMEOUT
+    assert last is not None and last.reply.fault is Fault.TIMEOUT
     assert decode(SHORT).last_prompt(5) is None
 
 

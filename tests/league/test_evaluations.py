@@ -268,8 +268,7 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: Ev
     counted = world.read(match_detail, match_id).uncounted
     assert world.write(void_match, world.boss, match_id, "not its fault")
     why = world.read(match_detail, match_id).uncounted
-    assert why is not None
-    assert why.sentence == "An organiser declared it void: not its fault"
+    assert why is not None and why.sentence == "An organiser declared it void: not its fault"
     if ended is EvaluationState.DONE:
         assert world.write(restore_match, world.boss, match_id, "its fault after all"), "the points count it"
         assert world.read(match_detail, match_id).uncounted == counted
@@ -284,8 +283,7 @@ def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
     match_id = evaluation_match(world)
     assert world.write(void_match, world.boss, match_id, "a mistake"), "its pairing has no points yet"
     why = world.read(match_detail, match_id).uncounted
-    assert why is not None
-    assert why.sentence == "An organiser declared it void: a mistake"
+    assert why is not None and why.sentence == "An organiser declared it void: a mistake"
     world.play([second], lower_wins)
     world.play_all(lower_wins)
     assert sorted((one.first_points or 0) + (one.second_points or 0) for one in pairings(world)) == [1.0, 2.0]

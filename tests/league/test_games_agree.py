@@ -56,8 +56,7 @@ def test_it_goes_on_with_other_games_behind_which_the_one_waits(world: World, mo
     (second,) = world.tick()
     have(monkeypatch, digest="0" * 64)
     job = world.write(claim_next_series, first, "w", world.host)
-    assert job is not None
-    assert job.series_id == second
+    assert job is not None and job.series_id == second
 
 
 def test_a_series_that_one_worker_cannot_play_is_offered_again_in_a_moment(world: World, monkeypatch) -> None:

@@ -40,8 +40,7 @@ def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
     assert watch(world, match_id).match is None
     assert show(world, job, READY)
     first = watch(world, match_id)
-    assert first.match is not None
-    assert [event["type"] for event in first.match.events()] == ["roll"]
+    assert first.match is not None and [event["type"] for event in first.match.events()] == ["roll"]
     assert show(world, job, READY, BIDS)
     second = watch(world, match_id)
     assert second.match is not None

@@ -79,6 +79,5 @@ def test_of_two_that_tell_the_same_sum_the_second_is_told(tmp_path: Path) -> Non
     script = "import sys, pathlib, league.measured as m; print(m.told_alone(pathlib.Path(sys.argv[1])), flush=True)"
     run = [sys.executable, "-c", script + "; sys.stdin.read()", str(tmp_path)]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == "True\n"
+        assert first.stdout is not None and first.stdout.readline() == "True\n"
         assert not measured.told_alone(tmp_path)

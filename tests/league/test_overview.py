@@ -55,8 +55,7 @@ def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
 def test_no_trend_is_drawn_of_one_point() -> None:
     assert trend([1500.0]) is None
     way = trend([1500.0, 1530.0])
-    assert way is not None
-    assert way.change == 30
+    assert way is not None and way.change == 30
 
 
 def test_the_best_players_with_the_closest_result_are_worth_watching(world: World) -> None:

@@ -104,8 +104,7 @@ def test_a_line_names_its_trace(spans: InMemorySpanExporter, capsys: pytest.Capt
         log.info("played")
     (line,) = lines(capsys)
     (span,) = spans.get_finished_spans()
-    assert span.context is not None
-    assert line["trace"] == f"{span.context.trace_id:032x}"
+    assert span.context is not None and line["trace"] == f"{span.context.trace_id:032x}"
 
 
 def test_where_traces_are_off_nothing_of_them_is_loaded() -> None:
