@@ -289,8 +289,7 @@ def test_it_ends_when_a_bot_leaves(league: League) -> None:
 def test_a_challenge_ends_when_we_cannot_play_it(league: League) -> None:
     asked_for = league.ask(2)
     (series_id,) = league.world.tick()
-    job = league.world.claimed(series_id)
-    assert league.world.finish(job, [abandoned(match) for match in job.matches])
+    assert league.world.finish(league.world.claimed(series_id), abandoned)
     assert league.world.tick() == []
     assert "could not be played" in league.now(asked_for.id).reason
 

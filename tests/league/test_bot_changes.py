@@ -50,13 +50,13 @@ def test_a_retired_bot_leaves_its_seasons_and_lists_and_keeps_its_results(world:
         assert len(matches(session, bot_id=bot_id)) == played
     world.clock.turn(world.settings.rejoin_seconds)
     with world.db.transaction() as session:
-        for refused in (
+        for act in (
             lambda: may_upload(session, owner, bot_id),
             lambda: rejoin(session, owner, season, bot_id),
             lambda: enter(session, owner, season, bot_id),
             lambda: take_seat(session, owner, bot_id),
         ):
-            assert "retired" in refused(WrongState, refused)
+            assert "retired" in refused(WrongState, act)
         assert change_bot(session, owner, bot_id, retired=False).retired_at is None
         rejoin(session, owner, season, bot_id)
         may_upload(session, owner, bot_id)

@@ -333,8 +333,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     entrant = Entrant(world, GateTerms(games=15))
     entrant.upload()
     for _ in range(2):
-        job = world.claimed()
-        assert world.finish(job, [abandoned(match) for match in job.matches])
+        assert world.finish(world.claimed(), abandoned)
     assert world.tick() == []
     (challenge,) = entrant.challenges()
     assert challenge.state is ChallengeState.ENDED

@@ -32,6 +32,5 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
 
 def test_matches_that_nobody_could_play_say_nothing_of_the_rules(world: World) -> None:
     season_id = world.season(2)
-    job = world.claimed(world.tick()[0])
-    assert world.finish(job, [abandoned(match) for match in job.matches])
+    assert world.finish(world.claimed(world.tick()[0]), abandoned)
     assert [row.rules for row in world.read(honesty) if row.season_id == season_id] == [()]

@@ -180,8 +180,7 @@ def test_a_match_whose_repetition_is_never_played_counts_again(ranked: Ranked, l
     world, match_id = ranked.world, ranked.matches()[0]
     again = ranked.rule(rejudge_match, match_id, "the host was overloaded")
     if lost == "void":
-        job = world.claimed(world.enqueued())
-        assert world.finish(job, [abandoned(match) for match in job.matches])
+        assert world.finish(world.claimed(world.enqueued()), abandoned)
     elif lost == "withdrawn":
         with world.db.reading() as session:
             bot_id = session.exec(select(Participant.bot_id).where(Participant.match_id == again)).first()

@@ -187,7 +187,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     assert world.finish(job, [abandoned(job.matches[0]), won(job.matches[1])])
     check(2)
     (job,) = claimed(world, [other])
-    assert world.finish(job, [abandoned(match) for match in job.matches])
+    assert world.finish(job, abandoned)
     (running,) = claimed(world, [another])
     world.set_state(season_id, SeasonState.CLOSED, force=True)
     assert world.row(Series, rest).state is JobState.ABANDONED
