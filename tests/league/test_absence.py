@@ -16,6 +16,7 @@ from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series
+from tests.league.ground import refused
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
 
@@ -64,9 +65,9 @@ def test_a_bot_withdrawn_from_an_open_season_stays_out_for_a_while(ranked: Ranke
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(600)
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # withdrawing again does not prolong it
-    with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as refused:
+    with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as caught:
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
-    assert refused.value.retry_after_seconds == 3000
+    assert caught.value.retry_after_seconds == 3000
     ranked.world.clock.turn(3000)
     ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert len(ranked.table()[1]) == 3
@@ -88,8 +89,7 @@ def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, 
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     ranked.world.set_state(ranked.season, state)
     for wish, bot, who in ((withdraw, bot_id, owner), (rejoin, leaver, other)):
-        with pytest.raises(WrongState, match="organisers decide"):
-            ranked.rule(wish, ranked.season, bot, who=who)
+        assert "organisers decide" in refused(WrongState, ranked.rule, wish, ranked.season, bot, who=who)
     ranked.rule(reinstate, ranked.season, leaver, "the author asked in time")
     assert ranked.world.read(absent_bots, ranked.season) == []
 
@@ -115,8 +115,7 @@ def test_a_bot_that_an_organiser_takes_out_keeps_its_results_and_plays_no_more(r
     ranked.rule(take_out, ranked.season, bot_id, "the author asked for it")
     assert ranked.table()[0] == ranked.first[0]
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
-    with pytest.raises(WrongState, match="withdrawn by an organiser"):
-        ranked.rule(rejoin, ranked.season, bot_id, who=owner)
+    assert "withdrawn by an organiser" in refused(WrongState, ranked.rule, rejoin, ranked.season, bot_id, who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "and more was found out")
     ranked.rule(take_out, ranked.season, bot_id, "changes nothing: it stays disqualified")
     ranked.rule(reinstate, ranked.season, bot_id, "a mistake")
@@ -128,11 +127,9 @@ def test_an_author_cannot_take_a_ruling_back_or_touch_the_bots_of_others(ranked:
     owner, bot_id = ranked.owners[0]
     stranger = ranked.owners[1][0]
     for wish in (withdraw, rejoin):
-        with pytest.raises(NotFound):
-            ranked.rule(wish, ranked.season, bot_id, who=stranger)
+        refused(NotFound, ranked.rule, wish, ranked.season, bot_id, who=stranger)
     for ruling in (take_out, disqualify, reinstate):
-        with pytest.raises(NotAllowed):
-            ranked.rule(ruling, ranked.season, bot_id, "mine", who=owner)
+        refused(NotAllowed, ranked.rule, ruling, ranked.season, bot_id, "mine", who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "x")
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # no effect: it stays disqualified
     with pytest.raises(WrongState, match="disqualified by an organiser"):

@@ -30,6 +30,11 @@ def invite(world: World, season_id: int, name: str) -> list[str]:
     return world.write(invite_to_season, world.boss, season_id, name)
 
 
+def outside(world: World, **settings: Any) -> tuple[int, Person, int]:
+    """Open a season, and make a bot that is not in it; return season, owner and bot."""
+    return world.season(0, **settings), *world.bot()
+
+
 def team_bot(world: World, member: Person, team_id: int) -> int:
     _, bot_id = world.bot(owner=member)
     world.write(change_bot, member, bot_id, team_id=team_id)
@@ -106,8 +111,7 @@ def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, 
 
 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
-    season_id = world.season(0, teams_only=True)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, teams_only=True)
     assert "teams" in world.refused(errors.NotAdmitted, enter, owner, season_id, bot_id)
     world.write(change_bot, owner, bot_id, team_id=world.write(create_team, owner, "lovelace").id)
     world.write(enter, owner, season_id, bot_id)
@@ -124,8 +128,7 @@ def test_only_authors_on_the_list_enter_an_invitational(world: World) -> None:
 
 
 def test_organisers_enter_any_bot(world: World) -> None:
-    season_id = world.season(0, admission=Admission.NOBODY, teams_only=True)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY, teams_only=True)
     assert "organisers choose" in world.refused(errors.NotAdmitted, enter, owner, season_id, bot_id)
     world.write(enter, world.boss, season_id, bot_id)
     noted = world.read(audit_log, subject=f"season/{season_id}")[0]
@@ -133,8 +136,7 @@ def test_organisers_enter_any_bot(world: World) -> None:
 
 
 def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> None:
-    season_id = world.season(0, languages=["c", "cpp"])
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, languages=["c", "cpp"])
     with pytest.raises(errors.NotAdmitted, match="the newest ready one, is in python, and the season accepts c, cpp"):
         world.write(enter, owner, season_id, bot_id)
     assert "version 1 is in python" in world.refused(errors.NotAdmitted, enter, owner, season_id, bot_id, 1)
@@ -144,8 +146,7 @@ def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> Non
 
 
 def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
-    season_id = world.season(0, upload_kib=1)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, upload_kib=1)
 
     world.change(BotVersion, 1, size_bytes=1025)
     with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
@@ -215,16 +216,14 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
 
 
 def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
-    season_id = world.season(0, admission=Admission.NOBODY)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY)
     world.refused(errors.NotAllowed, let_in, owner, season_id, bot_id)
     assert world.write(let_in, world.boss, season_id, bot_id).follows
     world.refused(errors.WrongState, let_in, world.boss, season_id, bot_id)
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     world.version(owner, bot_id)
     with pytest.raises(errors.WrongState, match="only its author may choose its version"):
         world.write(enter, world.boss, season_id, bot_id, 1)
@@ -241,8 +240,7 @@ def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> No
 
 
 def test_a_version_is_chosen_again_only_after_a_pause(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     world.version(owner, bot_id)
     assert [world.write(enter, owner, season_id, bot_id, number).version for number in (2, 1)] == [2, 1], (
         "the entry is no choice"
@@ -266,8 +264,7 @@ def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
 
 
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     terms = GateTerms(games=10)
 
     def notes() -> int:
@@ -285,8 +282,7 @@ def test_what_changes_nothing_is_not_noted(world: World) -> None:
 
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:
     """Entering locks the season's row, so its state cannot change meanwhile."""
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     with world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
         refused(errors.WrongState, enter, session, owner, season_id, bot_id)

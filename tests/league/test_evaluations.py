@@ -59,6 +59,13 @@ def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any)
     return world.repeated(make, "season with evaluations", bots, lines, settings)
 
 
+def due(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
+    """Open such a season, and turn the clock to its first evaluation."""
+    season_id = season(world, bots, *lines, **settings)
+    world.clock.turn(HOUR)
+    return season_id
+
+
 def evaluations(world: World) -> list[Evaluation]:
     return world.rows(select(Evaluation).order_by(col(Evaluation.id)))
 
@@ -81,8 +88,7 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(
 ) -> None:
     """Of the five pairings of a round, four may be open at a time."""
     monkeypatch.setattr(capacity, "OPEN_SERIES", 4)
-    season_id = season(world, 10)
-    world.clock.turn(HOUR)
+    season_id = due(world, 10)
     asked: list[int | None] = []
     waiting = world.tick()
     assert len(waiting) == 4
@@ -129,8 +135,7 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
 def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
     world: World, line_: DeclaredEvaluation
 ) -> None:
-    season(world, 5, line_)
-    world.clock.turn(HOUR)
+    due(world, 5, line_)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
     kept = world.read(views.evaluation, row.id)
@@ -168,8 +173,7 @@ def test_ties_are_broken_by_what_the_organisers_chose(world: World) -> None:
 
 
 def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: World) -> None:
-    season_id = season(world, 3, line(at=[START + timedelta(hours=1), START + timedelta(hours=3)], rounds=2))
-    world.clock.turn(HOUR)
+    season_id = due(world, 3, line(at=[START + timedelta(hours=1), START + timedelta(hours=3)], rounds=2))
     world.play_all(lower_wins)
     (first,) = evaluations(world)
     world.entrant(season_id)
@@ -181,8 +185,7 @@ def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: Worl
 
 
 def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
-    season(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
-    world.clock.turn(HOUR)
+    due(world, 4, line(format=ROUND_ROBIN, rounds=None, matches=2, counts=True))
     for _ in range(40):
         for series_id in world.tick():
             if world.row(Series, series_id).purpose in OF_EVALUATIONS:
@@ -198,16 +201,14 @@ def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> No
 
 @pytest.mark.databases
 def test_two_schedulers_begin_and_draw_once(world: World) -> None:
-    season_id = season(world, 4)
-    world.clock.turn(HOUR)
+    season_id = due(world, 4)
     world.at_once(lambda session: go_on(session, season_id), lambda session: go_on(session, season_id))
     assert (len(evaluations(world)), len(pairings(world))) == (1, 2)
 
 
 @pytest.mark.databases
 def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world: World) -> None:
-    season_id = season(world, 4)
-    world.clock.turn(HOUR)
+    season_id = due(world, 4)
 
     def dies(session: Session) -> None:
         assert go_on(session, season_id)
@@ -220,8 +221,7 @@ def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world:
 
 
 def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -> None:
-    season(world, 2, line(rounds=1, matches=2))
-    world.clock.turn(HOUR)
+    due(world, 2, line(rounds=1, matches=2))
     job = world.claimed()
     world.finish(job, [won(job.matches[0], 0), abandoned(job.matches[1])])
     world.tick()
@@ -232,8 +232,7 @@ def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -
 
 
 def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None:
-    season(world, 2, line(rounds=1, matches=2))
-    world.clock.turn(HOUR)
+    due(world, 2, line(rounds=1, matches=2))
     job = world.claimed()
     world.finish(job, [forfeited(job.matches[0], 0, 1), forfeited(job.matches[1], 0)])
     world.tick()
@@ -244,8 +243,7 @@ def test_an_own_failure_is_worth_nothing_even_if_both_fail(world: World) -> None
 
 
 def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
-    season(world, 2, line(rounds=1, counts=True))
-    world.clock.turn(HOUR)
+    due(world, 2, line(rounds=1, counts=True))
     world.play_all(lower_wins)
     before = world.read(meetings, 1)
     assert world.write(void_match, world.boss, evaluation_match(world), "a mistake"), "it is rated, too"
@@ -254,8 +252,7 @@ def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
 
 @pytest.mark.parametrize("ended", [EvaluationState.DONE, EvaluationState.CANCELLED])
 def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: EvaluationState) -> None:
-    season(world, 4, line(rounds=1))
-    world.clock.turn(HOUR)
+    due(world, 4, line(rounds=1))
     if ended is EvaluationState.DONE:
         world.play_all(lower_wins)
     else:
@@ -276,8 +273,7 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: Ev
 
 
 def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
-    season(world, 4, line(rounds=1))
-    world.clock.turn(HOUR)
+    due(world, 4, line(rounds=1))
     first, second = world.tick()
     world.play([first], lower_wins)
     match_id = evaluation_match(world)
@@ -291,8 +287,7 @@ def test_a_ruling_in_time_counts_and_says_so(world: World) -> None:
 
 
 def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: World) -> None:
-    season(world, 2, line(rounds=1))
-    world.clock.turn(HOUR)
+    due(world, 2, line(rounds=1))
     job = world.claimed()
     assert world.finish(job, lower_wins)
     again = world.write(rejudge_match, world.boss, job.matches[0].match_id, "the referee failed")
@@ -307,8 +302,7 @@ def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: Worl
 
 
 def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: World) -> None:
-    season_id = season(world, 4, line(rounds=2))
-    world.clock.turn(HOUR)
+    season_id = due(world, 4, line(rounds=2))
     made = world.tick()
     world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
     world.play_left(made, lower_wins)
@@ -385,16 +379,14 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
 
 
 def test_one_without_a_field_is_cancelled(world: World) -> None:
-    season(world, 1)
-    world.clock.turn(HOUR)
+    due(world, 1)
     assert world.tick() == []
     (row,) = evaluations(world)
     assert row.state is EvaluationState.CANCELLED
 
 
 def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
-    season_id = season(world, 4)
-    world.clock.turn(HOUR)
+    season_id = due(world, 4)
     world.tick()
     world.set_state(season_id, SeasonState.CLOSED, force=True)
     (row,) = evaluations(world)

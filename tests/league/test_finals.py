@@ -43,9 +43,10 @@ def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
     return world.season(bots, game=game, **chosen)
 
 
-def in_finals(world: World, season_id: int) -> None:
+def in_finals(world: World, season_id: int) -> int:
     world.set_state(season_id, SeasonState.FINALS)
     world.rank(season_id)
+    return season_id
 
 
 def by(strength: Sequence[int]) -> Outcome:
@@ -64,6 +65,11 @@ def play(world: World, season_id: int, strength: Sequence[int]) -> None:
         world.play(made, by(strength))
         world.rank(season_id)
     pytest.fail("it never came to an end")
+
+
+def play_finals(world: World, season_id: int, strength: Sequence[int]) -> None:
+    world.set_state(season_id, SeasonState.FINALS)
+    play(world, season_id, strength)
 
 
 def seeds(world: World, season_id: int) -> dict[int, int | None]:
@@ -91,8 +97,7 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     season_id = season(world, 5, finals_top=3)
     strength = (3, 1, 5, 2, 4)
     play(world, season_id, strength)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, strength)
+    play_finals(world, season_id, strength)
     assert world.row(Season, season_id).state is SeasonState.CLOSED
     assert seeds(world, season_id) == {3: 1, 5: 2, 1: 3, 2: None, 4: None}
     met = pairings(world, season_id)
@@ -134,8 +139,7 @@ def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -
 
 
 def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> None:
-    season_id = season(world, 8, finals=FinalsFormat.SWISS)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 8, finals=FinalsFormat.SWISS))
     sizes = []
     for number in range(1, 4):
         made = world.tick()
@@ -154,8 +158,7 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
 
 def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
     season_id = season(world, 5, finals=FinalsFormat.SWISS, finals_rounds=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(5))
+    play_finals(world, season_id, range(5))
     played = Counter(version for _, pair in pairings(world, season_id) for version in pair)
     assert sorted(played.values()) == [1, 1, 2, 2, 2]
 
@@ -170,15 +173,13 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(wor
         return swiss(field, points, *others)
 
     monkeypatch.setattr("deadheat.league.service.course.finals.swiss", noting)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(3))
+    play_finals(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]
 
 
 def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 3, 2))
+    play_finals(world, season_id, (1, 3, 2))
     assert world.row(Season, season_id).state is SeasonState.CLOSED
     first, second, third = world.ranking(season_id)
     assert [row["version_id"] for row in (first, second, third)] == [2, 3, 1], "finals of all need no ladder"
@@ -191,8 +192,7 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
 
 def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=1)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 3, 2))
+    play_finals(world, season_id, (1, 3, 2))
     assert [pair for number, pair in pairings(world, season_id) if number is None] == [frozenset({2, 3})]
 
 
@@ -200,8 +200,7 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
     """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 1))  # the first seat wins, and seats change
+    play_finals(world, season_id, (1, 1))  # the first seat wins, and seats change
     counted = world.rows(
         select(Match.id)
         .join(Series, col(Series.id) == Match.series_id)
@@ -213,8 +212,7 @@ def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, playe
 
 def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings_order(world: World) -> None:
     """The last digits of two tied ratings contradict their places."""
-    season_id = season(world, 2, finals_extra_games=7, finals_games=2)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 2, finals_extra_games=7, finals_games=2))
     world.play(world.tick(), by((1, 1)))
     world.rank(season_id)
     with world.db.transaction() as session:
@@ -228,8 +226,7 @@ def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings
 
 def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World) -> None:
     season_id = season(world, 2, closes_when_done=False)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 2))
+    play_finals(world, season_id, (1, 2))
     assert world.row(Season, season_id).state is SeasonState.FINALS
     assert world.read(season_info, season_id).finals_done_at is not None
     assert world.tick() == []
@@ -276,8 +273,7 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
         world, 3, finals_log=FinalsLog.FINALS, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
     play(world, season_id, (3, 2, 1))
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (2, 3, 1))
+    play_finals(world, season_id, (2, 3, 1))
     assert world.write(publish, season_id)
     before = {row["bot_id"]: row for row in world.ranking(season_id)}
     alike = world.read(ranking, season_id)
@@ -302,8 +298,7 @@ def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str,
     )
     before = [0] * (min(version for version in seeds(world, season_id)) - 1)
     play(world, season_id, [*before, 3, 2, 1])
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, [*before, 2, 3, 1])
+    play_finals(world, season_id, [*before, 2, 3, 1])
     return world.ranking(season_id)
 
 
@@ -319,8 +314,7 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
         for bot_id in (1, 2, 3):
             assign_division(session, world.boss, season_id, bot_id, 1)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 2, 3, 4, 5, 6))
+    play_finals(world, season_id, (1, 2, 3, 4, 5, 6))
     assert {pair for _, pair in pairings(world, season_id)} == {frozenset({2, 3}), frozenset({5, 6})}
     placed = [(row["division"], row["rank"], row["version_id"]) for row in world.ranking(season_id)]
     assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
@@ -340,8 +334,7 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) ->
 
 def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
     season_id = season(world, 3, closes_when_done=False)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (3, 2, 1))
+    play_finals(world, season_id, (3, 2, 1))
     match = world.write(matches, season_id=season_id)[0]
     again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
     before, after = (world.row(Match, match_id).series_id for match_id in (match.id, again))
@@ -353,8 +346,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
 def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
     """One bot leaves during the second round. Nobody meets anybody twice, and all planned rounds are played."""
-    season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds))
     world.play(world.tick(), by(range(bots)))
     first, *others = world.tick()
     running = world.claimed(first)
@@ -373,8 +365,7 @@ def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots
 
 
 def test_a_win_against_a_disqualified_bot_still_counts_for_pairing(world: World) -> None:
-    season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2))
     beat: dict[int, int] = {}
     for series_id in world.tick():
         job = world.claimed(series_id)
@@ -461,8 +452,7 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
 
 
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
-    season_id = season(world, 1)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 1))
     assert world.tick() == []
     assert world.row(Season, season_id).state is SeasonState.CLOSED
 
@@ -472,8 +462,7 @@ def test_finals_at_larger_tables(world: World) -> None:
         9, game="liars-dice", seats=4, series_length=4, finals=FinalsFormat.SWISS, finals_games=4, finals_rounds=2,
         games_per_pair=None, finals_extra_games=8,
     )  # fmt: skip
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(9))
+    play_finals(world, season_id, range(9))
     rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
     assert (rounds[1], rounds[2]) == (8, 8), "two tables, and of each deal a rotation in every one of four series"
     assert world.row(Season, season_id).state is SeasonState.CLOSED

@@ -383,8 +383,8 @@ def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: Wo
     ],
 )
 def test_a_mistake_in_an_evaluation_is_said(world: World, before: str, after: str, said: str) -> None:
-    with pytest.raises(BadSeasonFile) as refused:
+    with pytest.raises(BadSeasonFile) as caught:
         world.read(preview_file, world.boss, EVALUATED.replace(before, after))
-    (mistake,) = refused.value.mistakes
+    (mistake,) = caught.value.mistakes
     assert mistake["path"] == "evaluations"
     assert said in mistake["why"]

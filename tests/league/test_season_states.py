@@ -150,9 +150,9 @@ def test_finals_are_begun_only_where_they_were_chosen(world: World) -> None:
     ],
 )
 def test_a_season_that_could_not_be_run_is_not_made(world: World, settings: dict[str, Any], setting: str) -> None:
-    with pytest.raises(errors.BadSetting) as refused:
+    with pytest.raises(errors.BadSetting) as caught:
         create(world, **settings)
-    assert refused.value.setting == setting
+    assert caught.value.setting == setting
 
 
 def test_round_robin_finals_are_for_two_seats(world: World) -> None:
