@@ -16,7 +16,7 @@ from deadheat.league.service.seasons.participation import absent_bots
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series
-from tests.league.ground import refused
+from tests.league.refusals import refused
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
 

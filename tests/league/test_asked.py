@@ -26,8 +26,8 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, SeasonState
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
-from tests.league.ground import refused
 from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.refusals import refused
 from tests.league.world import World
 
 TEST = sprt.Terms(0, 100)
