@@ -232,9 +232,7 @@ def forget_the_image() -> None:
 
 
 def main() -> int:
-    rounds = (
-        SHORT_ROUNDS if arguments(__doc__, "few rounds of each, to see that it works").parse_args().short else ROUNDS
-    )
+    rounds = SHORT_ROUNDS if arguments(__doc__, "few rounds, to see that it works").parse_args().short else ROUNDS
     cpus = sorted(os.sched_getaffinity(0))[:2]
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     sandbox = DockerSandbox(Settings().image, folder / "run")

@@ -348,9 +348,7 @@ def all_pairs(
     def lot(pair: PairKey) -> bytes:
         return hashlib.sha256(seed + pair[0].to_bytes(8, "big") + pair[1].to_bytes(8, "big")).digest()[:8]
 
-    heap = [
-        (games.get(pair, 0), planned[pair[0]] + planned[pair[1]], lot(pair), pair) for pair in combinations(versions, 2)
-    ]
+    heap = [(games.get(one, 0), planned[one[0]] + planned[one[1]], lot(one), one) for one in combinations(versions, 2)]
     heapify(heap)
     chosen: list[PairKey] = []
     while len(chosen) < wanted:

@@ -32,9 +32,7 @@ def test_c06_an_empty_line_is_malformed(line: str) -> None:
     assert fault_in(words, line) is Fault.MALFORMED
 
 
-@pytest.mark.parametrize(
-    "space", ["\u00a0", "\u2003", "\u3000", "\ufeff", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"], ids=ascii
-)
+@pytest.mark.parametrize("space", [*"\u00a0\u2003\u3000\ufeff\x0b\x0c\x1c\x85\u2028"], ids=ascii)
 @pytest.mark.parametrize("place", ["{}OK", "OK{}", "BID{}A 5"])
 def test_c06_other_space_is_malformed(space: str, place: str) -> None:
     assert fault_in(words, place.format(space)) is Fault.MALFORMED

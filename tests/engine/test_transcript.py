@@ -106,9 +106,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
 
 
 @given(transcripts())
-def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_spells_it_in_ascii(
-    transcript: Transcript,
-) -> None:
+def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_does_in_ascii(transcript: Transcript) -> None:
     data = encode(transcript)
     assert (decode(data), chained(objects(data))) == (transcript, data)
     assert data.isascii() and data.endswith(b"\n")

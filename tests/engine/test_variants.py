@@ -37,9 +37,7 @@ def played(game: Game) -> Transcript:
 
 
 @pytest.mark.parametrize(("name", "variant"), VARIED.items())
-def test_a_variant_is_in_the_transcript_and_replays_by_its_own_numbers_only(
-    name: str, variant: Mapping[str, int]
-) -> None:
+def test_a_variant_is_in_the_transcript_and_replays_by_its_own_numbers(name: str, variant: Mapping[str, int]) -> None:
     game = varied(GAMES[name], variant)
     transcript = decode(encode(played(game)))
     assert transcript.variant == variant == variant_of(game)
@@ -71,10 +69,7 @@ def test_a_variant_is_a_game_like_any_other(name: str, variant: Mapping[str, int
 def test_the_numbers_rule() -> None:
     (first, *_) = (event for event in played(rules("liars-dice", ["dice=2"])).events() if event["type"] == "round")
     assert first["counts"] == [2, 2]
-    assert {prompt.limit_ns for prompt in played(rules("liars-dice", ["turn_ms=700"])).prompts()} == {
-        3 * 10**9,
-        7 * 10**8,
-    }
+    assert {one.limit_ns for one in played(rules("liars-dice", ["turn_ms=700"])).prompts()} == {3 * 10**9, 7 * 10**8}
     bank = played(rules("betris-large", ["bank_ms=2500"]))
     assert bank.exchanges[1].messages[0].line.endswith(" 2500 2500")
     assert document(bank, ["a", "b"])["board"]["bank_ms"] == 2500

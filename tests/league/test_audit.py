@@ -50,9 +50,7 @@ def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World
         for series_id in world.tick():
             world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
-        of_first, of_second = (
-            session.exec(select(Match).where(Match.season_id == season_id)).first() for season_id in (1, 2)
-        )
+        of_first, of_second = (session.exec(select(Match).where(Match.season_id == one)).first() for one in (1, 2))
         assert of_first is not None and of_second is not None
         for subject in (f"match/{of_first.id}", f"series/{of_first.series_id}", f"match/{of_second.id}"):
             record(session, "boss", "tested", subject)

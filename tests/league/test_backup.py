@@ -109,9 +109,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.databases
-def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
-    played: World, empty: Settings, folder: Path
-) -> None:
+def test_what_is_restored_is_what_was_there_on_either_database(played: World, empty: Settings, folder: Path) -> None:
     made = back_up(played.settings, folder)
     checked = restore(empty, read_backup(folder))
     assert (made.manifest.missing, (checked.unlike, checked.blobs)) == ([], ([], made.manifest.blobs))
@@ -122,9 +120,7 @@ def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
         assert hashlib.sha256(store.get(name, 10**6)).hexdigest() == name
 
 
-def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
-    played: World, empty: Settings, folder: Path
-) -> None:
+def test_a_restored_league_goes_on_and_its_log_says_what_happened(played: World, empty: Settings, folder: Path) -> None:
     made = back_up(played.settings, folder)
     restore(empty, made)
     world = World(empty, played.clock, entropy=random.Random("not the secrets that it had before").randbytes)
@@ -208,9 +204,7 @@ def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> No
     assert len(everything(world.settings)["User"]) == 2
 
 
-def test_a_running_league_on_postgresql_is_not_even_overwritten_by_force(
-    postgres_url: str, tmp_path: Path, folder: Path
-) -> None:
+def test_a_running_league_on_postgresql_is_not_overwritten(postgres_url: str, tmp_path: Path, folder: Path) -> None:
     execute(postgres_url, "CREATE DATABASE running TEMPLATE template")
     world = World(settings(tmp_path, database_url=postgres_url.format("running")))
     made = back_up(world.settings, folder)
@@ -236,10 +230,7 @@ DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
         "1 blob of it is lost; the first is the [a-z]+ of (match|bot version) [0-9]+",
     ),
     "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
-    "a row, with the file's hash mended": (
-        lambda backup: forge(backup, "UPDATE match SET rated = NOT rated"),
-        "manifest",
-    ),
+    "a row, with the file's hash mended": (lambda made: forge(made, "UPDATE match SET rated = NOT rated"), "manifest"),
     "the audit log, with every hash mended": (
         lambda backup: forge(
             backup, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True
@@ -330,17 +321,13 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
     assert restore(small.settings, made, force=True).lost == {}
 
 
-def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
-    small: World, empty: Settings, folder: Path
-) -> None:
+def test_what_the_store_had_lost_already_does_not_stop_a_restore(small: World, empty: Settings, folder: Path) -> None:
     name_source(small, "0" * 64)
     made = back_up(small.settings, folder)
     assert (made.manifest.missing, restore(empty, made).blobs) == (["0" * 64], made.manifest.blobs - 1)
 
 
-def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
-    older: Settings, empty: Settings, folder: Path
-) -> None:
+def test_a_backup_of_an_older_schema_is_migrated_by_a_restore(older: Settings, empty: Settings, folder: Path) -> None:
     made = back_up(older, folder)
     assert made.manifest.revision == "0023"
     restore(empty, made)

@@ -86,10 +86,7 @@ def test_newcomers_begin_in_the_lowest_division(world: World) -> None:
     season_id = world.season(2, divisions=TWO)
     assert divisions(world, season_id) == [[1, 2]]
     found = world.read(season_info, season_id).divisions
-    assert [(row.number, row.name, row.size, row.entries) for row in found] == [
-        (1, "First", 3, 0),
-        (2, "Second", None, 2),
-    ]
+    assert [(row.number, row.name, row.size, row.entries) for row in found] == [(1, *TWO[0], 0), (2, *TWO[1], 2)]
 
 
 def test_an_organiser_puts_bots_where_there_is_room(world: World) -> None:

@@ -174,9 +174,7 @@ def test_a_new_version_in_another_language_does_not_take_over(world: World) -> N
         ({"teams_only": True}, errors.NotAdmitted),
     ],
 )
-def test_a_rule_that_comes_later_ends_no_entry(
-    world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]
-) -> None:
+def test_a_later_rule_ends_no_entry(world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]) -> None:
     season_id = world.season(0)
     owner, bot_id = world.entrant(season_id)
     world.write(edit_season, world.boss, season_id, **settings)

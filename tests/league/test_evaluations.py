@@ -83,9 +83,7 @@ def evaluation_match(world: World) -> int:
         return session.exec(played.order_by(col(Match.id))).first() or 0
 
 
-def test_more_series_are_asked_for_only_where_some_can_be_planned(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, monkeypatch) -> None:
     """Of the five pairings of a round, four may be open at a time."""
     monkeypatch.setattr(capacity, "OPEN_SERIES", 4)
     season_id = due(world, 10)
@@ -132,9 +130,7 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     [pytest.param(line(), marks=pytest.mark.databases), line(format=ROUND_ROBIN, rounds=None)],
     ids=["swiss", "round robin"],
 )
-def test_final_standings_are_read_as_they_were_computed_a_page_at_a_time(
-    world: World, line_: DeclaredEvaluation
-) -> None:
+def test_final_standings_are_read_as_computed_a_page_at_a_time(world: World, line_: DeclaredEvaluation) -> None:
     due(world, 5, line_)
     world.play_all(lower_wins)
     (row,) = evaluations(world)

@@ -16,6 +16,7 @@ from tests.league.ground import drifted
 pytestmark = pytest.mark.databases
 
 AT = "2026-01-01 12:00:00.000000+00:00"
+MADE: dict[str, object] = {"created_at": AT}
 
 FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
     ("user_account", {"id": 7, "name": "ada", "name_key": "ada", "role": "author", "created_at": AT}),

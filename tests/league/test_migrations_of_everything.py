@@ -16,9 +16,7 @@ from tests.league.ground import drifted
 pytestmark = pytest.mark.databases
 
 
-def test_no_migration_loses_or_changes_anything_and_the_newest_code_reads_it(
-    empty: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_migration_loses_or_changes_anything_and_the_newest_code_reads_it(empty: Settings, monkeypatch) -> None:
     database = Database(empty)
     with database._migrating() as config:
         scripts = ScriptDirectory.from_config(config)

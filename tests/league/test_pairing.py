@@ -115,10 +115,7 @@ def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Te
 
 def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
     """Return version 1 at 1500, whose turn it is, and others above and below it."""
-    others = [
-        entrant(version, 1500 + step_elo * (version // 2) * (-1) ** version, waiting_since=1)
-        for version in range(2, size + 1)
-    ]
+    others = [entrant(one, 1500 + step_elo * (one // 2) * (-1) ** one, waiting_since=1) for one in range(2, size + 1)]
     return [replace(entrant(1), placing=placing), *others]
 
 
@@ -317,9 +314,7 @@ def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> 
     since = dict.fromkeys(of_bot, 0)
     games = 0
     for number in range(400):
-        everyone = [
-            Entrant(version, 1500 + 10 * bot * (bot > 2), bot == 1, since[bot], 0) for bot, version in of_bot.items()
-        ]
+        everyone = [Entrant(one, 1500 + 10 * bot * (bot > 2), bot == 1, since[bot], 0) for bot, one in of_bot.items()]
         bot_of = {version: bot for bot, version in of_bot.items()}
 
         def met(version: int, bot_of: Mapping[int, int] = bot_of) -> dict[int, Met]:

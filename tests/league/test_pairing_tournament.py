@@ -103,9 +103,7 @@ PAIRS = st.lists(
 
 @examples(100)
 @given(PAIRS)
-def test_a_round_s_points_are_never_stronger_evidence_than_its_pairs(
-    pairs: list[tuple[tuple[float, float], ...]],
-) -> None:
+def test_a_round_is_never_stronger_evidence_than_its_pairs(pairs: list[tuple[tuple[float, float], ...]]) -> None:
     """A match that was not played brings (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]

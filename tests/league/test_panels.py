@@ -207,9 +207,7 @@ def test_a_series_that_is_under_way_counts_for_the_older_version(entered: Contes
     assert entered.world.row(Series, second).state is JobState.ABANDONED
 
 
-def test_an_own_failure_is_worth_nothing_and_what_we_fail_to_play_is_played_again_from_the_same_side(
-    entered: Contest,
-) -> None:
+def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_side(entered: Contest) -> None:
     first, second = entered.planned()
     entered.play(win, unplayed, series=[first])
     entered.play(fault, win, series=[second])

@@ -210,9 +210,7 @@ def check(chaos: Chaos) -> None:
     assert chaos.world.read(first_broken) is None
     at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
     assert set(chaos.world.rows(at_gates.where(Series.purpose == Purpose.CHALLENGE))) <= {False}
-    entries = {
-        entry.version_id: entry for entry in chaos.world.rows(select(Entry).where(Entry.season_id == chaos.season))
-    }
+    entries = {one.version_id: one for one in chaos.world.rows(select(Entry).where(Entry.season_id == chaos.season))}
     rows = chaos.world.ranking(chaos.season)
     meetings = Counter(finals_tables(chaos.world))
     assert set(meetings.values()) <= {1}

@@ -22,6 +22,7 @@ from tests.league.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
+NOT_CHECKED = "It could not be checked."
 FAILURES = {"SandboxError", "TransportError"}
 OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
 """Causes of people's matches, which stand in no ledger."""

@@ -148,10 +148,7 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
     assert world.rows(select(Series.state)) == [JobState.DONE]
     (found,) = world.read(held_matches, world.boss)
     assert found.id == match_id
-    assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
-        ("host-memory", 0, 1),
-        ("host-memory", 0, 2),
-    ]
+    assert [(one.cause, one.seat, one.seed_number) for one in found.attempts] == [("host-memory", 0, n) for n in (1, 2)]
     with pytest.raises(NotAllowed):
         world.read(held_matches, world.author())
 
@@ -261,9 +258,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
 def failed(world: World, cause: str) -> list[VersionVoids]:
     """Return the organisers' view of a series that failed three times, after one match, on the only machine."""
     job = begun(world, 3)
-    assert world.write(
-        finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
-    )
+    assert world.write(finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it is away"))
     for _ in range(2):
         world.write(record_check, world.host, {}, (), 0)
         job = world.claimed(job.series_id)

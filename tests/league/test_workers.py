@@ -126,9 +126,7 @@ def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None
     assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
 
 
-def test_a_series_that_is_turned_away_is_enqueued_again_only_if_a_machine_may_play_it(
-    world: World, series: int
-) -> None:
+def test_a_series_is_turned_away_only_if_another_machine_may_play_it(world: World, series: int) -> None:
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
         assert turn_away_series(session, series, OTHER)  # the world's own machine is fit
@@ -242,9 +240,7 @@ def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
-    world: World, series: int, again: bool
-) -> None:
+def test_what_was_played_while_a_machine_became_unfit_is_played_again(world: World, series: int, again: bool) -> None:
     """`again`: a check finds the machine fit again before the series ends."""
     job = claimed(world, series)
     world.clock.turn(1)

@@ -143,9 +143,7 @@ def _of_evaluation(
     for version in field:
         if any(kept[version].figures[name] != figure for name, figure in figures[version].items()):
             yield f"evaluation {number}: version {version} has {figures[version]}, not {kept[version].figures}"
-    order = sorted(
-        field, key=lambda version: [*(-figure for figure in figures[version].values()), field.index(version)]
-    )
+    order = sorted(field, key=lambda one: [*(-figure for figure in figures[one].values()), field.index(one)])
     if (theirs := sorted(field, key=lambda version: kept[version].place)) != order:
         first = next(place for place in range(len(order)) if order[place] != theirs[place])
         yield f"evaluation {number}: place {first + 1} should be version {order[first]}'s, not {theirs[first]}'s"
