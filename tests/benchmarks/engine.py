@@ -243,13 +243,8 @@ def start_textarena(install: bool) -> subprocess.Popen[str]:
             raise NotToBeHad("it is not installed, and the short mode installs nothing")
         install_textarena(python)
         marker.touch()
-    process = subprocess.Popen(
-        [python, textarena_moves.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([python, textarena_moves.__file__], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert process.stdout is not None
     if process.stdout.readline() != "ready\n":
         _, errors = process.communicate()

@@ -33,9 +33,8 @@ class PrivateEngine:
         configuration.write_text(json.dumps({"runtimes": runtimes or {}}))
         self.start()
         save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
-        subprocess.run(
-            ["docker", "--host", self.url, "load", "--quiet"], stdin=save.stdout, check=True, capture_output=True
-        )
+        load = ["docker", "--host", self.url, "load", "--quiet"]
+        subprocess.run(load, stdin=save.stdout, check=True, capture_output=True)
         assert save.wait() == 0
 
     def start(self) -> None:

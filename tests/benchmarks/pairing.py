@@ -331,9 +331,7 @@ def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
     low, high = bots // 4, 25 * bots
     few_ms, many_ms = tick_ms(bots, low, rounds), tick_ms(bots, high, rounds)
     times = targets.shown("a tick with more pairs", many_ms / few_ms, most=GROWTH_TARGET, form=".2f")
-    print(
-        f"    a tick with its database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}; ratio {times}"
-    )
+    print(f"    a tick with a database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}; ratio {times}")
 
 
 def all_pairs(

@@ -74,10 +74,8 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
     world.version(owner, bot_id, "it does not compile")
     world.write(enter, owner, season_id, bot_id)
     with world.db.reading() as session:
-        assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
-            (2, VersionState.BROKEN),
-            (1, VersionState.READY),
-        ]
+        broken, ready = VersionState.BROKEN, VersionState.READY
+        assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [(2, broken), (1, ready)]
         [part] = parts_of(session, [bot_id])[bot_id]
         assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
         name, [bot] = author_bots(session, owner.name.upper())

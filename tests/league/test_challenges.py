@@ -149,12 +149,8 @@ def test_games_at_the_gate_are_never_rated(challenger: Entrant) -> None:
 def test_a_match_between_versions_of_one_bot_is_listed_once(challenger: Entrant) -> None:
     challenger.play([1])
     listed = [match.id for match in challenger.world.read(league_matches.matches, bot_id=challenger.bot_id)]
-    against = [
-        match.id
-        for match in challenger.world.read(
-            league_matches.matches, bot_id=challenger.bot_id, opponent_id=challenger.bot_id
-        )
-    ]
+    found = challenger.world.read(league_matches.matches, bot_id=challenger.bot_id, opponent_id=challenger.bot_id)
+    against = [match.id for match in found]
     assert listed == sorted(set(listed), reverse=True)
     assert listed == against != []
 

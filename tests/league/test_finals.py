@@ -299,13 +299,8 @@ def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str,
 
 
 def test_each_division_has_finals_of_its_own(world: World) -> None:
-    season_id = world.season(
-        6,
-        divisions=[("First", None), ("Second", None)],
-        finals=FinalsFormat.ROUND_ROBIN,
-        finals_top=2,
-        games_per_pair=2,
-    )
+    two = [("First", None), ("Second", None)]
+    season_id = season(world, 6, divisions=two, finals_top=2)
     with world.db.transaction() as session:
         for bot_id in (1, 2, 3):
             assign_division(session, world.boss, season_id, bot_id, 1)

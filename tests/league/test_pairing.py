@@ -214,9 +214,7 @@ def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int,
     assert season.parts() == 1
 
 
-@given(
-    st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
-)
+@given(st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", *["plan"] * 4]), max_size=100))
 def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, events: list[str]) -> None:
     chance = random.Random(number)
     season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
@@ -286,10 +284,8 @@ def test_seats_differ_little_for_each_bot() -> None:
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:
     everyone = field_of(30, 10)
-    plans = [
-        propose(order, lambda _: {}, 9, Terms(), 0, seed)
-        for order, seed in ((everyone, b"a"), (everyone[::-1], b"a"), (everyone, b"b"))
-    ]
+    orders = ((everyone, b"a"), (everyone[::-1], b"a"), (everyone, b"b"))
+    plans = [propose(order, lambda _: {}, 9, Terms(), 0, seed) for order, seed in orders]
     assert plans[0] == plans[1] != plans[2]
 
 

@@ -91,9 +91,8 @@ def test_a_disqualified_bot_and_all_its_matches_do_not_count_until_it_is_reinsta
     bot_id = ranked.owners[0][1]
     ranked.rule(disqualify, ranked.season, bot_id, "two bots of one author that help each other")
     _, rows = ranked.table()
-    assert [row[0] for row in rows if row[4] is not None] == sorted(
-        (bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index
-    )
+    ranked_bots = [row[0] for row in rows if row[4] is not None]
+    assert ranked_bots == sorted((bot for _, bot in ranked.owners[1:]), key=[row[0] for row in rows].index)
     assert ranked.games() == 4
     ranked.rule(reinstate, ranked.season, bot_id, "it was a mistake")
     assert ranked.table() == ranked.first

@@ -106,10 +106,8 @@ def test_a_preview_tells_what_differs_and_changes_nothing(world: World) -> None:
         "finals.finals_rounds": (50, None),
         "entry.invited": (["ada", "bob"], ["bob", "carl"]),
     }
-    assert [(one.label, one.at) for one in told.timetable][2:] == [
-        ("Finals begin", datetime(2027, 8, 11, tzinfo=UTC)),
-        ("Closes", None),
-    ]
+    finals = ("Finals begin", datetime(2027, 8, 11, tzinfo=UTC))
+    assert [(one.label, one.at) for one in told.timetable][2:] == [finals, ("Closes", None)]
     assert ((told.applied, told.timezone), world.read(season_info, season_id)) == ((False, "Asia/Seoul"), before)
     assert [one.path for one in applied(world, other, season_id).changes] == [one.path for one in told.changes]
     assert world.read(invited_to_season, world.boss, season_id) == ["bob", "carl"]

@@ -199,11 +199,8 @@ def test_edits_are_noted(world: World) -> None:
     assert info(world, season_id).name == "Spring"
     noted = world.read(audit_log)[0]
     assert noted.action == "season-edited"
-    assert json.loads(noted.data) == {
-        "closes_at": "2026-01-01T13:00:00+00:00",
-        "name": "Spring",
-        "was": {"closes_at": None, "name": before.name},
-    }
+    was = {"closes_at": None, "name": before.name}
+    assert json.loads(noted.data) == {"closes_at": "2026-01-01T13:00:00+00:00", "name": "Spring", "was": was}
 
 
 def test_a_frozen_season_plays_on_but_takes_nobody_and_nothing_new(world: World) -> None:

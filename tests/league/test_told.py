@@ -126,11 +126,7 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
 
 def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
     old = {"cause": "engine", "detail": INNER, "evidence": {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
-    new = {
-        "cause": "engine",
-        "detail": Cause("engine").sentence,
-        "evidence": {Cause.HOST_UNFIT: ["It could not be checked."]},
-    }
+    new = {"cause": "engine", "detail": Cause("engine").sentence, "evidence": {Cause.HOST_UNFIT: [NOT_CHECKED]}}
     for attempts in ([old], [new]):
         assert told_findings({"verified": True, "attempts": attempts}) == {"verified": True, "attempts": [new]}
     assert told_findings({"verified": True}) == {"verified": True}

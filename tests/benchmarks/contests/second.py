@@ -58,9 +58,8 @@ class Pairing:
 
 def counted(world: World) -> str:
     with world.db.reading() as session:
-        evaluations = (
-            session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
-        )
+        ended = text("SELECT count(*) FROM evaluation WHERE state = 'done'")
+        evaluations = session.connection().execute(ended).scalar()
         pairings = session.connection().execute(text("SELECT count(*) FROM evaluation_pairing")).scalar()
     return f"{evaluations} evaluations with {pairings} pairings"
 

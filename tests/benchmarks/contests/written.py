@@ -26,13 +26,8 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     for round_ in range(1, ROUNDS + 1):
         pairs, _ = draw(versions, set(versions), met)
         met += [Meeting(round_, *pair, *_TAKEN[sum(pair) % 3]) for pair in pairs]
-    values: dict[str, Any] = {
-        "id": number,
-        "season": season_id,
-        "rounds": ROUNDS,
-        "at": AT,
-        "first": number * 1000 * versions[0],
-    }
+    values: dict[str, Any] = {"id": number, "season": season_id, "rounds": ROUNDS, "at": AT}
+    values["first"] = number * 1000 * versions[0]
     values |= {"state": "done" if done else "running", "ended": AT if done else None}
     values |= {"seed": bytes(32), "commitment": commitment(bytes(32)), "sha": "c" * 64}
     connection.execute(
@@ -46,13 +41,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
         "INSERT INTO evaluation_player (evaluation_id, version_id, bot_id, seed, place, figures)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (
-                number,
-                one.player,
-                one.player,
-                one.seed,
-                *((one.place, json.dumps(one.figures)) if done else (None, None)),
-            )
+            (number, one.player, one.player, one.seed, *((one.place, json.dumps(one.figures)) if done else (None,) * 2))
             for one in standings
         ],
     )
