@@ -255,10 +255,8 @@ def start_textarena(install: bool) -> subprocess.Popen[str]:
 def install_textarena(python: Path) -> None:
     """Install it into an environment of its own, under this very interpreter."""
     print(f"Installing {TEXTARENA} into {ENVIRONMENT} ...", file=sys.stderr)
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TEXTARENA],
-    ):
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TEXTARENA]
+    for command in ([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], pip):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
         except subprocess.TimeoutExpired:

@@ -255,11 +255,8 @@ def test_a_transcript_of_something_else_is_not_judged() -> None:
 
 def test_a_recorded_transport_gives_replies_only_for_the_recorded_lines() -> None:
     message = Message(0, "ASK", 5)
-    transport = RecordedTransport(
-        Transcript(
-            "g", 1, 1, b"", (Exchange((message,), {0: Reply("yes", 1)}), Exchange((message,), {})), Result((1,), None)
-        )
-    )
+    exchanges = Exchange((message,), {0: Reply("yes", 1)}), Exchange((message,), {})
+    transport = RecordedTransport(Transcript("g", 1, 1, b"", exchanges, Result((1,), None)))
     assert transport.exchange([message]) == {0: Reply("yes", 1)}
     with pytest.raises(Diverged, match="replies of"):
         transport.exchange([message])

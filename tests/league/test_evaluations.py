@@ -120,9 +120,8 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     assert world.read(season_log, season_id).games == 20  # only the ladder's
     assert world.one(select(func.sum(Pair.games))) == 20
     told = world.rows(select(Notice).where(Notice.kind == NoticeKind.EVALUATION_DONE))
-    assert [(one.about["place"], one.about["players"], one.about["seed"]) for one in told] == [
-        (places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)
-    ]
+    found = [(one.about["place"], one.about["players"], one.about["seed"]) for one in told]
+    assert found == [(places(world, row.id).index(seed) + 1, 5, seed) for seed in range(1, 6)]
 
 
 @pytest.mark.parametrize(

@@ -123,11 +123,8 @@ def entered(contest: Contest) -> Contest:
 def test_a_version_plays_each_bot_of_the_panel_from_both_sides_and_then_plays_for_its_bot(entered: Contest) -> None:
     assert entered.waits()
     played = entered.play(win, lose)
-    seats = entered.world.read(
-        lambda session: session.exec(
-            select(Participant.seat, Participant.bot_id).where(col(Participant.match_id).in_(played))
-        ).all()
-    )
+    played_by = select(Participant.seat, Participant.bot_id).where(col(Participant.match_id).in_(played))
+    seats = entered.world.rows(played_by)
     assert sorted(seats) == sorted(
         [(0, entered.bot_id), (1, entered.bot_id)] * 2 + [(seat, bot) for bot in entered.panel for seat in (0, 1)]
     )

@@ -144,11 +144,8 @@ def test_a_group_of_one_game_changes_nothing() -> None:
 
 def test_under_fifty_tables_it_is_the_model_with_what_a_table_of_equals_varies() -> None:
     """At a table of three equals the score varies 4/3 times as much as that of three pairs."""
-    lines: list[Line] = [
-        (players, ranks)
-        for players in (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b"))
-        for ranks in ((1, 2, 3), (2, 3, 1), (3, 1, 2))
-    ]
+    tables, places = ("abc", "bca", "cab"), ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+    lines: list[Line] = [(tuple(players), ranks) for players in tables for ranks in places]
     table = rate(log(lines), RatingConfig())
     bread = np.linalg.inv(curvature([(0, 1, 9 / 4), (0, 2, 9 / 4), (1, 2, 9 / 4)], 3) + PRIOR * np.eye(3))
     meat = curvature([(0, 1, 3.0), (0, 2, 3.0), (1, 2, 3.0)], 3) + PRIOR * np.eye(3)

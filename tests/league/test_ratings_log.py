@@ -39,11 +39,8 @@ def test_equal_games_are_counted_and_ranks_are_places() -> None:
 
 
 def test_players_without_games_and_groups_of_one_game_are_left_out() -> None:
-    made = log_of(
-        ["z", "y", "x"],
-        [Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))],
-        ["pair", "single", "unused"],
-    )
+    games = Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))
+    made = log_of(["z", "y", "x"], [games], ["pair", "single", "unused"])
     assert (made.players, made.groups) == (("x", "z"), ("pair",))
     assert told(made) == [
         (("x", "z"), (0, 1), "pair", 1),

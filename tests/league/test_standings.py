@@ -221,9 +221,8 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
     world.play_all()
     log = world.read(season_log, season_id)
     seats: dict[int, list[tuple[str, int]]] = {}
-    for match_id, version_id, rank in world.rows(
-        select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
-    ):
+    seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
+    for match_id, version_id, rank in world.rows(seated):
         seats.setdefault(match_id, []).append((str(version_id), rank or 0))
     lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
     assert (len(lines), read(line.encode() for line in lines).sha256) == (9, log.sha256)
