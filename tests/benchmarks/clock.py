@@ -79,9 +79,7 @@ class Observed(PipeTransport):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A verdict (``in time``, ``timeout`` or the cause of a void), and when the bot began and ended to write its answer
-    by its own stamps, from the deadline on.
-    """
+    """A verdict, or the cause of a void, and when the bot wrote its answer by its own stamps, from the deadline on."""
 
     verdict: str
     begun_ns: int

@@ -121,9 +121,7 @@ def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
 
 
 def _cpu_s(machine: Machine, word: str = "") -> float:
-    """Return the CPU time of all processes of a machine (with the word in their commands), including children that have
-    ended.
-    """
+    """Return the CPU time of a machine's processes (with the word in their commands) and of their ended children."""
     ticks = 0
     for pid in machine.processes(word):
         with contextlib.suppress(OSError):

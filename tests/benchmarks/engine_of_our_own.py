@@ -83,9 +83,7 @@ class PrivateEngine:
 
 @contextmanager
 def measured(joined: bool) -> Iterator[tuple[MeasuredGroup, Path]]:
-    """Use an engine of our own, and a folder. The group counts the CPU time of the engine and of all containers, and of
-    this process if it has `joined`.
-    """
+    """Use an engine of our own, whose CPU time the group counts, and this process's if it has `joined`."""
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     engine = PrivateEngine(Settings().image, group)

@@ -26,9 +26,7 @@ def short(name: str) -> str:
 
 
 def on_target(name: str, *beginnings: str) -> str:
-    """Return what a benchmark prints, if no line that begins like this misses its target; other tests run meanwhile, so
-    only a ratio that is behind twice fails.
-    """
+    """Return what a benchmark prints, if no line that begins like this misses its target twice."""
     table = short(name)
     if _missed(table, beginnings):
         table = short(name)

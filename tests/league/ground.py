@@ -51,9 +51,7 @@ Ts = TypeVarTuple("Ts")
 
 @dataclass
 class Ground:
-    """A league on a migrated database. `entropy` is the source of random bytes; None: the same bytes each time, so that
-    no test passes or fails by chance.
-    """
+    """A league on a migrated database; `entropy` gives random bytes, by default the same ones each time."""
 
     settings: Settings
     clock: Clock = field(default_factory=Clock)

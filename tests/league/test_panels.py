@@ -83,9 +83,7 @@ class Contest:
         return [one for one in self.world.tick() if self.world.row(Series, one).purpose is Purpose.PANEL]
 
     def play(self, *outcomes: Outcome, series: Sequence[int] | None = None) -> list[int]:
-        """Play what is planned against the panel with these outcomes in turn, the last one repeated; return the
-        matches.
-        """
+        """Play the panel with these outcomes in turn, the last one repeated; return the matches."""
         played: list[int] = []
         for series_id in self.planned() if series is None else series:
             job = self.world.claimed(series_id)

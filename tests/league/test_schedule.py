@@ -47,9 +47,7 @@ def a_season(
     games_per_pair: int | None = None,
     divisions: int = 1,
 ) -> tuple[int, list[Author]]:
-    """Open a season and share its bots out over its divisions. Random numbers are the same each time, because even
-    seats and good placements are likely and not certain.
-    """
+    """Open a season and share its bots out over its divisions; what is likely, not certain, is the same each time."""
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
         season_id = create_season(
@@ -103,9 +101,7 @@ def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats:
     ("seats", "length"), [(2, 10), *(pytest.param(*way, marks=pytest.mark.all) for way in ((3, 9), (6, 6))), (4, 20)]
 )
 def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: int, length: int) -> None:
-    """A bot that keeps state between the matches of a series never meets the same dice there. A machine that plays one
-    series after the other does not begin with the dice that it ended with.
-    """
+    """Nor does a machine begin a series with the dice that it ended the one before with."""
     a_season(world, seats + 3, game="liars-dice", seats=seats, series_length=length)
     for chosen in range(scaled(5, 2)):
         world.entropy = random.Random(f"{seats} {chosen}").randbytes

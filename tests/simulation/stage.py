@@ -52,9 +52,7 @@ def packed(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class League:
-    """A prepared league: two bots in a season, a third in none, and a guest without a bot. Its first series are planned
-    and its machines have been checked.
-    """
+    """Two bots in a season whose first series are planned, a third in none, and a guest; all machines are fit."""
 
     content: bytes
     series_ids: Sequence[int]
@@ -140,9 +138,7 @@ class StormyDatabase(Database):
 
     @property
     def connection(self) -> Connection:
-        """The one for all sessions, of which none begins within another: to get it from a pool takes as long as a
-        statement.
-        """
+        """Return the one for all sessions, which never overlap: one from a pool costs as much as a statement."""
         if self._connection is None:
             self._connection = self._readers.connect()
         return self._connection
