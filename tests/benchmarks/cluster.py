@@ -31,8 +31,7 @@ from sqlmodel import select
 
 from deadheat.league.config import Settings
 from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
@@ -197,7 +196,7 @@ def _make_room(world: World, _: int) -> None:
 
 
 def _claim(world: World, number: int) -> bool:
-    return world.write(claim_next_series, FIRST + 7 * number, "w1", world.host) is not None
+    return world.write(turns.claim_next_series, FIRST + 7 * number, "w1", world.host) is not None
 
 
 def _make_due(world: World, number: int) -> None:
@@ -219,8 +218,8 @@ ACTS: dict[str, tuple[Callable[[World, int], object], Callable[[World, int], obj
     # A tick: the crowded season has no room, and another one has room for one series.
     "to plan one": (lambda world, _: len(world.tick()), _make_room, 1),
     "to claim what is next": (_claim, lambda *_: None, True),
-    "to sweep when nothing is due": (lambda world, _: len(world.write(sweep)[SERIES]), lambda *_: None, 0),
-    "to sweep 500 that are due": (lambda world, _: len(world.write(sweep)[SERIES]), _make_due, 500),
+    "to sweep when nothing is due": (lambda world, _: len(world.write(sweep)[carrying_out.SERIES]), lambda *_: None, 0),
+    "to sweep 500 that are due": (lambda world, _: len(world.write(sweep)[carrying_out.SERIES]), _make_due, 500),
     UNBOUND: (lambda world, _: world.read(queues) is not None, lambda *_: None, True),
 }
 

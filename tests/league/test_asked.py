@@ -19,8 +19,7 @@ from deadheat.league.service.seasons import asked
 from deadheat.league.service.seasons.absence import disqualify, withdraw
 from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
 from deadheat.league.service.seasons.seasons import edit_season, season_progress
-from deadheat.league.service.series.response_times import command_times
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.views import careers
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.waiting import waiting
@@ -139,7 +138,7 @@ def test_nothing_that_counts_changes(league: League) -> None:
             entries = [waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
             faults = careers.failure_counts(session, season_id, league.rival_bot)
             failures = careers.failures(session, season_id, league.rival_bot)
-            times = command_times(session, season_id, range(1, 9))
+            times = response_times.command_times(session, season_id, range(1, 9))
             deals = session.get_one(Season, season_id).deals
             progress = season_progress(session, season_id)
             return [board.log_sha256, board.standings, pairs, deals, entries, faults, failures, times, progress]
@@ -222,7 +221,7 @@ def test_rated_series_come_first_for_two_minutes(world: World) -> None:
     assert world.row(Series, rated).challenge_id is None
 
     def next_one() -> int:
-        job = world.write(claim_next_series, rated, "w", world.host)
+        job = world.write(turns.claim_next_series, rated, "w", world.host)
         assert job is not None
         return job.series_id
 
@@ -240,7 +239,7 @@ def test_a_ladder_that_never_rests_does_not_starve_it(world: World) -> None:
     world.clock.turn(71 * 60)
     world.play(one for one in _queued(world) if one != unrated)
     (rated, *_) = world.tick()
-    job = world.write(claim_next_series, rated, "w", world.host)
+    job = world.write(turns.claim_next_series, rated, "w", world.host)
     assert job is not None and job.series_id == unrated
 
 

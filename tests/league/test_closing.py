@@ -19,8 +19,7 @@ from deadheat.league.service.people.users import check_password, sign_up
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
 from deadheat.league.service.rulings.operators import set_role
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons import bot_changes, entries
 from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant
 from tests.league.ground import settings
@@ -89,8 +88,8 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     ada, bob = world.author("ada"), world.author("bob")
     _, bot_id = world.bot(owner=ada)
     team_id = world.team(ada, bob)
-    world.write(change_bot, ada, bot_id, team_id=team_id)
-    world.write(enter, bob, season, bot_id)
+    world.write(bot_changes.change_bot, ada, bot_id, team_id=team_id)
+    world.write(entries.enter, bob, season, bot_id)
     world.write(close_account, ada)
     assert world.rows(select(AbsentEntry)) == []
     found = world.read(team_info, team_id, bob)

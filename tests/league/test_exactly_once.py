@@ -15,18 +15,7 @@ from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.builds import (
-    BUILDS,
-    FAILURES_TOLD,
-    BuildOutcome,
-    claim_build,
-    finish_build,
-    give_back_build,
-    renew_build,
-)
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.sweep import sweep
+from deadheat.league.service.jobs import builds, exhibiting, exhibitions, sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
 from deadheat.league.service.series.hosts import due_check, record_check
@@ -109,7 +98,7 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     series_id = queued(world)
     first = world.claimed(series_id, "killed")
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     assert state(world, series_id) is JobState.QUEUED
     world.clock.turn(world.settings.retry_seconds)
     assert world.enqueued() == [series_id]
@@ -126,7 +115,7 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     series_id = queued(world)
     paused = world.claimed(series_id, "paused")
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     second = world.claimed(series_id, "w2")
     late = [won(match, winner=1) for match in paused.matches]
     assert not world.finish(paused, late, "paused")  # while the second one plays
@@ -144,7 +133,7 @@ def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     paused = world.claimed(series_id, "paused")
     assert world.write(renew_series, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     assert not world.write(renew_series, paused)
     assert world.claim(series_id, "w2") is not None
     world.write(release_series, paused, "paused", Failure("worker-stopped"))
@@ -161,14 +150,14 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     exhibition_id = world.write(exhibitions.take_seat, owner, bot_id)
 
     def swept() -> dict[Life, list[int]]:
-        return world.write(sweep)
+        return world.write(sweep.sweep)
 
     event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
-    assert (found[BUILDS], found[EXHIBITIONS]) == ([version_id], [exhibition_id])
+    assert (found[builds.BUILDS], found[exhibiting.EXHIBITIONS]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
     assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
@@ -181,7 +170,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
         assert world.write(renew_series, job)
-        world.write(sweep)
+        world.write(sweep.sweep)
     assert state(world, series_id) is JobState.RUNNING
     assert world.finish(job)
 
@@ -269,15 +258,15 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
     job = world.building(version_id, "w1")
-    assert world.write(claim_build, version_id, "w2") is None
+    assert world.write(builds.claim_build, version_id, "w2") is None
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     with world.db.transaction() as session:
-        again = claim_build(session, version_id, "w2")
+        again = builds.claim_build(session, version_id, "w2")
         assert again is not None
-        assert not finish_build(session, job, BuildOutcome(None, "late", ""))
-        assert not renew_build(session, job) and renew_build(session, again)
-        assert finish_build(session, again, BuildOutcome("e" * 64, "", ""))
+        assert not builds.finish_build(session, job, builds.BuildOutcome(None, "late", ""))
+        assert not builds.renew_build(session, job) and builds.renew_build(session, again)
+        assert builds.finish_build(session, again, builds.BuildOutcome("e" * 64, "", ""))
     version = world.row(BotVersion, version_id)
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
 
@@ -285,9 +274,11 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
 def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
     version_id = uploaded(world)
     pauses, reason = [], ""
-    for _ in range(FAILURES_TOLD + 8):
+    for _ in range(builds.FAILURES_TOLD + 8):
         job = world.building(version_id, "w1")
-        world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
+        world.write(
+            builds.give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers")
+        )
         version = world.row(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
@@ -295,7 +286,7 @@ def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(worl
     assert (pauses[:4], pauses[-1]) == ([5, 10, 20, 40], 3600)
     assert "attempt 13" in reason
     job = world.building(version_id, "w1")
-    assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
+    assert world.write(builds.finish_build, job, builds.BuildOutcome("e" * 64, "", "", "f" * 64))
     version = world.row(BotVersion, version_id)
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
 
@@ -303,10 +294,10 @@ def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(worl
 def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, caplog) -> None:
     version_id = uploaded(world)
     with caplog.at_level(logging.ERROR):
-        for number in range(1, FAILURES_TOLD + 2):
+        for number in range(1, builds.FAILURES_TOLD + 2):
             fail_build(world, version_id, "no-engine")
             told = [record for record in caplog.records if "could not be built" in record.message]
-            assert len(told) == max(0, number - FAILURES_TOLD + 1)
+            assert len(told) == max(0, number - builds.FAILURES_TOLD + 1)
 
 
 @pytest.mark.databases
@@ -317,7 +308,7 @@ def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) ->
 
 def fail_build(world: World, version_id: int, cause: str) -> None:
     job = world.building(version_id, "w1")
-    world.write(give_back_build, job.version_id, job.attempt, "w1", Failure(cause, "why"))
+    world.write(builds.give_back_build, job.version_id, job.attempt, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:

@@ -18,10 +18,7 @@ from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import operators
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.seasons import bot_changes, entries, gates, seasons
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.hosts import record_check, turn_away
 from deadheat.league.service.views.news import ready_bots
@@ -151,25 +148,25 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
         return number
 
     assert version() is None, "it is in no season"
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     world.version(owner, bot_id)
     assert version() == 1, "the newer one has not played"
-    world.write(enter, owner, season_id, bot_id, 2)
+    world.write(entries.enter, owner, season_id, bot_id, 2)
     assert version() == 2
     world.play_all()
     world.clock.turn(world.settings.rejoin_seconds)
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
-        world.write(change_bot, owner, bot_id, plays_people=plays_people)
+        world.write(bot_changes.change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
-    world.refused(NotFound, change_bot, world.boss, bot_id, plays_people=False)
+    world.refused(NotFound, bot_changes.change_bot, world.boss, bot_id, plays_people=False)
 
 
 def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
-    season_id = world.write(create_season, world.boss, game=GAME, name="soon", series_length=2).id
-    world.write(enter, owner, season_id, bot_id, gate=GateTerms(games=100))
+    season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon", series_length=2).id
+    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)

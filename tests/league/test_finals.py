@@ -14,17 +14,10 @@ from sqlmodel import col, select
 from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals_played import finals_progress
-from deadheat.league.service.ground.audit import first_broken
-from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.ranking import ranking
-from deadheat.league.service.rankings.recount import recount
-from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.ground import audit, steps
+from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
 from deadheat.league.service.rulings.rulings import rejudge_match
-from deadheat.league.service.seasons import absence
-from deadheat.league.service.seasons.divisions import assign_division
-from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
@@ -100,11 +93,11 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     assert seeds(world, season_id) == {3: 1, 5: 2, 1: 3, 2: None, 4: None}
     met = pairings(world, season_id)
     assert Counter(pair for _, pair in met) == {frozenset({1, 3}): 1, frozenset({1, 5}): 1, frozenset({3, 5}): 1}
-    assert ({number for number, _ in met}, world.write(seasons_to_publish)) == ({1, 2, 3}, [season_id])
-    assert world.write(publish, season_id)
-    board = world.read(leaderboard, season_id)
-    assert world.read(season_info, season_id).log_sha256 == board.log_sha256
-    assert world.read(first_broken) is None
+    assert ({number for number, _ in met}, world.write(publishing.seasons_to_publish)) == ({1, 2, 3}, [season_id])
+    assert world.write(publishing.publish, season_id)
+    board = world.read(standings.leaderboard, season_id)
+    assert world.read(seasons.season_info, season_id).log_sha256 == board.log_sha256
+    assert world.read(audit.first_broken) is None
     assert board.final
     found = [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]]
     assert found == [(3, 1, True), (5, 2, True), (1, 3, True), (4, 4, False), (2, 5, False)]
@@ -219,7 +212,7 @@ def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World
     season_id = season(world, 2, closes_when_done=False)
     play_finals(world, season_id, (1, 2))
     assert world.row(Season, season_id).state is SeasonState.FINALS
-    assert world.read(season_info, season_id).finals_done_at is not None
+    assert world.read(seasons.season_info, season_id).finals_done_at is not None
     assert world.tick() == []
 
 
@@ -255,7 +248,7 @@ def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(w
     world.rank(season_id)
     found = world.ranking(season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
-    assert world.read(recount, season_id).same
+    assert world.read(recount.recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
@@ -265,14 +258,14 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
     )
     play(world, season_id, (3, 2, 1))
     play_finals(world, season_id, (2, 3, 1))
-    assert world.write(publish, season_id)
+    assert world.write(publishing.publish, season_id)
     before = {row["bot_id"]: row for row in world.ranking(season_id)}
-    alike = world.read(ranking, season_id)
-    everything = rate(world.read(season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    alike = world.read(ranking.ranking, season_id)
+    everything = rate(world.read(results.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
-    following = world.write(create_season, world.boss, name="next", previous_id=season_id).id
-    world.write(touch_log, following)
+    following = world.write(seasons.create_season, world.boss, name="next", previous_id=season_id).id
+    world.write(steps.touch_log, following)
     world.rank(following)
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in world.ranking(following)}
     for bot_id, (elo, sd) in carried.items():
@@ -298,7 +291,7 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
     season_id = season(world, 6, divisions=two, finals_top=2)
     with world.db.transaction() as session:
         for bot_id in (1, 2, 3):
-            assign_division(session, world.boss, season_id, bot_id, 1)
+            divisions.assign_division(session, world.boss, season_id, bot_id, 1)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
     play_finals(world, season_id, (1, 2, 3, 4, 5, 6))
     assert {pair for _, pair in pairings(world, season_id)} == {frozenset({2, 3}), frozenset({5, 6})}

@@ -8,8 +8,7 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league.jobs import Latency
-from deadheat.league.service.rankings.history import MOST_POINTS, history, span
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings import history, standings
 from deadheat.league.service.series.response_times import command_times, latency_by_version
 from deadheat.league.tables import RatingPoint, RatingSnapshot
 from deadheat.league.time_buckets import DOUBLINGS, LAST, PER_DOUBLING, bars, bucket, edge, percentile
@@ -23,7 +22,7 @@ def rank_again(world: World, season_id: int, seconds: float) -> None:
     """Play one more series, and rank the season so many seconds later."""
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
-    assert world.write(refit, season_id)
+    assert world.write(standings.refit, season_id)
 
 
 def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
@@ -33,7 +32,7 @@ def test_each_ranking_is_a_point_of_each_bots_history(world: World) -> None:
     with world.db.reading() as session:
         bot_id = session.exec(select(RatingPoint.bot_id)).first()
         assert bot_id is not None
-        points = history(session, season_id, bot_id)
+        points = history.history(session, season_id, bot_id)
         newest = session.exec(select(RatingSnapshot).order_by(col(RatingSnapshot.id).desc())).first()
     assert newest is not None
     [row] = [row for row in newest.standings["rows"] if row["bot_id"] == bot_id]
@@ -59,9 +58,9 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
     bots = len(set(world.rows(select(RatingPoint.bot_id))))
     seconds = sorted(set(world.rows(select(RatingPoint.second))))
     assert len(world.rows(select(RatingPoint.second))) == bots * len(seconds), "whole rankings, not parts"
-    assert len(seconds) <= 1 + MOST_POINTS
-    assert len(seconds) >= MOST_POINTS // 4
-    width = span(seconds[-1])
+    assert len(seconds) <= 1 + history.MOST_POINTS
+    assert len(seconds) >= history.MOST_POINTS // 4
+    width = history.span(seconds[-1])
     assert seconds[0] == 1, "the season's first"
     assert len({second // width for second in seconds[1:]}) == len(seconds) - 1, "and one of each span"
     assert seconds[-1] == sum(pauses)
@@ -69,7 +68,7 @@ def test_histories_stay_bounded_and_keep_the_last_of_each_span(world: World) -> 
 
 @pytest.mark.parametrize("second", [0, 1, 127, 128, 1000, 86_400, 40_000_000])
 def test_a_seasons_age_has_few_spans(second: int) -> None:
-    assert second // span(second) < MOST_POINTS
+    assert second // history.span(second) < history.MOST_POINTS
 
 
 def test_shares_of_the_limit_are_read_from_buckets_within_nine_per_cent() -> None:

@@ -13,14 +13,9 @@ from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.people.notices import inbox
-from deadheat.league.service.people.person import Person
+from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons.absence import rejoin, withdraw
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter, entry_info
-from deadheat.league.service.seasons.gates import GateTerms, challenges
-from deadheat.league.service.seasons.seasons import edit_season
+from deadheat.league.service.seasons import absence, bot_changes, entries, gates, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
@@ -54,16 +49,16 @@ class Contest:
         made = world.repeated(partial(self._made, settings), "contest", settings)
         self.house, self.panel, self.season_id, self.owner, self.bot_id = made
 
-    def _made(self, settings: dict[str, Any]) -> tuple[Person, list[int], int, Person, int]:
+    def _made(self, settings: dict[str, Any]) -> tuple[person.Person, list[int], int, person.Person, int]:
         house = self.world.author("owner")
         panel = [self.world.bot(name, owner=house)[1] for name in ("easy", "hard")]
         return house, panel, self.world.season(0, **settings), *self.world.bot("newcomer")
 
     def enter(self, number: int | None = None, **chosen: Any) -> Entry:
-        return self.world.write(enter, self.owner, self.season_id, self.bot_id, number, **chosen)
+        return self.world.write(entries.enter, self.owner, self.season_id, self.bot_id, number, **chosen)
 
     def entry(self) -> Entry:
-        return self.world.read(entry_info, self.season_id, self.bot_id)
+        return self.world.read(entries.entry_info, self.season_id, self.bot_id)
 
     def waits(self) -> bool:
         mine = select(EntryRow.waits_for_panel).where(EntryRow.bot_id == self.bot_id)
@@ -243,7 +238,7 @@ def test_what_arrived_before_the_freeze_is_judged_after_it(entered: Contest) -> 
 
 
 def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(contest: Contest) -> None:
-    contest.enter(gate=GateTerms())
+    contest.enter(gate=gates.GateTerms())
     contest.judged(win)
     assert (contest.entry().version, contest.waits()) == (1, False)  # the first version has no opponent at the gate
     contest.upload()
@@ -253,12 +248,12 @@ def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(conte
 
 
 def test_with_the_points_a_version_goes_on_to_its_gate(contest: Contest) -> None:
-    contest.enter(gate=GateTerms())
+    contest.enter(gate=gates.GateTerms())
     contest.judged(win)
     contest.upload()
-    assert contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id) == []
+    assert contest.world.read(gates.challenges, contest.owner, contest.season_id, contest.bot_id) == []
     contest.judged(win)
-    (gate,) = contest.world.read(challenges, contest.owner, contest.season_id, contest.bot_id)
+    (gate,) = contest.world.read(gates.challenges, contest.owner, contest.season_id, contest.bot_id)
     assert (gate.candidate, gate.state, contest.entry().version) == (2, "running", 1)
 
 
@@ -272,15 +267,15 @@ def test_the_close_ends_what_is_left_without_a_verdict(entered: Contest) -> None
 
 
 def test_a_withdrawn_bot_plays_no_panel_until_it_comes_back(entered: Contest) -> None:
-    entered.world.write(withdraw, entered.owner, entered.season_id, entered.bot_id)
+    entered.world.write(absence.withdraw, entered.owner, entered.season_id, entered.bot_id)
     assert entered.planned() == []
     entered.world.clock.turn(entered.world.settings.rejoin_seconds)
-    entered.world.write(rejoin, entered.owner, entered.season_id, entered.bot_id)
+    entered.world.write(absence.rejoin, entered.owner, entered.season_id, entered.bot_id)
     assert len(entered.planned()) == 2
 
 
 def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less(contest: Contest) -> None:
-    contest.world.write(change_bot, contest.house, contest.panel[0], retired=True)
+    contest.world.write(bot_changes.change_bot, contest.house, contest.panel[0], retired=True)
     contest.enter()
     assert len(contest.planned()) == 1
     (run,) = contest.runs()
@@ -289,7 +284,7 @@ def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less
 
 def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
     for bot_id in contest.panel:
-        contest.world.write(change_bot, contest.house, bot_id, retired=True)
+        contest.world.write(bot_changes.change_bot, contest.house, bot_id, retired=True)
     contest.enter()
     contest.world.tick()
     assert contest.states() == ["passed"]
@@ -297,7 +292,7 @@ def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
 
 
 def test_a_bot_of_the_panel_that_enters_plays_the_others_and_needs_no_points(contest: Contest) -> None:
-    assert not contest.world.write(enter, contest.house, contest.season_id, contest.panel[0]).waits_for_panel
+    assert not contest.world.write(entries.enter, contest.house, contest.season_id, contest.panel[0]).waits_for_panel
     (series_id,) = contest.planned()
     job = contest.world.claimed(series_id)
     assert {contest.world.row(BotVersion, one).bot_id for one in job.matches[0].seats} == set(contest.panel)
@@ -313,7 +308,7 @@ def test_the_same_program_as_another_upload_keeps_its_results(entered: Contest) 
 
 def test_a_version_that_failed_is_judged_again_once_the_season_asks_for_less(entered: Contest) -> None:
     entered.judged(win, lose)
-    entered.world.write(edit_season, entered.world.boss, entered.season_id, panel_minimum=1)
+    entered.world.write(seasons.edit_season, entered.world.boss, entered.season_id, panel_minimum=1)
     entered.enter()
     entered.world.tick()
     assert (entered.states(), entered.waits()) == (["failed", "passed"], False)
@@ -330,7 +325,7 @@ def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:
     contest = Contest(world, panel=None, panel_minimum=None)
     contest.enter()
     panel = ["owner/easy", "owner/hard"]
-    world.write(edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
+    world.write(seasons.edit_season, world.boss, contest.season_id, panel=panel, panel_minimum=4)
     assert contest.enter(1).version == 1
     contest.judged(lose)
     assert (contest.states(), (contest.enter(1).version, contest.waits())) == (["failed"], (1, False))
@@ -338,7 +333,7 @@ def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:
 
 def test_nobody_waits_any_more_once_the_minimum_is_gone(entered: Contest) -> None:
     entered.judged(lose)
-    entered.world.write(edit_season, entered.world.boss, entered.season_id, panel=None, panel_minimum=None)
+    entered.world.write(seasons.edit_season, entered.world.boss, entered.season_id, panel=None, panel_minimum=None)
     entered.world.tick()
     assert not entered.waits()
 
@@ -377,7 +372,7 @@ def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(entered: Contest
     entered.world.tick()
     (run,) = entered.runs()
     assert (run.state, run.points) == ("failed", 1.0)
-    told = [notice.text for notice in entered.world.read(inbox, entered.owner)]
+    told = [notice.text for notice in entered.world.read(notices.inbox, entered.owner)]
     assert len([text for text in told if text.startswith("Version 1 of newcomer has 1 of 4 points")]) == 1
 
 

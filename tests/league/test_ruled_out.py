@@ -17,8 +17,7 @@ from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
@@ -75,7 +74,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
 
     def enters() -> None:
         assert noted.wait(30)
-        world.write(enter, owner, season_id, bot_id)
+        world.write(entries.enter, owner, season_id, bot_id)
 
     in_threads(rule, enters)
     assert world.read(first_broken) is None
@@ -88,7 +87,7 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
     before = told()
 
     def fail(session: Session) -> None:
-        create_season(session, world.boss, game="yacht-auction", name="never")
+        seasons.create_season(session, world.boss, game="yacht-auction", name="never")
         raise ZeroDivisionError
 
     world.refused(ZeroDivisionError, fail)

@@ -17,10 +17,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.seasons import absence, entries, gates, seasons
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
@@ -50,7 +47,7 @@ def a_season(
     """Open a season and share its bots out over its divisions; what is likely, not certain, is the same each time."""
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
-        season_id = create_season(
+        season_id = seasons.create_season(
             session,
             world.boss,
             game=game,
@@ -65,7 +62,7 @@ def a_season(
     authors = [world.bot(game=game) for _ in range(bots)]
     for place, (owner, bot_id) in enumerate(authors):
         with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
+            entries.enter(session, owner, season_id, bot_id)
             entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
             entry.division = 1 + place % divisions
     return season_id, authors
@@ -205,7 +202,7 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
     """It is between two versions of one bot, at a table of two, and pairing does not count them as a pair."""
     season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3, series_length=5)
-    world.write(enter, owner, season_id, bot_id, gate=GateTerms())
+    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms())
     world.version(owner, bot_id)
     (series_id,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     job = world.claimed(series_id)
@@ -230,9 +227,9 @@ def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> No
     season_id, ((_, bot_id), *_) = a_season(world, 2, game="liars-dice", series_length=2, games_per_pair=2)
     first, _ = world.tick()
     (job,) = claimed(world, [first])
-    world.write(take_out, world.boss, season_id, bot_id, "it stops its host")
+    world.write(absence.take_out, world.boss, season_id, bot_id, "it stops its host")
     assert world.finish(job)
-    world.write(reinstate, world.boss, season_id, bot_id, "it does not")
+    world.write(absence.reinstate, world.boss, season_id, bot_id, "it does not")
     (left,) = claimed(world, world.tick())
     assert [match.seed == job.matches[0].seed for match in left.matches] == [False]
     assert left.matches[0].seats == job.matches[0].seats[::-1]
@@ -258,7 +255,7 @@ def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]],
     world.play(planned, lower_wins)
 
 
-@pytest.mark.parametrize("leave", [take_out, disqualify])
+@pytest.mark.parametrize("leave", [absence.take_out, absence.disqualify])
 def test_a_bot_that_leaves_does_not_keep_the_others_from_playing(
     world: World, leave: Callable[[Session, Person, int, int, str], None]
 ) -> None:

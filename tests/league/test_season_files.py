@@ -305,14 +305,8 @@ def values(term: Term) -> st.SearchStrategy[Any]:
 
 @given(st.fixed_dictionaries({name: values(term) for name, term in TERMS.items()}))
 def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
-    season = {
-        "name": "Winter",
-        "game": GAME,
-        "previous_id": 3,
-        "invited": ["ada"],
-        "divisions": [("A", 2), ("B", None)],
-        "evaluations": [],
-    }
+    season = {"name": "Winter", "game": GAME, "previous_id": 3, "invited": ["ada"], "evaluations": []}
+    season["divisions"] = [("A", 2), ("B", None)]
     read = season_file.read(season_file.write({**season, **terms}))
     if terms["languages"] is not None and len(terms["languages"]) > 50:
         assert [path for path, _ in read.mistakes] == ["entry.languages"]

@@ -18,10 +18,8 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import refit, seasons_to_refit
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match, void_match
+from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.absence import reinstate
@@ -132,11 +130,11 @@ class Chaos:
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
             record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
-            due, over = seasons_to_refit(session), seasons_to_publish(session)
+            due, over = standings.seasons_to_refit(session), publishing.seasons_to_publish(session)
         for season_id in due:
-            self.world.write(refit, season_id)
+            self.world.write(standings.refit, season_id)
         for season_id in over:
-            self.world.write(publish, season_id)
+            self.world.write(publishing.publish, season_id)
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)
@@ -155,19 +153,19 @@ class Chaos:
         done = [match.id for match in self.world.read(matches, season_id=self.season) if match.finished_at]
         if done:
             match_id = self.chance.choice(done)
-            verb = self.chance.choice([void_match, rejudge_match])
+            verb = self.chance.choice([rulings.void_match, rulings.rejudge_match])
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
     def answer(self) -> None:
         """Let an organiser answer a match that failed too often."""
-        found = self.world.read(held_matches, self.world.boss)
+        found = self.world.read(held.held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
-                    lambda session: rejudge_match(session, self.world.boss, match_id, "chaos"),
-                    lambda session: decide_match(session, self.world.boss, match_id, loser, "chaos"),
-                    lambda session: leave_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: rulings.rejudge_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: held.decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: held.leave_match(session, self.world.boss, match_id, "chaos"),
                 ]
             )
             self.try_to(lambda session, *_: verb(session))

@@ -10,10 +10,8 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.service.course.schedule import go_on
-from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
-from deadheat.league.service.evaluations.views import courses
-from deadheat.league.service.rulings.held import held_matches
-from deadheat.league.service.rulings.rulings import void_match
+from deadheat.league.service.evaluations import beginning, views
+from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import edit_season, season_info
 from deadheat.league.service.series.carrying_out import finish_series
@@ -79,7 +77,7 @@ def test_the_first_stage_is_seeded_by_the_last_evaluation_and_then_by_the_ladder
     world.play_all(lower_wins)
     world.write(absence.take_out, world.boss, season_id, 4, "it breaks the rules")
     line = DeclaredEvaluation(name="System test", format=EvaluationFormat.ROUND_ROBIN, matches=2)
-    world.write(begin_now, world.boss, season_id, line)
+    world.write(beginning.begin_now, world.boss, season_id, line)
     world.play_all(higher_wins)
     world.write(absence.reinstate, world.boss, season_id, 4, "a mistake")
     world.settle()
@@ -110,14 +108,8 @@ def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> 
     in_finals(world, 6, "knockout matches=1 further=1 third-place")
     world.play_all(lambda match: won(match) if set(match.seats) == {1, 2} else lower_wins(match))
     (stage,) = stages(world)
-    assert [(one.round, {one.first_id, one.second_id}) for one in pairings(world, stage.id)] == [
-        (1, {4, 5}),
-        (1, {3, 6}),
-        (2, {1, 4}),
-        (2, {2, 3}),
-        (3, {1, 2}),
-        (3, {3, 4}),
-    ]
+    met = [(one.round, {one.first_id, one.second_id}) for one in pairings(world, stage.id)]
+    assert met == [(1, {4, 5}), (1, {3, 6}), (2, {1, 4}), (2, {2, 3}), (3, {1, 2}), (3, {3, 4})]
     assert finals_places(world) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}
 
 
@@ -182,7 +174,7 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
     (pairing,) = pairings(world, stage.id)
     assert (pairing.first_points, pairing.second_points) == (0.0, 0.0), "nobody gains by it"
     assert finals_places(world) == {1: 1, 2: 2}
-    assert len(world.read(held_matches, world.boss)) >= 1
+    assert len(world.read(held.held_matches, world.boss)) >= 1
     assert world.row(Season, season_id).state is SeasonState.FINALS, "an organiser decides what is held"
 
 
@@ -219,7 +211,7 @@ def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) ->
     of_stages = select(Match.id).join(Series, col(Series.id) == Match.series_id)
     match_id = world.rows(of_stages.where(col(Series.pairing_id).is_not(None)))[0]
     elo = [row["elo"] for row in world.ranking(season_id)]
-    world.write(void_match, world.boss, match_id, "a mistake")
+    world.write(rulings.void_match, world.boss, match_id, "a mistake")
     world.settle()
     assert ranks(world, season_id) == before
     assert [row["elo"] for row in world.ranking(season_id)] != elo
@@ -232,7 +224,7 @@ def test_a_stage_is_not_cancelled_but_ends_with_its_season(world: World) -> None
     season_id = in_finals(world, 2, "knockout")
     world.tick()
     (stage,) = stages(world)
-    world.refused(WrongState, cancel_evaluation, world.boss, stage.id)
+    world.refused(WrongState, beginning.cancel_evaluation, world.boss, stage.id)
     world.set_state(season_id, SeasonState.CLOSED, force=True)
     assert stages(world)[0].state is EvaluationState.CANCELLED
     with world.db.reading() as session:
@@ -280,5 +272,5 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
 def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:
     season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
     world.play_all(lower_wins)
-    shown = world.read(courses, season_id)
+    shown = world.read(views.courses, season_id)
     assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]

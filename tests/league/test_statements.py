@@ -13,13 +13,10 @@ from sqlmodel import Session
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings.appeals import waiting_appeals
-from deadheat.league.service.rulings.held import held_by_game, held_matches
+from deadheat.league.service.rulings import appeals, held
 from deadheat.league.service.seasons.seasons import seasons
-from deadheat.league.service.series.carrying_out import renew_series
-from deadheat.league.service.series.turns import claim_next_series
-from deadheat.league.service.views.decisions import decisions
-from deadheat.league.service.views.voids import flagged_voids
+from deadheat.league.service.series import carrying_out, turns
+from deadheat.league.service.views import decisions, voids
 from deadheat.league.states import SeasonState
 from tests.league.ground import settings
 from tests.league.world import World
@@ -54,8 +51,8 @@ def _of_a_series(world: World, length: int) -> dict[str, int]:
     jobs: list[SeriesJob | None] = []
     steps: dict[str, Callable[[], object]] = {
         "plan": world.tick,
-        "claim": lambda: jobs.append(world.write(claim_next_series, 0, "w1", world.host)),
-        "renew": lambda: world.write(renew_series, _only(jobs)),
+        "claim": lambda: jobs.append(world.write(turns.claim_next_series, 0, "w1", world.host)),
+        "renew": lambda: world.write(carrying_out.renew_series, _only(jobs)),
         "finish": lambda: world.finish(_only(jobs)),
         "sweep": lambda: world.write(sweep),
         "rank": lambda: world.write(refit, season_id),
@@ -89,11 +86,11 @@ def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path)
         event.listen(use(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
     world.write(sweep)
     with world.db.reading() as session:
-        decisions(session, world.boss, seasons(session))
-        held_by_game(session)
-        held_matches(session, world.boss, 50)
-        flagged_voids(session, world.boss, [1])
-        waiting_appeals(session, world.boss, after=0, limit=50)
+        decisions.decisions(session, world.boss, seasons(session))
+        held.held_by_game(session)
+        held.held_matches(session, world.boss, 50)
+        voids.flagged_voids(session, world.boss, [1])
+        appeals.waiting_appeals(session, world.boss, after=0, limit=50)
         scanned = {
             row[3]
             for statement, given in tuple(asked)

@@ -10,16 +10,8 @@ from sqlmodel import Session
 from deadheat.league import errors
 from deadheat.league.records.people import Team
 from deadheat.league.service.bots.bots import bot_info, bots_of, build_log, create_bot, own_bot
+from deadheat.league.service.people import teams
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import (
-    MAX_MEMBERS,
-    hand_over_team,
-    invite_to_team,
-    join_team,
-    leave_team,
-    team_info,
-    teams_of,
-)
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.views.matches import endings, matches
@@ -29,35 +21,35 @@ from tests.league.world import World
 
 
 def shown(world: World, team_id: int, asker: Person | None = None) -> Team:
-    return world.read(team_info, team_id, asker)
+    return world.read(teams.team_info, team_id, asker)
 
 
 def test_an_author_who_is_invited_joins_and_may_leave(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = world.team(ada)
-    world.write(invite_to_team, ada, team_id, "BOB")
+    world.write(teams.invite_to_team, ada, team_id, "BOB")
     assert (shown(world, team_id, bob).members, shown(world, team_id, bob).invited) == (("ada",), ("bob",))
-    world.write(join_team, bob, team_id)
+    world.write(teams.join_team, bob, team_id)
     assert shown(world, team_id).members == ("ada", "bob")
-    world.write(leave_team, bob, team_id, "bob")
+    world.write(teams.leave_team, bob, team_id, "bob")
     assert shown(world, team_id).members == ("ada",)
-    assert ([found.id for found in world.read(teams_of, ada)], world.read(teams_of, bob)) == ([team_id], [])
+    assert ([found.id for found in world.read(teams.teams_of, ada)], world.read(teams.teams_of, bob)) == ([team_id], [])
 
 
 def test_a_team_holds_only_so_many(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    team_id = world.team(ada, *(world.author(f"crowd{number}") for number in range(MAX_MEMBERS - 1)))
-    world.refused(errors.TooMany, invite_to_team, ada, team_id, bob.name)
+    team_id = world.team(ada, *(world.author(f"crowd{number}") for number in range(teams.MAX_MEMBERS - 1)))
+    world.refused(errors.TooMany, teams.invite_to_team, ada, team_id, bob.name)
 
 
 def test_a_teams_affairs_are_its_captains(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = world.team(ada, bob)
-    world.refused(errors.NotCaptain, invite_to_team, bob, team_id, "boss")
-    world.refused(errors.NotCaptain, leave_team, bob, team_id, "ada")
-    assert "captain" in world.refused(errors.WrongState, leave_team, ada, team_id, "ada")
-    world.write(hand_over_team, ada, team_id, "bob")
-    world.write(leave_team, ada, team_id, "ada")
+    world.refused(errors.NotCaptain, teams.invite_to_team, bob, team_id, "boss")
+    world.refused(errors.NotCaptain, teams.leave_team, bob, team_id, "ada")
+    assert "captain" in world.refused(errors.WrongState, teams.leave_team, ada, team_id, "ada")
+    world.write(teams.hand_over_team, ada, team_id, "bob")
+    world.write(teams.leave_team, ada, team_id, "ada")
     assert (shown(world, team_id).captain, shown(world, team_id).members) == ("bob", ("bob",))
 
 
@@ -68,10 +60,10 @@ def test_a_captain_stays_a_member_when_two_act_at_once(world: World, first: str)
     team_id = world.team(ada, bob)
 
     def hand_over(session: Session) -> None:
-        hand_over_team(session, ada, team_id, "bob")
+        teams.hand_over_team(session, ada, team_id, "bob")
 
     def leave(session: Session) -> None:
-        leave_team(session, bob, team_id, "bob")
+        teams.leave_team(session, bob, team_id, "bob")
 
     with pytest.raises(errors.LeagueError, match="captain" if first == "handed over" else "not a member"):
         world.at_once(*((hand_over, leave) if first == "handed over" else (leave, hand_over)))
@@ -83,13 +75,13 @@ def test_a_captain_stays_a_member_when_two_act_at_once(world: World, first: str)
 def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = world.team(ada)
-    world.write(invite_to_team, ada, team_id, "bob")
+    world.write(teams.invite_to_team, ada, team_id, "bob")
 
     def take_back(session: Session) -> None:
-        leave_team(session, ada, team_id, "bob")
+        teams.leave_team(session, ada, team_id, "bob")
 
     def join(session: Session) -> None:
-        join_team(session, bob, team_id)
+        teams.join_team(session, bob, team_id)
 
     assert "Nobody has invited you" in refused(errors.NotFound, world.at_once, take_back, join)
 
@@ -98,16 +90,16 @@ def test_an_invitation_that_is_taken_back_at_once_is_none(world: World) -> None:
 def test_two_invitations_at_once_are_both_counted(world: World) -> None:
     ada = world.author("ada")
     team_id = world.team(ada)
-    for number in range(MAX_MEMBERS):
+    for number in range(teams.MAX_MEMBERS):
         world.author(f"crowd{number}")
 
     def invite(session: Session, number: int) -> None:
-        invite_to_team(session, ada, team_id, f"crowd{number}")
+        teams.invite_to_team(session, ada, team_id, f"crowd{number}")
 
-    for number in range(MAX_MEMBERS - 2):
+    for number in range(teams.MAX_MEMBERS - 2):
         world.write(invite, number)
     with pytest.raises(errors.TooMany):
-        world.at_once(partial(invite, number=MAX_MEMBERS - 2), partial(invite, number=MAX_MEMBERS - 1))
+        world.at_once(partial(invite, number=teams.MAX_MEMBERS - 2), partial(invite, number=teams.MAX_MEMBERS - 1))
 
 
 def test_two_teams_have_two_names(world: World) -> None:
@@ -131,7 +123,7 @@ def test_a_teams_bot_is_every_members_and_no_former_members(world: World) -> Non
     world.upload(ada, bot_id)
     assert [bot.team for bot in world.read(bots_of, ada)] == ["lovelace"]
     world.read(build_log, ada, bot_id, 2)
-    world.write(leave_team, bob, team_id, "bob")
+    world.write(teams.leave_team, bob, team_id, "bob")
     refused(errors.NotFound, world.read, own_bot, bob, bot_id)
     assert (world.read(bots_of, bob), world.read(bot_info, bot_id).author) == ([], "bob")
 

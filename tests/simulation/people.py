@@ -9,9 +9,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league import errors
 from deadheat.league.service.bots.bots import Upload, add_version
-from deadheat.league.service.jobs.builds import BUILDS
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
+from deadheat.league.service.jobs import builds, exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
@@ -79,7 +77,7 @@ def author(now: Simulator) -> None:
             with now.stage.database.transaction() as session:
                 upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
                 version_id = add_version(session, owner, bot_id, upload).id
-            now.enqueue(BUILDS, version_id)
+            now.enqueue(builds.BUILDS, version_id)
         if now.happens(0.3):
             with now.task(), contextlib.suppress(errors.LeagueError), now.stage.database.transaction() as session:
                 _ask(now, session, owner, bot_id)
@@ -98,7 +96,7 @@ def guest(now: Simulator) -> None:
         now.pause(now.chance.uniform(1, 8))
         with now.task():
             with now.stage.database.transaction() as session:
-                exhibition_id = open_of(session, now.league.guest)
+                exhibition_id = exhibitions.open_of(session, now.league.guest)
                 if exhibition_id is not None and exhibition_id not in silent:
                     _take_turn(now, session, exhibition_id, silent)
             if exhibition_id is None:
@@ -106,19 +104,19 @@ def guest(now: Simulator) -> None:
                     return
                 with now.stage.database.transaction() as session:
                     try:
-                        seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                        seat = exhibitions.take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
                     except errors.WrongState:  # no version of the bot has played in a season yet
                         continue
                 now.sittings += 1
-                now.enqueue(EXHIBITIONS, seat)
+                now.enqueue(exhibiting.EXHIBITIONS, seat)
 
 
 def _take_turn(now: Simulator, session: Session, exhibition_id: int, silent: set[int]) -> None:
-    shown = table(session, now.league.guest, exhibition_id)
+    shown = exhibitions.table(session, now.league.guest, exhibition_id)
     mood = now.chance.random()
     if shown.prompt is None or mood < FALLS_SILENT:
         silent.update({exhibition_id} if shown.prompt is not None else ())
     elif mood < FALLS_SILENT + RESIGNS:
-        resign(session, now.league.guest, exhibition_id)
+        exhibitions.resign(session, now.league.guest, exhibition_id)
     else:
-        answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))
+        exhibitions.answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))

@@ -22,12 +22,9 @@ from sqlmodel import Session, SQLModel, col, func, select
 
 from deadheat.engine.core import Result
 from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.service.course.running_low import low_after
-from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.course import running_low, schedule
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.service.series.hosts import record_check
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series import carrying_out, hosts, turns
 from deadheat.league.states import EvaluationState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Evaluation, EvaluationPairing, User
 from deadheat.league.timetable import DeclaredEvaluation
@@ -92,7 +89,7 @@ class Contest:
         self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the latest series ended
-        world.write(record_check, world.host, {"slots": slots}, (), 0)
+        world.write(hosts.record_check, world.host, {"slots": slots}, (), 0)
         self.season_id = world.season(0, ladder_during_evaluations=False, games_per_pair=2)
         self._strength = self._teams(teams)
         world.write(set_timetable, world.boss, self.season_id, [line])
@@ -175,7 +172,7 @@ class Contest:
         """Do what the tasks `tick` and `plan` do."""
         before = self.world.read(_state)
         with self.ledger.step() as step:
-            made = self.world.write(go_on, self.season_id)
+            made = self.world.write(schedule.go_on, self.season_id)
             after = self.world.read(_state)
             step.name = self._name(before, after, made)
         self._note(before, after)
@@ -217,7 +214,7 @@ class Contest:
         while self._free and self._waiting:
             nudged_id = self._waiting.pop(0)
             with self.ledger.step() as step:
-                job = self.world.write(claim_next_series, nudged_id, "w1", self.world.host)
+                job = self.world.write(turns.claim_next_series, nudged_id, "w1", self.world.host)
                 step.name = "claim a series"
             if job is None:
                 continue
@@ -229,13 +226,13 @@ class Contest:
     def _end(self, job: SeriesJob) -> None:
         outcomes = [self._outcome(match) for match in job.matches]
         with self.ledger.step() as step:
-            assert self.world.write(finish_series, job, "w1", outcomes)
+            assert self.world.write(carrying_out.finish_series, job, "w1", outcomes)
             step.name = "finish a series"
         self._free += 1
         self.series, self.matches = self.series + 1, self.matches + len(outcomes)
         self._ended_at = self.world.clock.now
         with self.ledger.step() as step:
-            low = self.world.read(low_after, job.series_id)
+            low = self.world.read(running_low.low_after, job.series_id)
             step.name = "ask whether few are left"
         if low is not None:
             self._plan()
