@@ -110,15 +110,8 @@ class Chaos:
 
     def outcome(self, match: MatchJob) -> MatchOutcome:
         seat = self.chance.randrange(2)
-        return self.chance.choice(
-            [
-                *[won(match, seat)] * 6,
-                forfeited(match, seat),
-                forfeited(match, 0, 1),
-                void(match),
-                void(match, seat=seat),
-            ]
-        )
+        voids = void(match), void(match, seat=seat)
+        return self.chance.choice([*[won(match, seat)] * 6, forfeited(match, seat), forfeited(match, 0, 1), *voids])
 
     def release(self) -> None:
         if self.held:
