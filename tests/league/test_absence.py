@@ -10,10 +10,8 @@ from sqlmodel import col, select
 from deadheat.league.errors import NotAllowed, NotFound, TooSoon, WrongState
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate, rejoin, take_out, withdraw
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.participation import absent_bots
-from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series
 from tests.league.refusals import refused
@@ -74,24 +72,24 @@ def test_a_bot_withdrawn_from_an_open_season_stays_out_for_a_while(ranked: Ranke
 
 
 def test_before_a_season_opens_a_withdrawn_bot_may_come_back_at_once(world: World) -> None:
-    season_id = world.write(create_season, world.boss, game="yacht-auction", name="later").id
+    season_id = world.write(seasons.create_season, world.boss, game="yacht-auction", name="later").id
     owner, bot_id = world.entrant(season_id)
     world.write(withdraw, owner, season_id, bot_id)
     world.write(rejoin, owner, season_id, bot_id)
-    assert world.write(absent_bots, season_id) == []
+    assert world.write(participation.absent_bots, season_id) == []
 
 
 @pytest.mark.parametrize("state", [SeasonState.FROZEN, SeasonState.FINALS])
 def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, state: SeasonState) -> None:
     (owner, bot_id), (other, leaver) = ranked.owners[:2]
-    ranked.world.write(edit_season, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
+    ranked.world.write(seasons.edit_season, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
     ranked.rule(withdraw, ranked.season, leaver, who=other)
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     ranked.world.set_state(ranked.season, state)
     for wish, bot, who in ((withdraw, bot_id, owner), (rejoin, leaver, other)):
         assert "organisers decide" in refused(WrongState, ranked.rule, wish, ranked.season, bot, who=who)
     ranked.rule(reinstate, ranked.season, leaver, "the author asked in time")
-    assert ranked.world.read(absent_bots, ranked.season) == []
+    assert ranked.world.read(participation.absent_bots, ranked.season) == []
 
 
 def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_are_played(world: World) -> None:
@@ -142,7 +140,7 @@ def test_a_bot_that_is_out_does_not_enter_anew(ranked: Ranked) -> None:
     for absence in ("withdrawn", "disqualified"):
         for who in (owner, ranked.world.boss):
             with pytest.raises(WrongState, match=absence):
-                ranked.rule(enter, ranked.season, bot_id, who=who)
+                ranked.rule(entries.enter, ranked.season, bot_id, who=who)
         ranked.rule(disqualify, ranked.season, bot_id, "caught")
 
 

@@ -15,14 +15,11 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings import appeals
-from deadheat.league.service.seasons import asked
-from deadheat.league.service.seasons.absence import disqualify, withdraw
+from deadheat.league.service.seasons import absence, asked, seasons
 from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
-from deadheat.league.service.seasons.seasons import edit_season, season_progress
 from deadheat.league.service.series import response_times, turns
-from deadheat.league.service.views import careers
+from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.service.views.waiting import waiting
 from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, SeasonState
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
 from tests.league.outcomes import abandoned, forfeited, won
@@ -135,12 +132,12 @@ def test_nothing_that_counts_changes(league: League) -> None:
             refit(session, season_id)
             board = leaderboard(session, season_id)
             pairs = [(row.low_id, row.high_id, row.games) for row in session.exec(select(Pair))]
-            entries = [waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
+            entries = [waiting.waiting(session, season_id, bot) for bot in (league.rival_bot, league.other_bot)]
             faults = careers.failure_counts(session, season_id, league.rival_bot)
             failures = careers.failures(session, season_id, league.rival_bot)
             times = response_times.command_times(session, season_id, range(1, 9))
             deals = session.get_one(Season, season_id).deals
-            progress = season_progress(session, season_id)
+            progress = seasons.season_progress(session, season_id)
             return [board.log_sha256, board.standings, pairs, deals, entries, faults, failures, times, progress]
 
     before = figures()
@@ -262,7 +259,7 @@ def test_it_ends_with_the_ladder(world: World, after: SeasonState) -> None:
 
 def test_the_organisers_switch_it_off(league: League) -> None:
     asked_for = league.ask(4)
-    league.world.write(edit_season, league.world.boss, league.season_id, unrated_games=0)
+    league.world.write(seasons.edit_season, league.world.boss, league.season_id, unrated_games=0)
     assert league.world.tick() == []
     assert "switched unrated matches off" in league.now(asked_for.id).reason
     assert "no unrated matches" in refused(errors.WrongState, league.ask, 1)
@@ -272,12 +269,12 @@ def test_it_ends_when_a_bot_leaves(league: League) -> None:
     against_rival = league.ask(4)
     own = league.ask(4, who=league.other, bot_id=league.other_bot)
     league.world.tick()
-    league.world.write(withdraw, league.rival, league.season_id, league.rival_bot)
+    league.world.write(absence.withdraw, league.rival, league.season_id, league.rival_bot)
     league.play()
     assert "no longer takes part" in league.now(against_rival.id).reason
     assert "no longer takes part" in refused(errors.WrongState, league.ask, 2)
     assert league.now(own.id, league.other).state == ChallengeState.ENDED
-    league.world.write(disqualify, league.world.boss, league.season_id, league.other_bot, "copied")
+    league.world.write(absence.disqualify, league.world.boss, league.season_id, league.other_bot, "copied")
     with pytest.raises(errors.WrongState, match="by an organiser"):
         league.ask(2, who=league.other, bot_id=league.other_bot, opponent_id=league.other_bot)
 
@@ -299,7 +296,7 @@ def test_questions_that_an_author_may_not_ask(league: League) -> None:
     assert "against itself" in refused(errors.BadSetting, league.ask, opponent_id=league.bot_id, opponent_version=1)
     _, other_game = league.world.bot(game="betris-large", owner=league.author)
     refused(errors.WrongGame, league.ask, bot_id=other_game)
-    league.world.write(edit_season, league.world.boss, league.season_id, admission="invited")
+    league.world.write(seasons.edit_season, league.world.boss, league.season_id, admission="invited")
     refused(errors.NotAdmitted, league.ask)
 
 

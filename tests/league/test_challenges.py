@@ -15,10 +15,8 @@ from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.seasons import entries, gates
-from deadheat.league.service.seasons.entries import Gate, entry_info
+from deadheat.league.service.seasons import entries, gates, seasons
 from deadheat.league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
-from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series
@@ -33,23 +31,23 @@ STEEP = GateTerms(elo0=0, elo1=100, games=200)
 class Entrant:
     """A bot with a gate, in a season of its own or in that season."""
 
-    def __init__(self, world: World, gate: Gate = STEEP, season_id: int = 0, **settings: int) -> None:
+    def __init__(self, world: World, gate: entries.Gate = STEEP, season_id: int = 0, **settings: int) -> None:
         self.world, self.season_id = world, season_id
         made = world.repeated(partial(self._made, gate, settings), "entrant", gate, season_id, settings)
         self.season_id, self.owner, self.bot_id = made
 
-    def _made(self, gate: Gate, settings: dict[str, int]) -> tuple[int, Person, int]:
+    def _made(self, gate: entries.Gate, settings: dict[str, int]) -> tuple[int, Person, int]:
         world = self.world
         self.season_id = self.season_id or world.season(0, series_length=10, **settings)  # type: ignore[arg-type]
         self.owner, self.bot_id = world.bot()
         self.enter(gate=gate)
         return self.season_id, self.owner, self.bot_id
 
-    def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> Entry:
+    def enter(self, number: int | None = None, gate: entries.Gate = "keep", who: Person | None = None) -> Entry:
         return self.world.write(entries.enter, who or self.owner, self.season_id, self.bot_id, number, gate)
 
     def entry(self) -> Entry:
-        return self.world.read(entry_info, self.season_id, self.bot_id)
+        return self.world.read(entries.entry_info, self.season_id, self.bot_id)
 
     def upload(self, program: str = "") -> int:
         """Make a version from a new file, which may become the same program as one before."""
@@ -294,7 +292,7 @@ def test_freezing_ends_what_is_undecided(challenger: Entrant) -> None:
 
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant = Entrant(world)
-    entrant.season_id = world.write(create_season, world.boss, game="yacht-auction", name="next").id
+    entrant.season_id = world.write(seasons.create_season, world.boss, game="yacht-auction", name="next").id
     entrant.enter(gate=STEEP)
     entrant.upload()
     assert entrant.entry().challenger == 2
@@ -336,7 +334,7 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
 
 def test_seats_change_with_every_game_over_all_series(world: World) -> None:
     entrant = Entrant(world, GateTerms(elo1=1, games=9), games_per_pair=4)
-    world.write(edit_season, world.boss, entrant.season_id, series_length=3)
+    world.write(seasons.edit_season, world.boss, entrant.season_id, series_length=3)
     entrant.upload()
     firsts = []
     for _ in range(3):

@@ -11,11 +11,8 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.service.bots.bots import active, bot_info
-from deadheat.league.service.people.access import begin_session, issue_token, look_up
-from deadheat.league.service.people.newcomers import set_newcomer_rule
+from deadheat.league.service.people import access, newcomers, teams, users
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import team_info
-from deadheat.league.service.people.users import check_password, sign_up
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
 from deadheat.league.service.rulings.operators import set_role
@@ -51,16 +48,16 @@ def test_a_list_of_bots_does_not_read_all_accounts(tmp_path: Path) -> None:
 @pytest.mark.parametrize("end", [close_account, bans, bans_by_hand])
 def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None:
     ada = world.author("ada")
-    token, browser = world.write(issue_token, ada.id, "ci"), world.write(begin_session, ada.id, "Firefox")
+    token, browser = world.write(access.issue_token, ada.id, "ci"), world.write(access.begin_session, ada.id, "Firefox")
     with world.db.transaction() as session:
         end(session, ada)
-        late = issue_token(session, ada.id, "asked for just before")
+        late = access.issue_token(session, ada.id, "asked for just before")
     with world.db.transaction() as session:
         for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
-            refused(BadToken, look_up, session, secret.secret, TokenKind(kind))
+            refused(BadToken, access.look_up, session, secret.secret, TokenKind(kind))
         with pytest.raises(AccountClosed, match="is closed" if end is close_account else "banned: wrote insults"):
-            check_password(session, "ada", PASSWORD)
-    world.refused(NameTaken, sign_up, "Ada", PASSWORD)
+            users.check_password(session, "ada", PASSWORD)
+    world.refused(NameTaken, users.sign_up, "Ada", PASSWORD)
 
 
 @pytest.mark.parametrize("end", [close_account, bans])
@@ -92,7 +89,7 @@ def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> 
     world.write(entries.enter, bob, season, bot_id)
     world.write(close_account, ada)
     assert world.rows(select(AbsentEntry)) == []
-    found = world.read(team_info, team_id, bob)
+    found = world.read(teams.team_info, team_id, bob)
     assert (found.captain, found.members) == ("bob", ("bob",))
 
 
@@ -105,15 +102,15 @@ def test_only_an_administrator_bans_and_nobody_themselves(world: World) -> None:
         ban(session, root, "ada", "insults")
         assert [(user.name, user.ban_reason) for user in ended_accounts(session, root)] == [("ada", "insults")]
         reopen(session, root, "Ada")
-        assert (check_password(session, "ada", PASSWORD).id, ended_accounts(session, root)) == (ada.id, [])
+        assert (users.check_password(session, "ada", PASSWORD).id, ended_accounts(session, root)) == (ada.id, [])
 
 
 def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     def signs_up(name: str, code: str = "") -> None:
-        world.write(sign_up, name, PASSWORD, code)
+        world.write(users.sign_up, name, PASSWORD, code)
 
     def ruled(rule: NewcomerRule, code: str = "") -> None:
-        world.write(set_newcomer_rule, world.boss, rule, code)
+        world.write(newcomers.set_newcomer_rule, world.boss, rule, code)
 
     signs_up("first")
     ruled(NewcomerRule.CODE, "tea & scones")
@@ -126,5 +123,5 @@ def test_an_organiser_chooses_the_rule_for_sign_ups(world: World) -> None:
     signs_up("third")
     refused(BadSetting, ruled, NewcomerRule.CODE)
     with world.db.transaction() as session:
-        refused(NotAllowed, set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
+        refused(NotAllowed, newcomers.set_newcomer_rule, session, Person(2, "first", Role.AUTHOR), NewcomerRule.OPEN)
         assert "scones" not in "".join(session.exec(select(AuditRecord.data)))

@@ -16,9 +16,7 @@ from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions, sweep
-from deadheat.league.service.series import carrying_out
-from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
-from deadheat.league.service.series.hosts import due_check, record_check
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.ground import in_threads
@@ -85,7 +83,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
         for series_id in part:
             job = world.claimed(series_id, "w", db)
             with db.transaction() as session:
-                assert renew_series(session, job)
+                assert carrying_out.renew_series(session, job)
             finished.append(world.finish(job, db=db))
         db.close()
 
@@ -131,10 +129,10 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
 def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     series_id = queued(world)
     paused = world.claimed(series_id, "paused")
-    assert world.write(renew_series, paused)
+    assert world.write(carrying_out.renew_series, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
     world.write(sweep.sweep)
-    assert not world.write(renew_series, paused)
+    assert not world.write(carrying_out.renew_series, paused)
     assert world.claim(series_id, "w2") is not None
     world.write(release_series, paused, "paused", Failure("worker-stopped"))
     assert state(world, series_id) is JobState.RUNNING
@@ -160,7 +158,7 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     assert (found[builds.BUILDS], found[exhibiting.EXHIBITIONS]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
-    assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
+    assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {carrying_out.SERIES: [series_id]}
 
 
 @pytest.mark.databases
@@ -169,7 +167,7 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     job = world.claimed(series_id)
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
-        assert world.write(renew_series, job)
+        assert world.write(carrying_out.renew_series, job)
         world.write(sweep.sweep)
     assert state(world, series_id) is JobState.RUNNING
     assert world.finish(job)
@@ -193,7 +191,7 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
 
     def finish_without_power() -> None:
         with world.db.transaction() as session:
-            assert finish_series(session, job, "w1", [won(match) for match in job.matches])
+            assert carrying_out.finish_series(session, job, "w1", [won(match) for match in job.matches])
             raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError, match="power"):
@@ -224,7 +222,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         assert job.attempt == number
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure(cause, "it is away"))
-            record_check(session, world.host, {}, (), 0)  # the machine has come back
+            hosts.record_check(session, world.host, {}, (), 0)  # the machine has come back
         pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
     assert state(world, series_id) is JobState.QUEUED
@@ -238,9 +236,9 @@ def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(wo
     job = world.claimed(first)
     with world.db.transaction() as session:
         release_series(session, job, "w1", Failure(cause, "nothing starts"))
-        assert due_check(session, world.host) is Fitness.UNCHECKED
+        assert hosts.due_check(session, world.host) is Fitness.UNCHECKED
     assert world.claim(second) is None
-    world.write(record_check, world.host, {}, (), 0)
+    world.write(hosts.record_check, world.host, {}, (), 0)
     assert world.claim(second) is not None
 
 

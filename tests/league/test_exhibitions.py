@@ -12,15 +12,13 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs import exhibiting, exhibitions, sweep
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import operators
 from deadheat.league.service.seasons import bot_changes, entries, gates, seasons
-from deadheat.league.service.series import carrying_out
-from deadheat.league.service.series.hosts import record_check, turn_away
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
 from tests.league.ground import settings
@@ -91,7 +89,7 @@ def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
 
 
 def swept(world: World) -> list[int]:
-    return world.write(sweep)[EXHIBITIONS]
+    return world.write(sweep.sweep)[EXHIBITIONS]
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
@@ -346,9 +344,9 @@ def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_check
     _, job = begun(world)
     world.write(exhibiting.release_exhibition, job, "w1", Failure("no-engine"), world.host)
     assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
-    world.write(record_check, world.host, {}, ("it is too busy",), 60)
+    world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
     assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(hosts.record_check, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
 
 
@@ -357,16 +355,16 @@ def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(wor
     exhibition_id = sit(world, world.author(), bot_id)
 
     def turned_away(host: Host) -> bool:
-        return world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, host)
+        return world.write(hosts.turn_away, exhibiting.EXHIBITIONS, exhibition_id, host)
 
-    world.write(record_check, world.host, {}, ("it is too busy",), 60)
+    world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
     assert not turned_away(world.host), "nobody is there who could be told"
     assert swept(world) == []
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(hosts.record_check, world.host, {}, (), 60)
     assert not turned_away(world.host), "it may play it itself"
     assert turned_away(Host("other", "boot"))
     assert swept(world) == [], "the machine that was told has the time to take it"
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(hosts.record_check, world.host, {}, (), 60)
     assert swept(world) == [exhibition_id]
 
 

@@ -20,16 +20,12 @@ from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.rulings import held, rulings
-from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
-from deadheat.league.service.seasons.absence import reinstate
-from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, enter
 from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
@@ -66,7 +62,7 @@ class Chaos:
             with world.db.transaction() as session:
                 enter(session, owner, self.season, bot_id, None, gate)
                 if number < 3:
-                    assign_division(session, world.boss, self.season, bot_id, 1)
+                    divisions.assign_division(session, world.boss, self.season, bot_id, 1)
         self.held: list[SeriesJob] = []
         self.known: list[int] = []
         self.versions_at_freeze: dict[int, int] = {}
@@ -122,7 +118,7 @@ class Chaos:
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
-            record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
+            hosts.record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
             due, over = standings.seasons_to_refit(session), publishing.seasons_to_publish(session)
         for season_id in due:
             self.world.write(standings.refit, season_id)
@@ -139,7 +135,7 @@ class Chaos:
     def disqualify(self) -> None:
         if self.chance.random() < 0.7:
             return
-        verb = self.chance.choice([absence.disqualify, reinstate])
+        verb = self.chance.choice([absence.disqualify, absence.reinstate])
         self.try_to(lambda session, _, bot_id: verb(session, self.world.boss, self.season, bot_id, "chaos"))
 
     def void(self) -> None:
@@ -189,7 +185,7 @@ class Chaos:
             self.answer()
             self.wait()
             self.remember()
-            if self.world.read(season_info, self.season).published_at is not None:
+            if self.world.read(seasons.season_info, self.season).published_at is not None:
                 return
         pytest.fail("it never came to its end")
 

@@ -12,8 +12,7 @@ from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations import beginning, views
 from deadheat.league.service.rulings import held, rulings
-from deadheat.league.service.seasons import absence
-from deadheat.league.service.seasons.seasons import edit_season, season_info
+from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
@@ -68,7 +67,7 @@ def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: Wor
     season = world.row(Season, season_id)
     assert (season.state, season.finals_done_at is not None) == (SeasonState.CLOSED, True)
     world.settle()
-    assert world.read(season_info, season_id).published_at is not None
+    assert world.read(seasons.season_info, season_id).published_at is not None
     assert dict(ranks(world, season_id)) == places
 
 
@@ -263,10 +262,10 @@ def test_stages_that_cannot_be_are_refused(world: World, wrong: Sequence[str] | 
 
 def test_stages_are_for_finals_in_stages(world: World) -> None:
     season_id = world.season(0)
-    world.refused(BadSetting, edit_season, world.boss, season_id, stages=["knockout"])
-    assert world.write(edit_season, world.boss, season_id, finals=FinalsFormat.STAGES, stages=["knockout"]).stages == [
-        "knockout"
-    ]
+    world.refused(BadSetting, seasons.edit_season, world.boss, season_id, stages=["knockout"])
+    assert world.write(
+        seasons.edit_season, world.boss, season_id, finals=FinalsFormat.STAGES, stages=["knockout"]
+    ).stages == ["knockout"]
 
 
 def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:

@@ -15,10 +15,7 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings.history import history
-from deadheat.league.service.rankings.ranking import ranking_if_new
-from deadheat.league.service.rankings.recount import recount
-from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings import history, ranking, recount, results
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
@@ -90,8 +87,8 @@ def test_of_two_rankings_at_once_one_is_stored(world: World, monkeypatch: pytest
     with world.db.transaction() as session:
 
         def overtaken(*log: Any) -> RatingSnapshot | None:
-            made = ranking_if_new(*log)
-            monkeypatch.setattr(fit, ranking_if_new)
+            made = ranking.ranking_if_new(*log)
+            monkeypatch.setattr(fit, ranking.ranking_if_new)
             assert refit(session, season_id)
             return made
 
@@ -139,8 +136,8 @@ def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
     assert found[1]["elo"] < found[2]["elo"] == 1500
     assert found[2]["se"] == pytest.approx(350)
     assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
-    assert world.read(recount, season_id).same and world.read(history, season_id, 2)
-    assert world.read(history, season_id, 3) == []
+    assert world.read(recount.recount, season_id).same and world.read(history.history, season_id, 2)
+    assert world.read(history.history, season_id, 3) == []
 
 
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
@@ -190,7 +187,7 @@ def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> N
     with world.db.transaction() as session:
         first, second, *_ = session.exec(select(Match).order_by(col(Match.id))).all()
         second.seed, second.commitment = first.seed, first.commitment
-    log = world.read(season_log, season_id)
+    log = world.read(results.season_log, season_id)
     assert log.groups == (first.commitment,)
     (tables,) = log.tables
     assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
@@ -209,8 +206,8 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     first = found["rows"][0]
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
     assert world.read(leaderboard, season_id).config["ranks"] == ranks.value
-    assert world.read(recount, season_id).same
-    log = world.read(season_log, season_id)
+    assert world.read(recount.recount, season_id).same
+    log = world.read(results.season_log, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
 
@@ -219,7 +216,7 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
     """Players are the versions' numbers, and ranks are by seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
-    log = world.read(season_log, season_id)
+    log = world.read(results.season_log, season_id)
     seats: dict[int, list[tuple[str, int]]] = {}
     seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
     for match_id, version_id, rank in world.rows(seated):
@@ -253,6 +250,6 @@ def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:
     season_id = world.season(0)
-    assert world.read(season_log, season_id).games == 0
+    assert world.read(results.season_log, season_id).games == 0
     found = standings(world, season_id)
     assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)

@@ -6,10 +6,8 @@ import pytest
 from sqlmodel import Session, select
 
 from deadheat.league import errors
-from deadheat.league.service.people.access import MAX_TOKENS, Issued, issue_token, look_up, revoke, tokens
+from deadheat.league.service.people import access, teams, users
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team
-from deadheat.league.service.people.users import check_password, sign_up
 from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.states import Role, TokenKind
 from deadheat.league.tables import Token, User
@@ -19,12 +17,12 @@ from tests.league.world import World
 PASSWORD = "a long enough password"
 
 
-def issue(world: World, person: Person) -> Issued:
-    return world.write(issue_token, person.id, "test")
+def issue(world: World, person: Person) -> access.Issued:
+    return world.write(access.issue_token, person.id, "test")
 
 
 def whose(world: World, secret: str) -> Person:
-    return world.read(look_up, secret, TokenKind.TOKEN).person
+    return world.read(access.look_up, secret, TokenKind.TOKEN).person
 
 
 @pytest.mark.usefixtures("real_passwords")
@@ -47,9 +45,9 @@ def test_a_name_is_taken_whatever_its_case(world: World) -> None:
 def test_name_and_password_belong_together(world: World) -> None:
     world.author("ada")
     with world.db.reading() as session:
-        assert check_password(session, "ADA", PASSWORD).name == "ada"
+        assert users.check_password(session, "ADA", PASSWORD).name == "ada"
         for name, password in (("ada", "wrong password"), ("bob", PASSWORD), ("boss", ""), ("ada", "")):
-            refused(errors.WrongCredentials, check_password, session, name, password)
+            refused(errors.WrongCredentials, users.check_password, session, name, password)
 
 
 def test_a_token_is_its_owners(world: World) -> None:
@@ -69,16 +67,16 @@ def test_a_token_expires(world: World) -> None:
 def test_a_token_can_be_revoked_by_its_owner_only(world: World) -> None:
     ada = world.author("ada")
     token = issue(world, ada)
-    world.refused(errors.NotFound, revoke, world.boss.id, token.id)
-    world.write(revoke, ada.id, token.id)
-    world.write(revoke, ada.id, token.id)
+    world.refused(errors.NotFound, access.revoke, world.boss.id, token.id)
+    world.write(access.revoke, ada.id, token.id)
+    world.write(access.revoke, ada.id, token.id)
     assert "revoked" in refused(errors.BadToken, whose, world, token.secret)
-    assert [info.revoked_at for info in world.read(tokens, ada.id)] == [world.clock.now]
+    assert [info.revoked_at for info in world.read(access.tokens, ada.id)] == [world.clock.now]
 
 
 def test_nobody_has_more_than_so_many_tokens(world: World) -> None:
     ada = world.author()
-    for _ in range(MAX_TOKENS):
+    for _ in range(access.MAX_TOKENS):
         issue(world, ada)
     refused(errors.TooMany, issue, world, ada)
 
@@ -96,8 +94,8 @@ def test_the_organiser_is_made_once_and_gets_a_fresh_token(world: World) -> None
 )
 def test_nobody_takes_a_name_that_stands_for_the_service(world: World, name: str) -> None:
     with pytest.raises(errors.NameTaken, match=f"The name '{name}' is reserved"):
-        world.write(sign_up, name, "a long enough password")
-    assert "reserved" in world.refused(errors.NameTaken, create_team, world.boss, name)
+        world.write(users.sign_up, name, "a long enough password")
+    assert "reserved" in world.refused(errors.NameTaken, teams.create_team, world.boss, name)
 
 
 @pytest.mark.parametrize("first", ["user", "team"])
@@ -106,10 +104,10 @@ def test_a_user_and_a_team_made_at_once_do_not_get_one_name(world: World, first:
     ada = world.author()
 
     def signs_up(session: Session) -> object:
-        return sign_up(session, "Lovelace", "a long enough password")
+        return users.sign_up(session, "Lovelace", "a long enough password")
 
     def founds(session: Session) -> object:
-        return create_team(session, ada, "lovelace")
+        return teams.create_team(session, ada, "lovelace")
 
     with pytest.raises(errors.NameTaken, match=first):
         world.at_once(*((signs_up, founds) if first == "user" else (founds, signs_up)))
