@@ -109,9 +109,7 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
             voids = matches - outcomes["played"] - outcomes[Fault.TIMEOUT] - outcomes["opponent"]
             print(f"(f) {habit}, {a_cpu} spinners a CPU: {matches} matches ({told(outcomes)}), {voids} void;")
             print(f"    {past} of its answers counted past the deadline;")
-            print(
-                f"    points {points / 2}, without the trick {fair / 2}; the opponent convicted: {outcomes['opponent']}"
-            )
+            print(f"    points {points / 2}, without the trick {fair / 2}; opponent convicted: {outcomes['opponent']}")
             missed += voids > 0 or points > fair or outcomes["opponent"] > 0
             missed += a_cpu > 0 and habit == "AIMS" and past == 0  # then it did not aim correctly
     return missed

@@ -281,9 +281,8 @@ def test_a_deep_or_huge_value_in_a_good_chain_is_refused_too() -> None:
     for junk in (b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 5_000 + b"1" + b"}" * 5_000, b"9" * 5_000):
         lines = [header.replace(b'{"match":"m"}', b'{"match":' + junk + b"}")]
         for line in rest:
-            lines.append(
-                line.replace(json.loads(line)["prev"].encode(), hashlib.sha256(lines[-1]).hexdigest().encode())
-            )
+            prev = hashlib.sha256(lines[-1]).hexdigest().encode()
+            lines.append(line.replace(json.loads(line)["prev"].encode(), prev))
         with pytest.raises(BadTranscript):
             decode(b"\n".join([*lines, b""]))
 

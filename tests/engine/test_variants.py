@@ -57,14 +57,11 @@ def test_a_variant_is_a_game_like_any_other(name: str, variant: Mapping[str, int
 
 
 def test_the_numbers_rule() -> None:
-    (first, *_) = (
-        event for event in played(variants.rules("liars-dice", ["dice=2"])).events() if event["type"] == "round"
-    )
+    dealt = played(variants.rules("liars-dice", ["dice=2"])).events()
+    (first, *_) = (event for event in dealt if event["type"] == "round")
     assert first["counts"] == [2, 2]
-    assert {one.limit_ns for one in played(variants.rules("liars-dice", ["turn_ms=700"])).prompts()} == {
-        3 * 10**9,
-        7 * 10**8,
-    }
+    prompts = played(variants.rules("liars-dice", ["turn_ms=700"])).prompts()
+    assert {prompt.limit_ns for prompt in prompts} == {3 * 10**9, 7 * 10**8}
     bank = played(variants.rules("betris-large", ["bank_ms=2500"]))
     assert bank.exchanges[1].messages[0].line.endswith(" 2500 2500")
     assert document(bank, ["a", "b"])["board"]["bank_ms"] == 2500

@@ -232,9 +232,7 @@ DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
     "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
     "a row, with the file's hash mended": (lambda made: forge(made, "UPDATE match SET rated = NOT rated"), "manifest"),
     "the audit log, with every hash mended": (
-        lambda backup: forge(
-            backup, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True
-        ),
+        lambda made: forge(made, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True),
         "chain of its audit log",
     ),
 }

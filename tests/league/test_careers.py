@@ -35,9 +35,8 @@ def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     [met] = world.read(careers.opponents, season_id, one)
     assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
     assert (met.bot, met.author) == next((row.name, row.author) for row in [world.read(bot_info, other)])
-    assert [(row.won, row.lost) for row in world.read(careers.opponents, season_id, other)] == [
-        (wins[other], wins[one])
-    ]
+    met = world.read(careers.opponents, season_id, other)
+    assert [(row.won, row.lost) for row in met] == [(wins[other], wins[one])]
 
 
 def test_a_voided_match_is_no_meeting(world: World) -> None:
@@ -58,10 +57,8 @@ def test_failures_are_told_by_cause_and_version(world: World) -> None:
     [failure] = world.read(careers.failures, season_id, loser)
     assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
     assert world.read(careers.failure_counts, season_id, loser) == {(1, Fault.TIMEOUT): 1}
-    assert (world.read(careers.failures, season_id, other), world.read(careers.failures, season_id + 1, loser)) == (
-        [],
-        [],
-    )
+    for season, bot in ((season_id, other), (season_id + 1, loser)):
+        assert world.read(careers.failures, season, bot) == []
 
 
 def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> None:
@@ -71,10 +68,8 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
     world.write(enter, owner, season_id, bot_id)
     with world.db.reading() as session:
         broken, ready = VersionState.BROKEN, VersionState.READY
-        assert [(row.number, row.state) for row in careers.public_versions(session, bot_id)] == [
-            (2, broken),
-            (1, ready),
-        ]
+        shown = careers.public_versions(session, bot_id)
+        assert [(row.number, row.state) for row in shown] == [(2, broken), (1, ready)]
         [part] = careers.parts_of(session, [bot_id])[bot_id]
         assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
         name, [bot] = careers.author_bots(session, owner.name.upper())

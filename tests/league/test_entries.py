@@ -145,9 +145,7 @@ def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
     world.change(BotVersion, 1, size_bytes=1025)
     with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
         world.write(entries.enter, owner, season_id, bot_id)
-    assert "version 1 was an upload of 2 KiB" in world.refused(
-        errors.NotAdmitted, entries.enter, owner, season_id, bot_id, 1
-    )
+    assert "1 was an upload of 2 KiB" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id, 1)
     world.change(BotVersion, 1, size_bytes=1024)
     assert world.write(entries.enter, owner, season_id, bot_id).version == 1
     world.version(owner, bot_id, language="python")

@@ -274,9 +274,7 @@ def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(worl
     pauses, reason = [], ""
     for _ in range(builds.FAILURES_TOLD + 8):
         job = world.building(version_id, "w1")
-        world.write(
-            builds.give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers")
-        )
+        world.write(builds.give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "nothing answers"))
         version = world.row(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
         pauses.append((version.nudge_at - world.clock.now).total_seconds())

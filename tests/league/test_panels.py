@@ -207,9 +207,8 @@ def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_
         lambda session: session.exec(select(Match).where(Match.series_id == first).order_by(col(Match.id))).all()[1]
     )
     seats = select(Participant.version_id).where(Participant.match_id == lost.id).order_by(col(Participant.seat))
-    assert [match.seats for match in job.matches] == [
-        tuple(entered.world.read(lambda session: session.exec(seats).all()))
-    ]
+    seated = tuple(entered.world.rows(seats))
+    assert [match.seats for match in job.matches] == [seated]
     assert entered.states() == ["running"]
     entered.world.finish(job, [won(match, 0) for match in job.matches])
     entered.world.tick()

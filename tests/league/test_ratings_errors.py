@@ -210,9 +210,8 @@ def test_versions_that_change_are_rated_better_in_a_chain() -> None:
     second = first.truth_elo + chance.normal(0, 90, 20)
     seated = first.games.players[:100]
     ranks = duel_ranks(chance, second[seated[:, 0]] - second[seated[:, 1]])
-    lines = [
-        ((f"{a}.1", f"{b}.1"), tuple(rank)) for (a, b), rank in zip(first.games.players, first.games.ranks, strict=True)
-    ]
+    seats = zip(first.games.players, first.games.ranks, strict=True)
+    lines = [((f"{a}.1", f"{b}.1"), tuple(rank)) for (a, b), rank in seats]
     lines += [((f"{a}.2", f"{b}.2"), tuple(rank)) for (a, b), rank in zip(seated, ranks, strict=True)]
     chain = {f"{number}.2": Prior(parent=f"{number}.1") for number in range(20)}
 

@@ -80,7 +80,6 @@ def test_ranks_lie_in_their_intervals_as_often_as_they_should() -> None:
         drawn = drawn_duels(chance, 50, 60)
         true_rank = np.argsort(np.argsort(-drawn.truth_elo)) + 1
         found = places(rate(drawn.log, RatingConfig()))
-        inside += [
-            found[name].low <= rank <= found[name].high for name, rank in zip(drawn.names, true_rank, strict=True)
-        ]
+        ranks = zip(drawn.names, true_rank, strict=True)
+        inside += [found[name].low <= rank <= found[name].high for name, rank in ranks]
     assert np.mean(inside) == pytest.approx(0.96, abs=0.03)

@@ -49,9 +49,8 @@ def appeal(world: World, season_id: int) -> int:
 
 
 def rule(world: World, appeal_id: int, remedy: Remedy = Remedy.NONE) -> None:
-    world.write(
-        appeals.rule, world.boss, appeal_id, uphold=remedy is not Remedy.NONE, ruling="looked at", remedy=remedy
-    )
+    upheld = remedy is not Remedy.NONE
+    world.write(appeals.rule, world.boss, appeal_id, uphold=upheld, ruling="looked at", remedy=remedy)
 
 
 def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any]]:
