@@ -35,8 +35,8 @@ def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     [met] = world.read(careers.opponents, season_id, one)
     assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
     assert (met.bot, met.author) == next((row.name, row.author) for row in [world.read(bot_info, other)])
-    met = world.read(careers.opponents, season_id, other)
-    assert [(row.won, row.lost) for row in met] == [(wins[other], wins[one])]
+    faced = world.read(careers.opponents, season_id, other)
+    assert [(row.won, row.lost) for row in faced] == [(wins[other], wins[one])]
 
 
 def test_a_voided_match_is_no_meeting(world: World) -> None:
