@@ -18,7 +18,8 @@ from deadheat.league.service.jobs.exhibiting import claim_exhibition, finish_exh
 from deadheat.league.service.jobs.exhibitions import take_seat
 from deadheat.league.tables import Attempt, BotVersion, Exhibition
 from tests.invariants import broken, convicted, unfinished
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 TRANSCRIPTS = Path(__file__).parent / "transcripts"
 

@@ -19,7 +19,8 @@ from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.rulings.operators import ensure_organiser
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 PASSWORD = "a long enough password"
 PROBLEM = "application/problem+json"

@@ -9,7 +9,7 @@ import pytest
 from deadheat.league.service.seasons.entries import enter
 from tests.api.browser import Browser
 from tests.api.site import Site
-from tests.league.world import forfeited, won
+from tests.league.outcomes import forfeited, won
 
 
 class Asking:

@@ -31,7 +31,7 @@ from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
 from tests.api.test_held import hold
 from tests.api.test_matches import Played
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 SETTLED_ONCE_OPEN = {"ranks", "seats", "opens_at", "divisions"}
 HOSTILE = "<script>alert(1)</script>\u202e"

@@ -23,7 +23,8 @@ from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
 from tests.api.test_matches import Played
-from tests.league.world import GAME, START
+from tests.league.clock import START
+from tests.league.people import GAME
 
 NOON = datetime(2027, 7, 1, 12, tzinfo=UTC)
 

@@ -19,8 +19,10 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
+from tests.league.clock import START
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.test_pairing_contest import check_round, naive_round_robin, naive_swiss
-from tests.league.world import START, World, abandoned, forfeited, won
+from tests.league.world import World
 
 
 @pytest.fixture

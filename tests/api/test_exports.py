@@ -35,7 +35,7 @@ from deadheat.league.states import EvaluationFormat, FinalsFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site
-from tests.league.world import abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 FORMULA = "=1+1"

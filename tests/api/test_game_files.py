@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deadheat.engine.games.folder import folders, web_address
 from tests.api.site import Site
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 
 def test_a_games_picture_has_an_address_for_ever(site: Site) -> None:

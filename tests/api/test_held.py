@@ -13,7 +13,7 @@ from tests.api.browser import Browser
 from tests.api.served import served
 from tests.api.site import Site
 from tests.cli.command import Typing
-from tests.league.world import void, won
+from tests.league.outcomes import void, won
 
 WHY = {"reason": "its children fill the machine"}
 

@@ -8,7 +8,7 @@ from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.series import live
 from tests.api.browser import Browser
 from tests.api.site import Site
-from tests.league.world import void
+from tests.league.outcomes import void
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 

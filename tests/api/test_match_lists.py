@@ -18,8 +18,9 @@ from tests.api.site import Site
 from tests.api.test_live_matches import a_second_passes
 from tests.api.test_matches import Played, transcript
 from tests.api.test_pages import HTML, page
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME
 from tests.league.test_challenges import Entrant
-from tests.league.world import GAME, forfeited, won
 
 
 @pytest.fixture

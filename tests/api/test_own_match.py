@@ -19,7 +19,7 @@ from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.engine.busy import on_a_busy_host
-from tests.league.world import attempt, forfeited
+from tests.league.outcomes import attempt, forfeited
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 

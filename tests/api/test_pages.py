@@ -29,7 +29,7 @@ from deadheat.league.tables import Participant
 from deadheat.league.time_buckets import bucket
 from tests.api.site import Site
 from tests.api.test_matches import Played
-from tests.league.world import forfeited, won
+from tests.league.outcomes import forfeited, won
 
 HTML = {"Accept": "text/html"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.api.browser import Browser
 from tests.api.site import Site
-from tests.league.world import forfeited, won
+from tests.league.outcomes import forfeited, won
 
 
 def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -> None:

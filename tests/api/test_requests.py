@@ -15,7 +15,7 @@ from deadheat.engine.games import GAMES
 from deadheat.league import errors
 from deadheat.league.errors import LeagueError
 from tests.api.site import PASSWORD, Site, bearer
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 JSON = "application/json"
 

@@ -7,7 +7,7 @@ import httpx
 from deadheat.league.service.seasons.seasons import season_info, seasons
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 FILE = f"""[season]
 name = "Winter"

@@ -15,7 +15,7 @@ from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 Headers = Mapping[str, str]
 

@@ -15,7 +15,9 @@ from deadheat.league.tables import Evaluation, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
-from tests.league.world import START, World, lower_wins
+from tests.league.clock import START
+from tests.league.outcomes import lower_wins
+from tests.league.world import World
 
 STAGES = ["round-robin matches=2 keep=4 further=4", "knockout matches=2 further=2 third-place"]
 

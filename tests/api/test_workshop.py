@@ -20,7 +20,7 @@ from deadheat.league.states import Admission, Role, SeasonState, VersionState
 from deadheat.league.tables import BotVersion
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 SOURCE = b"print('hello')\n"
 

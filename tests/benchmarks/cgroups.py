@@ -29,7 +29,7 @@ class MeasuredGroup:
             (self._home / "cgroup.procs").write_text(number)
 
     def cpu_ns(self) -> int:
-        """CPU time of everything that is or was inside."""
+        """Return the CPU time of everything that is or was inside."""
         if not self._v2:
             return int((self._base / "cpuacct.usage").read_text())
         fields = dict(line.split() for line in (self._base / "cpu.stat").read_text().splitlines())

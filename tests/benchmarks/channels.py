@@ -108,7 +108,6 @@ class Channel:
     admitted: bool = False
 
     def bits(self, symbols: Sequence[int], heard: Sequence[float]) -> float:
-        """Return the bits carried at each trial."""
         return timed_bits(symbols, heard) if self.symbols == 2 else driven_bits(symbols, heard, self.symbols)
 
 
@@ -134,7 +133,7 @@ ON_ONE = [COUNTED_BESIDE[2], BURDENS[1]]
 
 
 def driven_bits(symbols: Sequence[int], heard: Sequence[float], modulus: int) -> float:
-    """How much of the remainder arrives, wherever it has been shifted to."""
+    """Compute how much of the remainder arrives, wherever it has been shifted to."""
     off = sorted((int(value) - symbol) % modulus for symbol, value in zip(symbols, heard, strict=True))
     held = math.ceil(SHARE_OF_SPREAD * len(off))
     around = off + [value + modulus for value in off]
@@ -144,7 +143,7 @@ def driven_bits(symbols: Sequence[int], heard: Sequence[float], modulus: int) ->
 
 
 def timed_bits(symbols: Sequence[int], heard: Sequence[float]) -> float:
-    """The bits that a threshold, learnt from every other trial, predicts in the rest."""
+    """Compute the bits that a threshold, learnt from every other trial, predicts in the rest."""
     trials = list(zip(symbols, heard, strict=True))
     learnt, tested = trials[::2], trials[1::2]
     threshold, way = max(
@@ -175,7 +174,6 @@ def started(*boxes: Box) -> Callable[[Mapping[int, str]], dict[int, float]]:
 
 
 def draw(channels: Sequence[Channel], rounds: int) -> dict[str, list[int]]:
-    """Draw the symbols of each channel."""
     chance = random.Random(SEED)
     return {c.name: [chance.randrange(c.symbols) for _ in range(rounds)] for c in channels}
 
@@ -219,7 +217,7 @@ def between(speaker: Box, listener: Box, channels: Sequence[Channel], rounds: in
 
 
 def table(title: str, channels: Sequence[Channel], found: Mapping[str, float]) -> int:
-    """Print it; how many channels carry something that nothing admits."""
+    """Print it; return how many channels carry something that nothing admits."""
     print(f"{title}\n    {'':32}{'of':>6}{'bits':>8}")
     for channel in channels:
         mark = "  admitted" if channel.admitted else ""
@@ -234,10 +232,7 @@ def forget_the_image() -> None:
 
 
 def main() -> int:
-    """Measure, print, and say whether all is 0 that has to be."""
-    rounds = (
-        SHORT_ROUNDS if arguments(__doc__, "few rounds of each, to see that it works").parse_args().short else ROUNDS
-    )
+    rounds = SHORT_ROUNDS if arguments(__doc__, "few rounds, to see that it works").parse_args().short else ROUNDS
     cpus = sorted(os.sched_getaffinity(0))[:2]
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     sandbox = DockerSandbox(Settings().image, folder / "run")

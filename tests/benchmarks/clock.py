@@ -46,7 +46,6 @@ LATENESS_TARGET, BARE_TARGET, FULL_TARGET = 2.0, 0.4, 0.6
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     scale = 20 if arguments(__doc__, "a twentieth of everything, to see that it works").parse_args().short else 1
     targets = Targets(scale > 1)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
@@ -80,9 +79,7 @@ class Observed(PipeTransport):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A verdict (``in time``, ``timeout`` or the cause of a void), and when the bot began and ended to write its answer
-    by its own stamps, from the deadline on.
-    """
+    """A verdict, or the cause of a void, and when the bot wrote its answer by its own stamps, from the deadline on."""
 
     verdict: str
     begun_ns: int
@@ -90,9 +87,7 @@ class Asked:
 
     @property
     def truth(self) -> str:
-        """The truth according to the bot's stamps. Within NOISE_NS before a deadline the judge does not claim to know
-        it.
-        """
+        """Judge by the bot's stamps; within NOISE_NS before a deadline the judge does not claim to know the truth."""
         if self.begun_ns > 0:
             return "late"
         return "in time" if self.done_ns <= -NOISE_NS else "too near"
@@ -132,7 +127,6 @@ class Judge:
 
 
 def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """Measure part (a)."""
     judge = Judge(sandbox, program, "0")
     chance = random.Random(1)
     seen: Counter[tuple[str, str]] = Counter()
@@ -159,7 +153,6 @@ def idle(sandbox: Sandbox, program: Program, prompts: int) -> int:
 
 
 def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> int:
-    """Measure part (b)."""
     judge = Judge(sandbox, program, "0")
     seen: Counter[tuple[str, str]] = Counter()
     with spinners(), quiet():
@@ -175,7 +168,6 @@ def loaded(sandbox: Sandbox, program: Program, innocent: int, guilty: int) -> in
 
 
 def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
-    """Measure part (c)."""
     idle_ns = late_by(sandbox, program, prompts)
     with spinners():
         loaded_ns = late_by(sandbox, program, prompts)
@@ -196,7 +188,7 @@ class Undisturbed(NoMeter):
 
 
 def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
-    """How late the referee woke at the deadlines of a bot that says nothing, in nanoseconds."""
+    """Measure how late the referee woke at the deadlines of a bot that says nothing, in nanoseconds."""
     box = sandbox.open(program, Limits())
     channel = box.start()
     channel.meter = Undisturbed()  # nothing is to be attributed: only the wake-up counts
@@ -208,7 +200,6 @@ def late_by(sandbox: Sandbox, program: Program, prompts: int) -> list[int]:
 
 
 def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) -> None:
-    """Measure part (d)."""
     for seats, how in ((2, "both seats at once"), (1, "one seat at a time")):
         taken = referees.measure(sandbox, program, seats, requests, turns=10)
         shown = ", ".join(f"{kind} {statistics.median(spent):.1f}" for kind, spent in taken.items())
@@ -247,7 +238,6 @@ def p99(values: Sequence[int]) -> int:
 
 
 def told(seen: Counter[tuple[str, str]]) -> str:
-    """Put the counts in words."""
     return ", ".join(f"{who} {how} {count}" for (who, how), count in sorted(seen.items()))
 
 

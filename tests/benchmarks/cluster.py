@@ -31,8 +31,7 @@ from sqlmodel import select
 
 from deadheat.league.config import Settings
 from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
@@ -44,7 +43,8 @@ from tests.benchmarks.targets import Targets, arguments
 from tests.cluster.cluster import API_MACHINES, WORKERS, Cluster
 from tests.cluster.network import Machine
 from tests.cluster.servers import until
-from tests.league.world import START, World
+from tests.league.clock import START
+from tests.league.world import World
 
 LENGTH = 50
 BOTS = 4
@@ -65,7 +65,6 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
     played(targets, seconds=4 if short else 60)
@@ -77,7 +76,6 @@ def main() -> int:
 
 
 def played(targets: Targets, seconds: float) -> None:
-    """Print matches a minute and shares of the CPU time."""
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     engine = PrivateEngine(Settings().image, group)
     try:
@@ -122,9 +120,7 @@ def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
 
 
 def _cpu_s(machine: Machine, word: str = "") -> float:
-    """The CPU time of all processes of a machine (with the word in their commands), including children that have
-    ended.
-    """
+    """Return the CPU time of a machine's processes (with the word in their commands) and of their ended children."""
     ticks = 0
     for pid in machine.processes(word):
         with contextlib.suppress(OSError):
@@ -153,20 +149,21 @@ def report_shares(targets: Targets, rows: dict[int, dict[str, float]]) -> None:
 
 
 def backlog(targets: Targets, large: int, rounds: int) -> None:
-    """Print what a long queue costs beside a short one."""
     print(f"(c) {large} series that wait, beside {SMALL}: milliseconds, and how many times as many")
     for name, on_postgresql in (("SQLite", False), ("PostgreSQL", True)):
         with leagues(2, on_postgresql) as (few, many):
             _fill(few, SMALL)
             _fill(many, large)
-            for what, (act, prepare) in ACTS.items():
-                times = _in_turns(few, many, act, prepare, rounds)
+            for what in ACTS:
+                times = _in_turns(few, many, what, rounds)
                 _line(targets, f"{name}: {what}", *times, most=inf if what == UNBOUND else GROWTH_TARGET)
     with _redis(SMALL) as few_messages, _redis(large) as many_messages:
         times = [], []
         for number in range(10 * rounds):
             for send, taken in zip((few_messages, many_messages), times, strict=True):
-                taken.append(_timed(lambda: send(number)))  # noqa: B023
+                began_at = time.perf_counter()
+                send(number)
+                taken.append(time.perf_counter() - began_at)
         _line(targets, "Redis: to send a message", *times, most=GROWTH_TARGET)
 
 
@@ -177,26 +174,16 @@ def _line(targets: Targets, what: str, few: list[float], many: list[float], most
     print(f"    {what:46} {1000 * one:7.2f}  {1000 * other:7.2f}  {times}")
 
 
-def _in_turns(
-    few: World, many: World, act: Callable[[World, int], None], prepare: Callable[[World, int], None], rounds: int
-) -> tuple[list[float], list[float]]:
+def _in_turns(few: World, many: World, what: str, rounds: int) -> tuple[list[float], list[float]]:
+    act, prepare, expected = ACTS[what]
     taken: tuple[list[float], list[float]] = [], []
     for number in range(rounds):
         for world, times in zip((few, many), taken, strict=True):
             prepare(world, number)
-            times.append(_timed(lambda: act(world, number)))  # noqa: B023
+            began_at = time.perf_counter()
+            assert act(world, number) == expected
+            times.append(time.perf_counter() - began_at)
     return taken
-
-
-def _timed(act: Callable[[], object]) -> float:
-    began_at = time.perf_counter()
-    act()
-    return time.perf_counter() - began_at
-
-
-def _plan(world: World, _: int) -> None:
-    """A tick: the crowded season has no room, and another one has room for one series."""
-    assert len(world.tick()) == 1
 
 
 def _make_room(world: World, _: int) -> None:
@@ -208,35 +195,17 @@ def _make_room(world: World, _: int) -> None:
         session.execute(text("DELETE FROM pair"))  # no bots have met, so there is something to plan again
 
 
-def _claim(world: World, number: int) -> None:
-    assert world.write(claim_next_series, FIRST + 7 * number, "w1", world.host) is not None
-
-
-def _sweep(world: World, due: int) -> None:
-    assert len(world.write(sweep)[SERIES]) == due
+def _claim(world: World, number: int) -> bool:
+    return world.write(turns.claim_next_series, FIRST + 7 * number, "w1", world.host) is not None
 
 
 def _make_due(world: World, number: int) -> None:
     """Make five hundred series due that nobody took."""
     with world.db.transaction() as session:
-        late = "UPDATE series SET nudge_at = :late WHERE id BETWEEN :low AND :high"
-        session.execute(
-            text("UPDATE series SET nudge_at = :later WHERE state = 'queued' AND nudge_at <= :now"), _dates()
-        )
-        values = {"late": _dates()["now"], "low": FIRST + 450, "high": FIRST + 949}
-        session.execute(text(late), values)
-
-
-def _dates() -> dict[str, object]:
-    return {"now": START, "later": START.replace(year=START.year + 1)}
-
-
-def _look(world: World, _: int) -> None:
-    world.read(queues)
-
-
-def _nothing(world: World, _: int) -> None:
-    pass
+        later = "UPDATE series SET nudge_at = :later WHERE state = 'queued' AND nudge_at <= :now"
+        session.execute(text(later), {"now": START, "later": START.replace(year=START.year + 1)})
+        due = "UPDATE series SET nudge_at = :now WHERE id BETWEEN :low AND :high"
+        session.execute(text(due), {"now": START, "low": FIRST + 450, "high": FIRST + 949})
 
 
 UNBOUND = "to tell operators how the queue stands"
@@ -245,12 +214,13 @@ UNBOUND = "to tell operators how the queue stands"
 FIRST = 1_000_000
 """The id of the first series that waits."""
 
-ACTS: dict[str, tuple[Callable[[World, int], None], Callable[[World, int], None]]] = {
-    "to plan one": (_plan, _make_room),
-    "to claim what is next": (_claim, _nothing),
-    "to sweep when nothing is due": (lambda world, _: _sweep(world, 0), _nothing),
-    "to sweep 500 that are due": (lambda world, _: _sweep(world, 500), _make_due),
-    UNBOUND: (_look, _nothing),
+ACTS: dict[str, tuple[Callable[[World, int], object], Callable[[World, int], object], object]] = {
+    # A tick: the crowded season has no room, and another one has room for one series.
+    "to plan one": (lambda world, _: len(world.tick()), _make_room, 1),
+    "to claim what is next": (_claim, lambda *_: None, True),
+    "to sweep when nothing is due": (lambda world, _: len(world.write(sweep)[carrying_out.SERIES]), lambda *_: None, 0),
+    "to sweep 500 that are due": (lambda world, _: len(world.write(sweep)[carrying_out.SERIES]), _make_due, 500),
+    UNBOUND: (lambda world, _: world.read(queues) is not None, lambda *_: None, True),
 }
 
 
@@ -285,11 +255,7 @@ def _insert(connection: Connection, count: int) -> None:
                 " FROM n, (SELECT 0 AS number UNION ALL SELECT 1) AS numbers"
             ),
         ),
-        (
-            "participant",
-            "match_id, seat, version_id, bot_id",
-            ":first + i / 2, i % 2, 1 + i % 2, 1 + i % 2 FROM n",
-        ),
+        ("participant", "match_id, seat, version_id, bot_id", ":first + i / 2, i % 2, 1 + i % 2, 1 + i % 2 FROM n"),
     ):
         many = {**values, "count": 4 * count if table == "participant" else count}
         words = {"at": ":at", "later": ":later", "false": "0" if sqlite else "false"}
@@ -299,7 +265,7 @@ def _insert(connection: Connection, count: int) -> None:
 
 @contextlib.contextmanager
 def _redis(messages: int) -> Iterator[Callable[[int], None]]:
-    """A way to send a message to a server that already holds so many."""
+    """Yield a way to send a message to a server that already holds so many."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-redis-"))
     socket = folder / "socket"
     options = ["--port", "0", "--unixsocket", str(socket), "--save", "", "--dir", str(folder)]

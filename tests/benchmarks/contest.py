@@ -28,7 +28,8 @@ from tests.benchmarks.contests.ledger import Ledger
 from tests.benchmarks.contests.play import Contest, Lateness
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import arguments
-from tests.league.world import START, World
+from tests.league.clock import START
+from tests.league.world import World
 
 PAGE_MS = 250
 """The most CPU time of a page of 1,600 teams; a page of half a second is one that people wait for."""
@@ -46,7 +47,7 @@ class Plan:
 
 
 def plans(days: int, teams: int | None, short: bool) -> list[Plan]:
-    """The contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
+    """List the contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
     first, part = START + timedelta(hours=3), 20 if short else 1
     twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
     swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
@@ -64,7 +65,6 @@ def _line(format_: EvaluationFormat, **given: object) -> DeclaredEvaluation:
 
 
 def main() -> int:
-    """Play, print, and say whether all is as it must be."""
     parser = arguments(__doc__, "a twentieth of the teams, fewer rounds and evaluations")
     parser.add_argument("--days", type=int, help="of the online contest (10; short: 1)")
     parser.add_argument("--teams", type=int, help="of the online contest (1,600; short: 80)")
@@ -85,7 +85,7 @@ def main() -> int:
 
 
 def played(league: World, plan: Plan) -> int:
-    """Play one contest, and print what it cost; how many things are wrong."""
+    """Play one contest, and print what it cost; return how many things are wrong."""
     ledger = Ledger(league.db)
     contest = Contest(league, ledger, plan.teams, plan.line, plan.slots, plan.match_seconds)
     print(f"{plan.name}: {plan.teams} teams, {plan.line.words}; {plan.slots} slots", flush=True)

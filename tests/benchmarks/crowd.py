@@ -14,7 +14,9 @@ from deadheat.league.database import Database
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import RatingSnapshot
 from tests.benchmarks.contests.written import evaluation
-from tests.league.world import GAME, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
+from tests.league.world import World
 
 AT = "2026-01-01 12:00:00.000000"
 SERIES = 10  # matches of a series
@@ -32,7 +34,7 @@ _SEATS = "((i * 7919 + seat * (1 + i / :bots % (:bots - 1))) % :bots)"
 
 
 def crowd(folder: Path, bots: int, matches: int) -> int:
-    """Make it; the number of its one season, in which everything is."""
+    """Make it; return the number of its one season, in which everything is."""
     world = World(settings(folder))
     season_id, pattern = _played(world)
     world.close()

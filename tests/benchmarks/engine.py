@@ -59,7 +59,6 @@ MOVES_TARGETS = {RULES: 1.5, WHOLE: 1.0}
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "a few matches, and nothing is installed").parse_args().short
     os.environ.setdefault("DEADHEAT_GAMES", os.pathsep.join(map(str, sorted((ROOT / "examples").glob("*/src")))))
     targets = Targets(short)
@@ -121,7 +120,6 @@ def all_games(targets: Targets, matches: int, rounds: int) -> None:
 
 
 def lines_of(transcript: Transcript) -> list[list[str]]:
-    """Return by seat what was replied, in order."""
     lines: list[list[str]] = [[] for _ in range(transcript.seats)]
     for prompt in transcript.prompts():
         lines[prompt.message.seat].append(str(prompt.reply.line))
@@ -139,7 +137,7 @@ def _told(following: Callable[[], str]) -> Player:
 
 
 def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int) -> Transcript:
-    """One match, as a worker plays it but for the processes."""
+    """Play a match as a worker does, but for the processes."""
     players = [seated(new_bot(10 * number + seat)) for seat in range(seats)]
     transcript = run_match(GAMES[name], seats, number.to_bytes(16, "big"), MemoryTransport(players))
     assert not transcript.result.faults, transcript.result
@@ -147,7 +145,6 @@ def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int
 
 
 def seated(bot: Bot) -> Player:
-    """Adapt a bot to the transport."""
     return lambda message: None if message.line == "FINISH" else bot.answer(message.line)
 
 
@@ -163,7 +160,7 @@ REPLIES = {claim: Reply(line, 0) for claim, line in LINES.items()}  # rules get 
 
 
 def play_rules(seed: int) -> int:
-    """One match of nothing but the rules; how many moves it took."""
+    """Play a match by the rules alone; return how many moves it took."""
     following = iter(claims(seed)).__next__
     play = LIARS_DICE.play(2, Chance(seed.to_bytes(16, "big")))
     next(play)
@@ -195,11 +192,9 @@ def play_whole(seed: int) -> int:
 
 
 def moves_a_second(play: Callable[[int], int], matches: int) -> float:
-    """Measure the pace of this process."""
     with quiet():
         before_ns = time.process_time_ns()
-        moves = sum(play(seed) for seed in range(matches))
-        return moves / (time.process_time_ns() - before_ns) * 1e9
+        return sum(play(seed) for seed in range(matches)) / (time.process_time_ns() - before_ns) * 1e9
 
 
 def liars_dice(targets: Targets, matches: int, rounds: int, install: bool) -> None:
@@ -236,7 +231,7 @@ class NotToBeHad(Exception):
 
 
 def start_textarena(install: bool) -> subprocess.Popen[str]:
-    """Its interpreter, waiting for numbers of matches.
+    """Start its interpreter, which waits for numbers of matches.
 
     Raises:
         NotToBeHad: it is not installed, or does not run.
@@ -248,13 +243,8 @@ def start_textarena(install: bool) -> subprocess.Popen[str]:
             raise NotToBeHad("it is not installed, and the short mode installs nothing")
         install_textarena(python)
         marker.touch()
-    process = subprocess.Popen(
-        [python, textarena_moves.__file__],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    pipe = subprocess.PIPE
+    process = subprocess.Popen([python, textarena_moves.__file__], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
     assert process.stdout is not None
     if process.stdout.readline() != "ready\n":
         _, errors = process.communicate()
@@ -263,12 +253,10 @@ def start_textarena(install: bool) -> subprocess.Popen[str]:
 
 
 def install_textarena(python: Path) -> None:
-    """Into an environment of its own, under this very interpreter."""
+    """Install it into an environment of its own, under this very interpreter."""
     print(f"Installing {TEXTARENA} into {ENVIRONMENT} ...", file=sys.stderr)
-    for command in (
-        [sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)],
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TEXTARENA],
-    ):
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", TEXTARENA]
+    for command in ([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], pip):
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS, check=False)
         except subprocess.TimeoutExpired:
@@ -282,7 +270,6 @@ def last_line(text: str) -> str:
 
 
 def ask_textarena(process: subprocess.Popen[str], matches: int) -> float:
-    """Return textarena's moves a second of CPU time."""
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(f"{matches}\n")

@@ -33,9 +33,8 @@ class PrivateEngine:
         configuration.write_text(json.dumps({"runtimes": runtimes or {}}))
         self.start()
         save = subprocess.Popen(["docker", "save", image], env=outer, stdout=subprocess.PIPE)
-        subprocess.run(
-            ["docker", "--host", self.url, "load", "--quiet"], stdin=save.stdout, check=True, capture_output=True
-        )
+        load = ["docker", "--host", self.url, "load", "--quiet"]
+        subprocess.run(load, stdin=save.stdout, check=True, capture_output=True)
         assert save.wait() == 0
 
     def start(self) -> None:
@@ -78,16 +77,13 @@ class PrivateEngine:
             time.sleep(0.2)
 
     def close(self) -> None:
-        """Stop it and delete its data."""
         self.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @contextmanager
 def measured(joined: bool) -> Iterator[tuple[MeasuredGroup, Path]]:
-    """Use an engine of our own, and a folder. The group counts the CPU time of the engine and of all containers, and of
-    this process if it has `joined`.
-    """
+    """Use an engine of our own, whose CPU time the group counts, and this process's if it has `joined`."""
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-"))
     engine = PrivateEngine(Settings().image, group)

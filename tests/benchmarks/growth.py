@@ -27,14 +27,15 @@ from deadheat.league.states import JobState
 from deadheat.league.tables import Match, Participant, Series
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import Targets, arguments
-from tests.league.world import HOST, START, World
+from tests.league.clock import START
+from tests.league.ground import HOST
+from tests.league.world import World
 
 FEW, MANY = 1_000, 100_000
 TARGET = 1.05
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     short = arguments(__doc__, "a tenth of the series and fewer rounds").parse_args().short
     few, many, rounds = (FEW, MANY // 10, 20) if short else (FEW, MANY, 100)
     targets = Targets(short)
@@ -48,7 +49,6 @@ def main() -> int:
 
 
 def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
-    """Print what each step costs at either size."""
     few, many = worlds
     steps: dict[str, Callable[[World], object]] = {
         "claim": lambda world: world.write(claim_next_series, 0, "w1", HOST),
@@ -72,7 +72,7 @@ def compare(worlds: dict[int, World], rounds: int, targets: Targets) -> None:
 
 
 def plan_of_claim(world: World) -> list[str]:
-    """How SQLite finds the oldest series that waits."""
+    """Tell how SQLite finds the oldest series that waits."""
     asked = oldest(games_here(), "sqlite").compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True})
     with world.db.reading() as session:
         found = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}").all()

@@ -9,6 +9,5 @@ from deadheat.api.app import create_app
 
 
 def app() -> FastAPI:
-    """Create the application with the environment's settings."""
     services.FRESH_SECONDS = float("inf")
     return create_app()

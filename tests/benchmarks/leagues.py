@@ -10,7 +10,8 @@ from pathlib import Path
 from deadheat.league.database import Database
 from tests.league import postgres
 from tests.league.conftest import execute
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 
 @contextmanager

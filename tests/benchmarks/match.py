@@ -44,7 +44,6 @@ VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "two rounds of each, and slack").parse_args().short
     rounds, targets = (2 if short else 5), Targets(short)
     with measured(joined=True) as (group, folder):
@@ -59,7 +58,7 @@ def main() -> int:
 def measure_matches(
     language: str, docker: Sandbox, folder: Path, group: MeasuredGroup, rounds: int
 ) -> dict[str, list[float]]:
-    """CPU milliseconds a match, by variant, one figure a round."""
+    """Measure the CPU milliseconds a match, by variant, one figure a round."""
     program = built(BOT_BY_LANGUAGE[language], language, docker, folder / language)
     costs: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     for _ in range(rounds):
@@ -75,7 +74,7 @@ def measure_matches(
 
 
 def play_series(sandbox: Sandbox, program: Program, length: int) -> None:
-    """Both seats, `length` matches, everything that a worker does but the database."""
+    """Play `length` matches with everything that a worker does but the database."""
     with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")]) as arena:
         for number in range(length):
             played = arena.play(GAMES[GAME], (0, 1), number.to_bytes(16, "big"), {"match": number})
@@ -91,7 +90,7 @@ def settle() -> None:
 
 
 def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, list[float]]:
-    """Median microseconds from prompt to reply, by turn; bare pipe and container FIFO take turns."""
+    """Measure the median microseconds from prompt to reply, by turn; bare pipe and container FIFO take turns."""
     program = built(HERE / "echo.c", "c", docker, folder / "echo")
     boxes = {"bare pipe": LocalSandbox().open(program, Limits()), "container FIFO": docker.open(program, Limits())}
     try:

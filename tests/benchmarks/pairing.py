@@ -41,8 +41,9 @@ from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.tables import Bot, BotVersion, Entry, Pair
 from tests.benchmarks.leagues import leagues
 from tests.benchmarks.targets import Targets, arguments
+from tests.league.clock import START
 from tests.league.paper import Ladder
-from tests.league.world import GAME, START
+from tests.league.people import GAME
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +58,6 @@ GROWTH_TARGET = 2.0
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "small fields, and once").parse_args().short
     targets = Targets(short)
     placing(targets, newcomers=60 if short else 1000)
@@ -71,14 +71,14 @@ def main() -> int:
 
 
 def score(chance: Generator, p: float, games: int) -> float:
-    """The points won in so many games, draws as halves, with an expected share of p."""
+    """Draw the points won in so many games, draws as halves, with an expected share of p."""
     draw = DRAWS * 4 * p * (1 - p)
     drawn = chance.random(games)
     return float(np.sum(drawn < p - draw / 2) + np.sum(np.abs(drawn - p) <= draw / 2) / 2)
 
 
 def strengths(wins: Floats, start_elo: Floats) -> Floats:
-    """The most likely ratings in Elo around 0 given `wins[i, j]`, i's half-wins over j, and the prior."""
+    """Compute the most likely ratings in Elo around 0 given `wins[i, j]`, i's half-wins over j, and the prior."""
     games = wins + wins.T
     nats = start_elo / ELO_PER_NAT
     precision = (ELO_PER_NAT / PRIOR_SD_ELO) ** 2
@@ -98,7 +98,6 @@ def strengths(wins: Floats, start_elo: Floats) -> Floats:
 
 
 def placing(targets: Targets, newcomers: int, bots: int = 200, games: int = 50, series_length: int = 10) -> None:
-    """Print part (a)."""
     errors: dict[str, list[float]] = {"random opponents": [], "placed": []}
     for name, found in errors.items():
         for number in range(newcomers):
@@ -128,7 +127,7 @@ def placing(targets: Targets, newcomers: int, bots: int = 200, games: int = 50, 
 
 
 def next_opponent(known: Floats, played: Floats, rating: float, se: float, number: int, series: int) -> int:
-    """The opponent that the ladder gives a new version, number 0, whose turn it is."""
+    """Return the opponent that the ladder gives a new version, number 0, whose turn it is."""
     entrants = [Entrant(0, rating, se > PLACED_SE_ELO, 0, 0)]
     entrants += [Entrant(1 + place, float(elo), False, 1, 0) for place, elo in enumerate(known)]
     met = {1 + int(place): Met(int(played[place])) for place in np.flatnonzero(played)}
@@ -138,7 +137,7 @@ def next_opponent(known: Floats, played: Floats, rating: float, se: float, numbe
 
 
 def place(known: Floats, won: Floats, played: Floats) -> tuple[float, float]:
-    """One rating against known ones, with its standard error."""
+    """Compute one rating against known ones, with its standard error."""
     nats = 0.0
     information = precision = (ELO_PER_NAT / PRIOR_SD_ELO) ** 2
     for _ in range(50):
@@ -162,7 +161,6 @@ class Way(Protocol):
 
 
 def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, int]]:
-    """Pair everybody at random."""
     order = chance.permutation(len(elo))
     return [(int(one), int(other)) for one, other in zip(order[::2], order[1::2], strict=False)]
 
@@ -218,7 +216,6 @@ def intransitive(targets: Targets, bots: int, rounds: int, fields: int) -> None:
 
 
 def no_cycles(chance: Generator, bots: int) -> Floats:
-    """Make no cycles: strength is transitive."""
     return np.zeros((bots, bots))
 
 
@@ -310,7 +307,6 @@ def coming_and_going(targets: Targets, events: int) -> None:
 
 
 def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
-    """Print part (d)."""
     chance = random.Random(5)
     versions = list(range(1, bots + 1))
     games = {pair_key(*chance.sample(versions, 2)): 10 for _ in range(25 * bots)}
@@ -335,15 +331,13 @@ def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
     low, high = bots // 4, 25 * bots
     few_ms, many_ms = tick_ms(bots, low, rounds), tick_ms(bots, high, rounds)
     times = targets.shown("a tick with more pairs", many_ms / few_ms, most=GROWTH_TARGET, form=".2f")
-    print(
-        f"    a tick with its database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}; ratio {times}"
-    )
+    print(f"    a tick with a database: {few_ms:.0f} ms with {low} pairs, {many_ms:.0f} ms with {high}; ratio {times}")
 
 
 def all_pairs(
     versions: Sequence[int], games: Mapping[PairKey, int], wanted: int, length: int, seed: bytes
 ) -> list[PairKey]:
-    """The plain way: the pair that has played least, then the two bots that have, of every pair that there is."""
+    """Plan the plain way: the pair that has played least, then the two bots that have, of every pair that there is."""
     planned = dict.fromkeys(versions, 0)
     for pair, count in games.items():
         for version in pair:
@@ -352,9 +346,7 @@ def all_pairs(
     def lot(pair: PairKey) -> bytes:
         return hashlib.sha256(seed + pair[0].to_bytes(8, "big") + pair[1].to_bytes(8, "big")).digest()[:8]
 
-    heap = [
-        (games.get(pair, 0), planned[pair[0]] + planned[pair[1]], lot(pair), pair) for pair in combinations(versions, 2)
-    ]
+    heap = [(games.get(one, 0), planned[one[0]] + planned[one[1]], lot(one), one) for one in combinations(versions, 2)]
     heapify(heap)
     chosen: list[PairKey] = []
     while len(chosen) < wanted:
@@ -369,7 +361,7 @@ def all_pairs(
 
 
 def tick_ms(bots: int, pairs: int, rounds: int) -> float:
-    """CPU time of one tick on a season with that many bots, and pairs that have played."""
+    """Measure the CPU time of one tick on a season with that many bots, and pairs that have played."""
     with leagues() as [world]:
         season_id = world.season(0, games_per_pair=None, series_length=10)
         world.write(fill, season_id, bots, pairs)
@@ -386,7 +378,7 @@ def tick_ms(bots: int, pairs: int, rounds: int) -> float:
 
 
 def fill(session: Session, season_id: int, bots: int, pairs: int) -> None:
-    """Entries that are ready, and pairs as if they had played."""
+    """Insert entries that are ready, and pairs as if they had played."""
     chance = random.Random(6)
     numbers = range(1, bots + 1)
     owner = {"owner_id": 1, "game": GAME, "created_at": START}

@@ -81,7 +81,6 @@ GATE_TARGET_GAMES = 130
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "little of everything").parse_args().short
     targets = Targets()
     duels(targets, fields=1 if short else 8, after=AFTER[:1] if short else AFTER)
@@ -101,14 +100,14 @@ def tau(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def by_name(table: RatingTable, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Ratings and standard errors in the order of the names."""
+    """Return ratings and standard errors in the order of the names."""
     found = {entry.player: (entry.elo, entry.se) for entry in table.entries}
     elo, se = zip(*(found[name] for name in names), strict=True)
     return np.array(elo), np.array(se)
 
 
 def inside(drawn: Drawn, elo: np.ndarray, se: np.ndarray) -> float:
-    """The share of bots whose distance to the field is in its interval; all have played as many games."""
+    """Return the share of bots whose distance to the field is in its interval; all have played as many games."""
     error = (elo - elo.mean()) - (drawn.truth_elo - drawn.truth_elo.mean())
     return float(np.mean(np.abs(error) < 1.96 * se))
 
@@ -134,7 +133,7 @@ class Online:
     games: int = 0
 
     def estimates(self, drawn: Drawn, after: Sequence[int]) -> Iterator[np.ndarray]:
-        """Its estimates after so many games of everybody."""
+        """Yield its estimates after so many games of everybody."""
         ratings = [self.new() for _ in drawn.names]
         begin = 0
         for games_each in after:
@@ -152,7 +151,7 @@ class Online:
 
 
 def online() -> list[Online]:
-    """Both as they are by default, but TrueSkill knows the share of draws."""
+    """Make both as they are by default, but TrueSkill knows the share of draws."""
     model, environment = PlackettLuce(), trueskill.TrueSkill(draw_probability=SHARE_DRAWN)
     return [
         Online(
@@ -176,7 +175,6 @@ def online() -> list[Online]:
 
 
 def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Measure part (a)."""
     print(f"(a) Games of two: {BOTS} bots, mean of {fields} fields; targets in parentheses")
     chance = np.random.default_rng(1)
     others = online()
@@ -210,7 +208,6 @@ def duels(targets: Targets, fields: int, after: Sequence[int]) -> None:
 
 
 def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
-    """Measure part (b)."""
     print(f"(b) Tables: {TABLE_BOTS} bots, mean of {fields} fields")
     chance = np.random.default_rng(2)
     for seats in (4, 6):
@@ -236,7 +233,7 @@ def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
 
 
 def costs(targets: Targets, rounds: int) -> None:
-    """Part (c). The least of some rounds: what else runs on the machine only ever adds to CPU time."""
+    """Take the least of some rounds: what else runs on the machine only ever adds to CPU time."""
     print(f"(c) CPU seconds from arrays to intervals, least of {rounds}")
     chance = np.random.default_rng(3)
     large = drawn_duels(chance, BOTS, 1_000_000 * 2 // BOTS)
@@ -269,7 +266,6 @@ def least_s(rounds: int, work: Callable[[], object]) -> float:
 
 
 def sequential_tests(targets: Targets, tests: int) -> None:
-    """Measure part (d)."""
     print(f"(d) SPRT [{ELO0:g}, {ELO1:g}], asked every four games, {tests} tests under either hypothesis")
     chance = np.random.default_rng(4)
     terms = sprt.Terms(ELO0, ELO1, sprt.Model.LOGISTIC)
@@ -291,7 +287,6 @@ TIES = ("before", AFTER_PASSING, "gate games rated")
 
 
 def versions(targets: Targets, fields: int) -> None:
-    """Measure part (e)."""
     print(f"\n(e) A version that passed its gate, among {FIELD_BOTS} bots; mean of {fields} fields")
     better = shown_errors(f"{BETTER_ELO} Elo better", BETTER_ELO, BETTER_ELO, fields)
     for tie, errors in better.items():
@@ -317,7 +312,7 @@ def shown_errors(what: str, gain_elo: float, gate_elo: float, fields: int) -> di
 
 
 def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float) -> np.ndarray:
-    """(ties, games of its own): how far the rating of a version is off, as a distance to the field.
+    """Return, by tie and games of its own, how far the rating of a version is off, as a distance to the field.
 
     Its parent is the field's first; at the gate the two are `gate_elo` apart.
     """
@@ -342,7 +337,6 @@ def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float
 
 
 def gates(targets: Targets, tests: int) -> None:
-    """Measure part (f)."""
     print(f"\n(f) Promotion gates, asked every {SERIES} games: share that passes / mean games, of {tests} each")
     chance = np.random.default_rng(6)
     for terms in GATES:
@@ -359,7 +353,7 @@ def gates(targets: Targets, tests: int) -> None:
 
 
 def gate_ends(chance: np.random.Generator, terms: GateTerms, elo: float, tests: int) -> tuple[float, float]:
-    """The share of versions of that strength that pass, and the mean number of games."""
+    """Return the share of versions of that strength that pass, and the mean number of games."""
     passed, games = [], []
     for _ in range(tests):
         counts, played, verdict = np.zeros(3, np.int64), 0, sprt.Verdict.CONTINUE
@@ -374,25 +368,25 @@ def gate_ends(chance: np.random.Generator, terms: GateTerms, elo: float, tests: 
 
 
 def straight_losses(terms: GateTerms) -> int:
-    """So many losses from the first game on, and nothing else, refuse a version."""
+    """Return how many losses from the first game on refuse a version."""
     losses = (count for count in range(1, terms.games) if verdict_on(count, 0, 0, terms) is sprt.Verdict.REJECT)
     return next(losses, terms.games)
 
 
 @cache
 def verdict_on(losses: int, draws: int, wins: int, terms: GateTerms) -> sprt.Verdict:
-    """The test's; many walks pass through the same counts."""
+    """Return the test's verdict; many walks pass through the same counts."""
     return sprt.test((losses, draws, wins), terms.tested).verdict
 
 
 def single_games(elo: float) -> list[float]:
-    """Chances of a loss, a draw, a win."""
+    """Return the chances of a loss, a draw, a win."""
     score = 1 / (1 + 10 ** (-elo / 400))
     return [1 - score - SHARE_DRAWN / 2, SHARE_DRAWN, score - SHARE_DRAWN / 2]
 
 
 def pairs(elo: float) -> list[float]:
-    """The chances of the five scores of two games, if the second repeats the first's result half the time."""
+    """Return the chances of the five scores of two games, if the second repeats the first's result half the time."""
     single = np.array(single_games(elo))
     independent = np.convolve(single, single)
     repeated = np.zeros(5)

@@ -12,7 +12,6 @@ _HEADERS = [(b"content-type", b"text/html"), (b"content-length", str(len(_BODY))
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:
-    """Send the same body to every request."""
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": _HEADERS})
         await send({"type": "http.response.body", "body": _BODY})

@@ -50,7 +50,7 @@ class Ping:
 
 
 def measure(sandbox: Sandbox, program: Program, seats: int, requests: int, turns: int) -> dict[str, list[float]]:
-    """CPU microseconds a request by kind of referee, one figure a turn; the kinds take turns."""
+    """Measure the CPU microseconds a request by kind of referee, one figure a turn; the kinds take turns."""
     game = Ping(seats, requests // turns // seats)
     spent_ns: dict[str, list[int]] = {ASYNCIO: [], BARE: [], EVERYTHING: []}
     with on_one_cpu() as cpu, contextlib.ExitStack() as stack:
@@ -130,7 +130,7 @@ async def asyncio_referee(program: Program, game: Ping) -> int:
 
 
 async def ask(bot: asyncio.subprocess.Process) -> bytes:
-    """One request, as a first version of a referee makes it."""
+    """Make one request as a first version of a referee does."""
     assert bot.stdin is not None and bot.stdout is not None
     bot.stdin.write(b"PING\n")
     await bot.stdin.drain()

@@ -42,7 +42,6 @@ LIVES, WARM_STARTS = 5, 5
 
 
 def main() -> int:
-    """Measure, print, and say whether the targets were reached."""
     short = arguments(__doc__, "one round of each, to see that it works").parse_args().short
     rounds, targets = (1 if short else 11), Targets(short)
     with measured(joined=True) as (group, folder):
@@ -126,7 +125,6 @@ class EngineConnection(http.client.HTTPConnection):
 def lives(
     targets: Targets, sandbox: DockerSandbox, program: Program, run_dir: Path, group: MeasuredGroup, rounds: int
 ) -> None:
-    """Measure part (a)."""
     sdk = Overheard(base_url=os.environ["DOCKER_HOST"], version="auto", timeout=ENGINE_TIMEOUT_S)
 
     def life_ms(client: Any) -> float:

@@ -26,23 +26,19 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from sqlalchemy import event
 from sqlmodel import select
 
-from deadheat.api.app import create_app
 from deadheat.api.edge import sessions
-from deadheat.league.blobs import Blobs
-from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.people.access import begin_session
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.states import Role
 from deadheat.league.tables import User
-from tests.api.site import InProcess, NotedQueue
+from tests.benchmarks.contests.pages import Anew
 from tests.benchmarks.crowd import crowd
 from tests.benchmarks.targets import Targets, arguments
 from tests.deployment import free_port
-from tests.league.world import settings
+from tests.league.ground import settings
 
 TARGET = 1.5
 """Times the CPU of raw bytes."""
@@ -53,7 +49,6 @@ READ_FROM_RANKING = ("home", "leaderboard", "bot", "author", "game", "statistics
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     parser = arguments(__doc__, "20,000 matches, and fewer requests")
     parser.add_argument("--folder", type=Path)
     chosen = parser.parse_args()
@@ -74,7 +69,6 @@ def main() -> int:
 
 
 def kept(targets: Targets, folder: Path, requests: int) -> None:
-    """Measure part (a)."""
     print("(a) CPU of the server for a request that is answered from memory")
     for name, path in (("leaderboard, page", "/seasons/1"), ("leaderboard, JSON", "/v1/seasons/1/leaderboard")):
         ours, raw, size = beside_raw(folder, path, requests)
@@ -88,7 +82,7 @@ def kept(targets: Targets, folder: Path, requests: int) -> None:
 
 
 def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], list[float], int]:
-    """CPU seconds of a request in each round, ours and raw, and the body's bytes."""
+    """Measure the CPU seconds of a request in each round, ours and raw; return them and the body's bytes."""
     environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder)}
     with server(["tests.benchmarks.kept:app", "--factory"], environment) as (ours_id, ours):
         body = ask(ours, path, 1)
@@ -103,7 +97,7 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """A server of its own: its process and its port."""
+    """Run a server of its own; yield its process and its port."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
@@ -127,7 +121,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def ask(port: int, path: str, requests: int) -> bytes:
-    """So many requests, one after the other over one connection; the last answer."""
+    """Send so many requests, one after the other over one connection; return the last answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body = b""
     for _ in range(requests):
@@ -140,7 +134,7 @@ def ask(port: int, path: str, requests: int) -> bytes:
 
 
 def cost(process_id: int, port: int, path: str, requests: int) -> float:
-    """CPU seconds of a request, all threads of the server together."""
+    """Measure the CPU seconds of a request, all threads of the server together."""
     before = _cpu_ns(process_id)
     ask(port, path, requests)
     return (_cpu_ns(process_id) - before) / requests / 1e9
@@ -155,45 +149,30 @@ def _cpu_ns(process_id: int) -> int:
 
 
 def made(folder: Path, times: int) -> None:
-    """Measure part (b)."""
-    chosen = settings(folder, reads_per_minute=10**9)
-    assert isinstance(chosen, Settings)
+    chosen = settings(folder)
     database = Database(chosen)
-    app = create_app(chosen, queue=NotedQueue(), db=database, blobs=Blobs("memory:///"))
-    statements: list[str] = []
-    with database.reading() as session:
-        event.listen(session.get_bind(), "before_cursor_execute", lambda *arguments: statements.append(arguments[2]))
-    client = httpx.Client(transport=InProcess(app), base_url="http://league", cookies=_administrator(database))
-    services = app.state.services
+    anew = Anew(chosen, database, _administrator(database))
     print("(b) Pages that are made anew")
     print(f"    {'':28}{'CPU, ms':>9}{'statements':>12}{'kB':>7}")
 
-    def measured(name: str, path: str, forget: list[MutableMapping[Any, Any]]) -> None:
-        costs, asked, size = [], 0, 0
-        for _ in range(times + 1):  # the first one warms up
-            for kept in (services.bodies._kept, *forget):
-                kept.clear()
-            statements.clear()
-            before = time.process_time()
-            answer = client.get(path)
-            costs.append(1000 * (time.process_time() - before))
-            assert answer.status_code == 200, answer.text[:500]
-            asked, size = len(statements), len(answer.content)
-        print(f"    {name:28}{statistics.median(costs[1:]):9.1f}{asked:12}{size / 1000:7.0f}")
+    def measured(name: str, path: str, *kept: MutableMapping[Any, Any]) -> None:
+        answer, cpu_ms, asked = anew.cost(path, times, *kept)
+        assert answer.status_code == 200, answer.text[:500]
+        print(f"    {name:28}{cpu_ms:9.1f}{asked:12}{len(answer.content) / 1000:7.0f}")
 
-    for name, path in (asked := pages(client)):
-        measured(name, path, [])
+    for name, path in (asked := pages(anew.client)):
+        measured(name, path)
     print("    Right after a new ranking, once for each ranking and process:")
     for name, path in asked:
         if name in READ_FROM_RANKING:
-            measured(name, path, [services.boards._kept, services.boards._parts])
+            measured(name, path, anew.services.boards._kept, anew.services.boards._parts)
     print()
-    client.close()
+    anew.client.close()
     database.close()
 
 
 def _administrator(database: Database) -> dict[str, str]:
-    """The cookie of somebody who may see all pages."""
+    """Return the cookie of somebody who may see all pages."""
     with database.transaction() as session:
         set_role(session, "author-0", Role.ADMIN)
         user = session.exec(select(User).where(User.name == "author-0")).one()
@@ -201,7 +180,6 @@ def _administrator(database: Database) -> dict[str, str]:
 
 
 def pages(client: httpx.Client) -> list[tuple[str, str]]:
-    """List the pages by name and path."""
     match = client.get("/v1/matches?limit=1&state=done").json()["items"][0]
     bot = match["seats"][0]["bot_id"]
     return [

@@ -13,7 +13,7 @@ SLACK = 1.1
 
 
 def arguments(about: str | None, short: str) -> argparse.ArgumentParser:
-    """The arguments of a benchmark: `--short`, and what `short` says about it."""
+    """Define the arguments of a benchmark: `--short`, and what `short` says about it."""
     prog = f"./scripts/bench {Path(sys.argv[0]).stem}"
     parser = argparse.ArgumentParser(prog, description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--short", action="store_true", help=short)

@@ -17,7 +17,7 @@ Claim = tuple[int, int]
 
 
 def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
-    """A raise that is legal under both sets of rules, None for a challenge, which is one move in four.
+    """Draw a raise that is legal under both sets of rules, None for a challenge, which is one move in four.
 
     No ones: they are nothing special to textarena. No lower face with a higher quantity: that it forbids.
     """
@@ -32,7 +32,7 @@ def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
 
 @cache
 def claims(seed: int) -> list[Claim | None]:
-    """The moves of a match, and more than it takes. They are drawn once, in the round that warms up."""
+    """Draw the moves of a match, and more than it takes. They are drawn once, in the round that warms up."""
     chance = random.Random(seed)
     drawn: list[Claim | None] = []
     current: Claim | None = None
@@ -43,7 +43,7 @@ def claims(seed: int) -> list[Claim | None]:
 
 
 def play(seed: int) -> int:
-    """One match of two players with five dice each; how many moves it took."""
+    """Play a match of two players with five dice each; return how many moves it took."""
     from textarena.envs.LiarsDice.env import LiarsDiceEnv  # type: ignore[import-not-found,unused-ignore]
 
     following = iter(claims(seed)).__next__
@@ -64,7 +64,6 @@ LINES: dict[Claim | None, str] = {None: "[Call]"} | {
 
 
 def main() -> None:
-    """Serve until the end of the input."""
     play(0)
     print("ready", flush=True)
     for line in sys.stdin:

@@ -52,7 +52,6 @@ Costs = dict[tuple[str, str], list[float]]
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     games, rounds = (10, 1) if arguments(__doc__, "a few games, to see that it works").parse_args().short else (200, 5)
     costs: Costs = defaultdict(list)
     with tempfile.TemporaryDirectory(prefix="deadheat-bench-") as name:
@@ -68,7 +67,6 @@ def main() -> int:
 
 
 def turn(costs: Costs, bot: Path, games: int, keeps: Sequence[str], folder: Path) -> None:
-    """Measure each way once."""
     for what, cost_ms in zip(("bots", "by hand"), cpu_ms_of(partial(by_hand, bot, games)), strict=True):
         costs[bot.name, what].append(cost_ms / games)
     for keep in keeps:
@@ -84,10 +82,8 @@ def compiled(source: str, program: Path) -> Path:
 
 
 def by_hand(bot: Path, games: int) -> None:
-    """Play so many games as a person's own script would."""
     for number in range(games):
-        result = one_by_hand(GAMES[GAME], bot, hashlib.sha256(b"%d" % number).digest()[:16])
-        assert len(result.ranks) == 2
+        assert len(one_by_hand(GAMES[GAME], bot, hashlib.sha256(b"%d" % number).digest()[:16]).ranks) == 2
 
 
 def one_by_hand(game: Game, bot: Path, seed: bytes) -> Result:
@@ -126,7 +122,6 @@ def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
 
 
 def play(run: Run) -> None:
-    """Play a prepared tournament, one game at a time."""
     with run.built.folder:
         run.play(1, partial(workers_sandbox, work=run.built.folder.path))
 
@@ -145,7 +140,6 @@ def _cpu_ms(who: int) -> float:
 
 
 def report(costs: Costs, targets: Targets) -> int:
-    """Print the table; return the exit code."""
     rounds = len(costs[QUICK, "by hand"])
     print(f"CPU milliseconds a game, two C programs and everything around them (median of {rounds} rounds)")
     for what in ("by hand", *(f"keep {keep}" for keep in KEEPS)):

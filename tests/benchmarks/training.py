@@ -35,7 +35,6 @@ Actions = list[list[int]]
 
 
 def main() -> int:
-    """Measure, print, and say whether the target was reached."""
     short = arguments(__doc__, "one turn each").parse_args().short
     turns, targets = (1 if short else 8), Targets(short)
     plays: dict[str, tuple[Callable[[], None], int]] = {}
@@ -62,7 +61,7 @@ def main() -> int:
 
 
 def fastest(pace: list[float]) -> float:
-    """The pace that a tenth of the slices reached."""
+    """Return the pace that a tenth of the slices reached."""
     return float(np.quantile(pace, 0.9))
 
 
@@ -75,8 +74,7 @@ def draw(env: Environment) -> tuple[Actions, list[tuple[bytes, list[dict[int, Re
         env.reset(seed=number)
         actions = []
         while not env.terminations[env.agent_selection]:
-            mask = env.observe(env.agent_selection)["action_mask"]
-            actions.append(chance.choice(np.flatnonzero(mask).tolist()))
+            actions.append(chance.choice(np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()))
             env.step(actions[-1])
         drawn.append(actions)
         replies.append((env.match_seed, [dict(exchange.replies) for exchange in env.transcript().exchanges]))

@@ -58,7 +58,6 @@ class Field:
             self._programs[habit] = built(source, "c", sandbox, folder / habit, CROWD)
 
     def play(self, habit: str, opponent: str, matches: int) -> list[Outcome]:
-        """Return the outcome of each match."""
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
         with Arena(self._sandbox, players, [Limits(cpus="0")] * 2) as arena:  # as in a slot: the bots share a processor
@@ -78,7 +77,6 @@ class Field:
 
 
 def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int) -> int:
-    """Measure part (e)."""
     missed = 0
     for a_cpu in (2, 4):
         with spinners(a_cpu):
@@ -100,10 +98,8 @@ def innocent_and_late(field: Field, spinners: Spinners, innocent: int, late: int
 
 
 def tricks(field: Field, spinners: Spinners, matches: int) -> int:
-    """Measure part (f)."""
     missed = 0
-    without = field.play("PLAIN", "opponent", matches)
-    fair = sum(found.points for found in without)
+    fair = sum(found.points for found in field.play("PLAIN", "opponent", matches))
     for a_cpu in (0, 2):
         for habit in ("AIMS", "EDGE", "EPOLLS"):
             with spinners(a_cpu) if a_cpu else nullcontext():
@@ -113,14 +109,11 @@ def tricks(field: Field, spinners: Spinners, matches: int) -> int:
             voids = matches - outcomes["played"] - outcomes[Fault.TIMEOUT] - outcomes["opponent"]
             print(f"(f) {habit}, {a_cpu} spinners a CPU: {matches} matches ({told(outcomes)}), {voids} void;")
             print(f"    {past} of its answers counted past the deadline;")
-            print(
-                f"    points {points / 2}, without the trick {fair / 2}; the opponent convicted: {outcomes['opponent']}"
-            )
+            print(f"    points {points / 2}, without the trick {fair / 2}; opponent convicted: {outcomes['opponent']}")
             missed += voids > 0 or points > fair or outcomes["opponent"] > 0
             missed += a_cpu > 0 and habit == "AIMS" and past == 0  # then it did not aim correctly
     return missed
 
 
 def told(outcomes: Counter[str]) -> str:
-    """Put the counts in words."""
     return ", ".join(f"{outcome} {count}" for outcome, count in sorted(outcomes.items()))

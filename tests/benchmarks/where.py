@@ -32,7 +32,7 @@ from deadheat.workers.play import play_series
 from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import arguments
-from tests.league.world import settings
+from tests.league.ground import settings
 from tests.workers.conftest import PlayingWorld, packed
 
 ROUNDS, LENGTH = 5, 50
@@ -98,7 +98,6 @@ class League:
 
 
 def main() -> int:
-    """Measure and print; there is no target here."""
     parser = arguments(__doc__, "one round of series of ten, to see that it works")
     parser.add_argument("--traced", type=int, help=argparse.SUPPRESS)  # series to play under strace
     parser.add_argument("--length", type=int, default=LENGTH, help=argparse.SUPPRESS)
@@ -115,7 +114,6 @@ def main() -> int:
 
 
 def report(folder: Path, rounds: int, length: int) -> int:
-    """Measure and print parts (a) to (d)."""
     with measured(joined=False) as (group, _):
         league = League(folder, length)
         league.play()  # creates what is created only once
@@ -135,7 +133,6 @@ def report(folder: Path, rounds: int, length: int) -> int:
 
 
 def profiled(league: League, length: int) -> None:
-    """Measure parts (b) and (c)."""
     profile = cProfile.Profile(process_time)
     profile.runcall(league.play)
     doing: defaultdict[str, float] = defaultdict(float)
@@ -166,7 +163,7 @@ def _doing(file: str) -> str:
 
 
 def calls(length: int) -> None:
-    """(d): the difference of a run with two series and one with one."""
+    """Print part (d): the difference of a run with two series and one with one."""
     if shutil.which("strace") is None:
         print("(d) strace is not installed: no system calls are counted.")
         return
@@ -187,7 +184,6 @@ def _traced(length: int, series: int) -> dict[str, int]:
 
 
 def traced(folder: Path, length: int, series: int) -> int:
-    """Play what strace counts."""
     league = League(folder, length)
     for _ in range(series):
         league.play()

@@ -34,7 +34,9 @@ from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site, token_in
 from tests.bots.loading import bot_class
 from tests.cli.command import invoke, succeeded
-from tests.league.world import GAME, World, won
+from tests.league.outcomes import won
+from tests.league.people import GAME
+from tests.league.world import World
 
 SEASON = 1
 

@@ -15,7 +15,8 @@ from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
 from deadheat.league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke, succeeded
-from tests.league.world import World, drifted, settings
+from tests.league.ground import drifted, settings
+from tests.league.world import World
 
 
 @pytest.fixture

@@ -12,7 +12,8 @@ from tests.api.site import Site
 from tests.cli.command import assert_one_sentence
 from tests.cli.test_season import Desk
 from tests.engine.players import play as match_of
-from tests.league.world import GAME, won
+from tests.league.outcomes import won
+from tests.league.people import GAME
 
 
 @pytest.fixture

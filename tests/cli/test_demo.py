@@ -14,7 +14,7 @@ import pytest
 
 from deadheat.cli.operator import demo
 from deadheat.cli.server.api_client import Refused
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 class Unready:

@@ -20,7 +20,8 @@ from deadheat.league.storage.room import Room
 from deadheat.sandbox.runtimes import NO_PARSER_CURE
 from deadheat.workers.leader import FileLease
 from tests.cli.command import ROOT, assert_one_sentence, invoke, succeeded
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 from tests.sandbox.test_runtimes import NO_PARSER
 
 
@@ -184,7 +185,7 @@ def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_pa
     """A mount in this process's own namespace, like one in a container, is unknown to the engine's machine."""
     script = (
         "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import _shared_folder; "
-        "from tests.league.world import settings; run = Path(sys.argv[1]); "
+        "from tests.league.ground import settings; run = Path(sys.argv[1]); "
         "print(_shared_folder(settings(run), run).verdict)"
     )
     (tmp_path / "run").mkdir()

@@ -10,7 +10,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.states import FinalsFormat, SeasonState
 from tests.api.site import Site, token_in
 from tests.cli.command import invoke, succeeded
-from tests.league.world import lower_wins
+from tests.league.outcomes import lower_wins
 
 STAGES = ["round-robin matches=2 keep=4", "knockout matches=2 third-place"]
 

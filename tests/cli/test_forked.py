@@ -15,7 +15,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from deadheat.league import measured
-from tests.league.world import migrated_file
+from tests.league.ground import migrated_file
 
 SERVE = """
 import os, signal, sys, time

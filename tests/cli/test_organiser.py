@@ -19,7 +19,8 @@ from deadheat.league.service.rulings.operators import Standing, set_role
 from deadheat.league.states import Role, TokenKind
 from deadheat.league.tables import Token
 from tests.cli.command import invoke
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 YESTERDAY = datetime.now(UTC) - timedelta(days=1)
 

@@ -14,9 +14,10 @@ from sqlmodel import col
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Participant
 from tests.cli.command import assert_one_sentence, invoke, succeeded
+from tests.league.ground import settings
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
-from tests.league.world import World, settings
+from tests.league.world import World
 
 ELO_PER_NAT = 173.7177928
 

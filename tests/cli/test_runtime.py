@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import deadheat
-from tests.league.world import migrated_file
+from tests.league.ground import migrated_file
 
 
 @pytest.mark.containers

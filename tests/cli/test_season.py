@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.site import Site
 from tests.cli.command import Typing, assert_one_sentence, invoke
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 
 class Desk(Typing):

@@ -13,7 +13,7 @@ from deadheat.cli.organiser import season_file
 from deadheat.cli.server.api_client import Client
 from tests.api.site import Site, token_in
 from tests.cli.command import Typing, assert_one_sentence, invoke
-from tests.league.world import GAME
+from tests.league.people import GAME
 
 FILE = f"""[season]
 name = "Winter"

@@ -36,7 +36,8 @@ from tests.api.site import Site, bearer, token_in
 from tests.api.test_matches import transcript
 from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke, succeeded
 from tests.lanes import scaled
-from tests.league.world import GAME, forfeited, won
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME
 
 HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
 

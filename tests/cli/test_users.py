@@ -15,7 +15,8 @@ from deadheat.league.service.people.users import check_password
 from deadheat.league.states import Role, TokenKind
 from deadheat.workers.broker import queue
 from tests.cli.command import assert_one_sentence, invoke, succeeded
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 PASSWORD = "another long enough password"
 

@@ -22,7 +22,8 @@ from deadheat.league.storage.backup import back_up, read_backup
 from deadheat.league.storage.restore import restore
 from deadheat.league.tables import BotVersion
 from tests.deployment import free_port
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 START_SECONDS = 120
 WRITERS = 16

@@ -86,7 +86,6 @@ def side_of_largest_square(filled: Cells) -> int:
 
 
 def place_line(cells: Sequence[tuple[int, int]]) -> str:
-    """Spell a reply to PHASE2."""
     return " ".join(map(str, ["PLACE", len(cells), *(coordinate for cell in cells for coordinate in cell)]))
 
 
@@ -100,12 +99,10 @@ class Legal:
         self.filled: Cells = frozenset()
 
     def __call__(self, message: Message) -> Answer | str | None:
-        """Answer a prompt, ignore a notice; see `engine.memory.Player`."""
         line = self.answer(message.line)
         return None if line is None else Answer(line, self.slow_ns * self.chance.below(101) // 100)
 
     def answer(self, line: str) -> str | None:
-        """The reply to a line, without its time."""
         command, *arguments = line.split(" ")
         match command:
             case "READY":
@@ -130,6 +127,6 @@ class Legal:
 
 
 def play(number: int, first: Player | None = None, second: Player | None = None) -> Transcript:
-    """One match of Betris; legal players where none are given."""
+    """Play a match of Betris, with legal players where none are given."""
     players = (first or Legal(2 * number), second or Legal(2 * number + 1))
     return run_match(GAME, 2, seed(number), MemoryTransport(players))

@@ -25,14 +25,13 @@ def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
 
 
 def with_reply(transcript: Transcript, number: int, seat: Seat, reply: Reply) -> Transcript:
-    """Replace one reply."""
     exchange = transcript.exchanges[number]
     changed = exchange._replace(replies={**exchange.replies, seat: reply})
     return replace(transcript, exchanges=(*transcript.exchanges[:number], changed, *transcript.exchanges[number + 1 :]))
 
 
 def on_a_busy_host(match: Transcript) -> Transcript:
-    """A match without a bank, with two of seat 0's replies as they would have been on a busy host."""
+    """Return a match without a bank, with two of seat 0's replies as they would have been on a busy host."""
     limits = {p.exchange: p.limit_ns for p in match.prompts() if p.message.seat == 0}
     for number, elapsed_ns, full_ns in ((COUNTED, limits[COUNTED] + LATE_NS, TAKEN_NS), (INSIDE, TAKEN_NS, LATE_NS)):
         reply = match.exchanges[number].replies[0]._replace(cpu_ns=90 * NS_PER_MS)
@@ -46,9 +45,8 @@ def convicted_on_a_busy_host(match: Transcript) -> Transcript:
     assert last is not None and last.reply.fault is Fault.TIMEOUT
     reply = last.reply._replace(cpu_ns=last.limit_ns)
     elapsed_ns = last.limit_ns + LATE_NS + 10 * NS_PER_MS
-    return with_reply(
-        match, last.exchange, 0, taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns)
-    )
+    late = taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns)
+    return with_reply(match, last.exchange, 0, late)
 
 
 def third_attempt() -> Transcript:

@@ -24,7 +24,7 @@ Claim = tuple[int, int]
 
 
 def may_follow(new: Claim, old: Claim) -> bool:
-    """Section "Raising Rules", rule by rule as the text has them; ones over ones by L-01."""
+    """Follow the section "Raising Rules" rule by rule; ones over ones by L-01."""
     (quantity, face), (before, face_before) = new, old
     if face != 1 and face_before != 1:
         return quantity > before or (quantity == before and face > face_before)
@@ -65,7 +65,7 @@ class Legal:
 
 
 def play(seats: int, number: int, **others: Player) -> Transcript:
-    """One match; legal players, but ``p1``, ``p2``, ... where given."""
+    """Play a match of legal players, but for ``p1``, ``p2``, ... where given."""
     players = [others.get(f"p{seat + 1}") or Legal(10 * number + seat) for seat in range(seats)]
     return run_match(GAME, seats, seed(number), MemoryTransport(players))
 
@@ -92,22 +92,21 @@ class Table:
 
     @property
     def view(self) -> dict[str, Any]:
-        """The view that waits for an answer."""
+        """Return the view that waits for an answer."""
         assert self.next_view is not None
         return self.next_view
 
     @property
     def ended(self) -> Result:
-        """The result of a match that is over."""
         assert self.result is not None
         return self.result
 
     def notices(self, seat: Seat) -> list[dict[str, Any]]:
-        """The lines with an event that a seat has heard."""
+        """Return the lines with an event that a seat has heard."""
         return [parsed for line in self.heard[seat] if line.startswith("{") and "event" in (parsed := json.loads(line))]
 
     def views(self, seat: Seat) -> list[dict[str, Any]]:
-        """The views that a seat got on its turns."""
+        """Return the views that a seat got on its turns."""
         return [view for line in self.heard[seat] if line.startswith("{") and "event" not in (view := json.loads(line))]
 
 

@@ -50,12 +50,10 @@ class Legal:
         self.unused = list(CATEGORIES)
 
     def __call__(self, message: Message) -> Answer | str | None:
-        """Answer a prompt, remember a notice; see `engine.memory.Player`."""
         line = self.answer(message.line)
         return None if line is None else Answer(line, self.slow_ns * self.chance.below(101) // 100)
 
     def answer(self, line: str) -> str | None:
-        """The reply to a line, without its time."""
         command, *arguments = line.split(" ")
         match command:
             case "READY":
@@ -139,7 +137,6 @@ def commands(transcript: Transcript, seat: int) -> list[str]:
 
 
 def events(transcript: Transcript, kind: str) -> list[dict[str, Any]]:
-    """List the events of one kind that a viewer sees, in order."""
     return [dict(event) for event in transcript.events() if event["type"] == kind]
 
 

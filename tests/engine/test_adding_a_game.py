@@ -36,13 +36,8 @@ def apply(diff: str, text: str) -> str:
 
 def copy_of_the_project(folder: Path) -> Path:
     """Copy all committed and uncommitted files, with a `deadheat` command that starts from the copy."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True)
     for name in listed.stdout.split("\0"):
         if name and (file := ROOT / name).exists():
             compiled = (file.parent / "__pycache__").glob(f"{file.stem}.*.pyc") if file.suffix == ".py" else ()
@@ -120,7 +115,6 @@ def test_what_the_page_says_to_try_is_found(old: str, new: str) -> None:
 
 
 def loaded(name: str, source: str) -> Any:
-    """Make a module from its source."""
     module = ModuleType(name)
     exec(source, module.__dict__)
     return module

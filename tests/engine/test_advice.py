@@ -35,8 +35,7 @@ def played(game: str, players: list[Player], number: int = 1) -> Transcript:
 
 
 def session_of(match: Transcript, seat: int, bot: Player) -> Transcript:
-    session = run_match(Session(match, seat), 1, seed_of(match, seat), MemoryTransport([bot]))
-    return decode(encode(session))
+    return decode(encode(run_match(Session(match, seat), 1, seed_of(match, seat), MemoryTransport([bot]))))
 
 
 @cache

@@ -110,14 +110,12 @@ def test_the_example_of_the_text_is_played_word_for_word() -> None:
     assert (second["coin"], second["paid"], second["chips"]) == (False, [5, 2], [15, 22])
     (final,) = events(transcript, "final")
     assert (final["cells"], final["square"], final["chips"]) == ([10, 5], [2, 1], [15, 22])
-    assert final["total"] == ["21.5", "17.0"]
-    assert transcript.result.points == (Fraction(43, 2), 17)
+    assert (final["total"], transcript.result.points) == (["21.5", "17.0"], (Fraction(43, 2), 17))
     assert transcript.result.ranks == (1, 2)
 
 
 def test_the_dialogue_in_the_authors_page_is_the_one_that_was_played() -> None:
-    page = (ROOT / "games" / "betris_large" / "protocol.md").read_text()
-    _, *rows = page.split("```")[3].strip("\n").splitlines()
+    _, *rows = (ROOT / "games" / "betris_large" / "protocol.md").read_text().split("```")[3].strip("\n").splitlines()
     width = rows[0].rindex("<<")
     for seat, column in enumerate(([row[:width] for row in rows], [row[width:] for row in rows])):
         spoken = [line.strip().removesuffix(MS) for line in EXAMPLE[seat].strip().splitlines()]
@@ -128,8 +126,7 @@ def test_the_dialogue_in_the_authors_page_is_the_one_that_was_played() -> None:
 
 
 def test_viewers_are_told_of_every_offer_bet_and_placement() -> None:
-    told = Counter(event["type"] for event in play(3).events())
-    assert told == {"offer": 12, "bets": 12, "place": 24, "final": 1}
+    assert Counter(event["type"] for event in play(3).events()) == {"offer": 12, "bets": 12, "place": 24, "final": 1}
 
 
 @given(numbers)
@@ -150,8 +147,7 @@ def test_events_agree_with_the_lines(number: int) -> None:
                     ]
                     assert event["coin"] == (bet[0] == bet[1])
                     told = [[lines[seat, "PHASE2"][n] for seat in (0, 1)] for n in (0, 1, 3)]
-                    assert told[0] == event["acquired"]
-                    assert told[1] == [*map(str, event["chips"])]
+                    assert (told[0], told[1]) == (event["acquired"], [*map(str, event["chips"])])
                     assert told[2] == [str(bank_ns // 1_000_000) for bank_ns in event["bank_ns"]]
                 case "place":
                     assert ["PLACE", *lines[1 - event["seat"], "OPP"]] == place_line(event["cells"]).split()
@@ -220,8 +216,7 @@ def recount(transcript: Transcript) -> tuple[Recount, Recount]:
             mine, other = players[message.seat], players[1 - message.seat]
             times = [str(player.bank_ns // 1_000_000) for player in (mine, other)]
             if message.command in ("PHASE1", "PHASE2"):
-                assert message.limit_ns == mine.bank_ns
-                assert message.line.split()[-2:] == times
+                assert (message.limit_ns, message.line.split()[-2:]) == (mine.bank_ns, times)
             if message.command == "PHASE2":
                 assert message.line.split()[2:4] == [str(mine.chips), str(other.chips)]
                 assert {mine.block, other.block} == {*mine.offered}
@@ -236,8 +231,7 @@ def recount(transcript: Transcript) -> tuple[Recount, Recount]:
 def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int, slow_ns: int) -> None:
     transcript = play(number, Legal(number, slow_ns))
     first, second = (player.half_points() for player in recount(transcript))
-    assert transcript.result.points == (Fraction(first, 2), Fraction(second, 2))
-    assert transcript.result.faults == {}
+    assert (transcript.result.points, transcript.result.faults) == ((Fraction(first, 2), Fraction(second, 2)), {})
     assert transcript.result.ranks == (1 + (first < second), 1 + (second < first))
     (final,) = events(transcript, "final")
     assert [2 * float(total) for total in final["total"]] == [first, second]
@@ -260,8 +254,7 @@ class Passive:
 @pytest.mark.parametrize(("bets", "ranks"), [((0, 0), (1, 1)), ((3, 3), (1, 1)), ((3, 2), (2, 1)), ((0, 1), (1, 2))])
 def test_b12_half_a_point_decides_and_equal_totals_are_a_draw(bets: tuple[int, int], ranks: tuple[int, int]) -> None:
     result = play(0, Passive(0, bets[0]), Passive(1, bets[1])).result
-    assert result.ranks == ranks
-    assert result.points == (Fraction(24 - bets[0], 2), Fraction(24 - bets[1], 2))
+    assert (result.ranks, result.points) == (ranks, (Fraction(24 - bets[0], 2), Fraction(24 - bets[1], 2)))
     assert result.rated
 
 
@@ -279,8 +272,7 @@ def test_b10_a_player_without_chips_bets_nothing_and_plays_on() -> None:
         return answer
 
     poor = play(0, spender("55554"), Passive(1))
-    assert events(poor, "bets")[4]["chips"] == [0, 24]
-    assert poor.result.points == (0, 12)
+    assert (events(poor, "bets")[4]["chips"], poor.result.points) == ([0, 24], (0, 12))
     broke = play(0, spender("555541"), Passive(1))
     assert broke.result.faults == {0: Fault.ILLEGAL}
     assert events(broke, "fault")[0]["why"] == "a bet of 1 with 0 chips"
@@ -316,8 +308,7 @@ def test_b11_the_whole_bank_is_in_time_and_a_nanosecond_more_is_not(seat: int, a
         transcript = play(7, *players)
         assert transcript.result.faults == ({seat: Fault.TIMEOUT} if late_ns else {})
         (final,) = events(transcript, "final")
-        assert final["bank_ns"][seat] == 0
-        assert final["bank_ns"][1 - seat] == BANK_NS
+        assert (final["bank_ns"][seat], final["bank_ns"][1 - seat]) == (0, BANK_NS)
 
 
 def test_b11_with_an_empty_bank_only_a_reply_that_takes_no_time_is_in_time() -> None:

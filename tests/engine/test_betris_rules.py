@@ -39,8 +39,7 @@ FIXED_FORMS = {name: count for count, names in NAMES_BY_FORMS.items() for name i
 
 def test_b16_the_text_names_21_blocks_in_this_order() -> None:
     text = "I1, I2, I3, L3, I4, L4, S4, T4, O4, I5, L5, F5, N5, P5, T5, U5, V5, W5, X5, Y5, Z5"
-    assert text.split(", ") == [*NAMES]
-    assert [SIZES[name] for name in NAMES] == [int(name[1]) for name in NAMES]
+    assert (text.split(", "), [SIZES[name] for name in NAMES]) == ([*NAMES], [int(name[1]) for name in NAMES])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -104,8 +103,7 @@ def test_b06_no_form_of_another_block_of_that_size_is_accepted(name: str) -> Non
 
 
 def board(picture: str) -> int:
-    rows = enumerate(picture.split(), 1)
-    return mask((x, y) for x, row in rows for y, mark in enumerate(row, 1) if mark == "#")
+    return mask((x, y) for x, row in enumerate(picture.split(), 1) for y, mark in enumerate(row, 1) if mark == "#")
 
 
 EXAMPLE = "######. #####.# ######. ####### #####.# #####.# .#####."
@@ -204,8 +202,7 @@ def test_block_a_is_drawn_from_21_and_block_b_from_the_other_20() -> None:
     for a in range(21):
         for b in range(20):
             first, second = offer(Script((21, a), (20, b)))
-            assert first == NAMES[a]
-            assert second == [name for name in NAMES if name != first][b]
+            assert (first, second) == (NAMES[a], [name for name in NAMES if name != first][b])
 
 
 def test_every_pair_is_offered_equally_often() -> None:
@@ -287,8 +284,7 @@ PART_FILLED = Player(board=board("###.... " + 6 * "....... "))
 )
 def test_a_placement_is_read_in_the_players_own_order(line: str, cells: tuple[tuple[int, int], ...]) -> None:
     place = read_place(line, "L3", PART_FILLED)
-    assert place == Place(cells)
-    assert place.mask == mask(cells)
+    assert (place, place.mask) == (Place(cells), mask(cells))
 
 
 @pytest.mark.parametrize(
@@ -340,8 +336,7 @@ near = st.lists(st.tuples(coordinates, coordinates), max_size=6)
 @given(st.sampled_from(NAMES), boards, st.data())
 def test_a_placement_is_refused_for_the_right_reason_or_legal(name: str, filled, data: st.DataObject) -> None:
     """Change a legal placement in some way, and compute the expected reason again with sets of cells."""
-    legal = legal_places(name, frozenset())
-    cells = [*data.draw(st.sampled_from(legal))]
+    cells = [*data.draw(st.sampled_from(legal_places(name, frozenset())))]
     match data.draw(st.sampled_from(["nothing", "move a cell", "repeat a cell", "drop a cell", "shift", "any"])):
         case "move a cell":
             cells[data.draw(st.integers(0, len(cells) - 1))] = data.draw(st.tuples(coordinates, coordinates))

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 
 def random_bot(game: str) -> Callable[[int], Bot]:
-    """The class of the house's random bot, which every game must have."""
+    """Return the class of the house's random bot, which every game must have."""
     new_bot: Callable[[int], Bot] = bot_class(bots_of(game) / "random")
     return new_bot
 
@@ -170,7 +170,6 @@ class Tricks:
     def read(
         self, replies: Mapping[Seat, Reply], read: Callable[[Seat, str], Any]
     ) -> tuple[dict[Seat, Any], dict[Seat, Fault]]:
-        """Separate the answers from the refusals."""
         found, failed = {}, {}
         for seat, reply in replies.items() if self.bug == "the order of replies" else sorted(replies.items()):
             try:
@@ -195,7 +194,6 @@ class Tricks:
         return [{"type": "fault", "seat": seat, "fault": fault.value} for seat, fault in sorted(failed.items())]
 
     def farewell(self, everybody: range, faults: Mapping[Seat, Fault]) -> list[Message]:
-        """Send FINISH to all who can hear it."""
         farewell = [Message(seat, "FINISH") for seat in everybody if seat not in faults]
         match self.bug:
             case "no FINISH":
@@ -209,7 +207,7 @@ class Tricks:
         return farewell
 
     def result(self, tricks: list[int], faults: Mapping[Seat, Fault]) -> Result:
-        """Ranks by tricks; who failed is behind all who did not."""
+        """Rank by tricks; whoever failed is behind all who did not."""
         if self.bug == "no result":
             return None  # type: ignore[return-value]
         scores = [-1 if seat in faults else score for seat, score in enumerate(tricks)]
@@ -236,8 +234,6 @@ class Tricks:
 
 
 class Player:
-    """Plays any of its cards."""
-
     def __init__(self, seed: int) -> None:
         self.chance = Chance(b"cards" + seed.to_bytes(4, "big"))
         self.hand: list[int] = []

@@ -46,15 +46,14 @@ SLOWLY: dict[str, Callable[[int], Transcript]] = {
 def test_equal_seeds_and_replies_give_equal_bytes_that_replay(name: str, number: int) -> None:
     transcript = SLOWLY[name](number)
     data = encode(transcript)
-    assert encode(SLOWLY[name](number)) == data
-    assert replay(GAMES[name], decode(data)) == transcript
+    assert (encode(SLOWLY[name](number)), replay(GAMES[name], decode(data))) == (data, transcript)
 
 
 # The golden transcripts ------------------------------------------------------------------------------------------
 
 
 def golden() -> dict[str, Transcript]:
-    """The matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    """Play the matches whose bytes are kept: they change only with the format or the rules, never unseen."""
     return {
         "yacht-auction.jsonl": yacht.play(2025, yacht.Legal(0, 400_000_000), yacht.Legal(1, 400_000_000)),
         "yacht-auction-forfeit.jsonl": yacht.play(
@@ -95,8 +94,7 @@ def test_golden_transcripts_have_not_changed(name: str) -> None:
     """``python -m tests.engine.test_every_match`` writes them anew; a change needs a new version of format or rules."""
     stored = (TRANSCRIPTS / name).read_bytes()
     transcript = decode(stored)
-    assert encode(golden()[name]) == stored
-    assert replay(GAMES[transcript.game], transcript) == golden()[name]
+    assert (encode(golden()[name]), replay(GAMES[transcript.game], transcript)) == (stored, golden()[name])
 
 
 # Faults in the games in which both seats are asked at once -------------------------------------------------------
@@ -109,9 +107,7 @@ both_games = pytest.mark.parametrize("players", [yacht, betris], ids=["yacht-auc
 @both_games
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
-def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(
-    players: Any, answer: Answer | None, fault: Fault, seat: int
-) -> None:
+def test_c13_c14_any_fault_ends_the_match_there(players: Any, answer: Answer | None, fault: Fault, seat: int) -> None:
     for at_prompt in range(PROMPTS):
         seated: list[Player] = [players.Legal(0), players.Legal(1)]
         seated[seat] = faulty(seated[seat], at_prompt, answer)
@@ -137,8 +133,7 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
     for at_prompt in range(PROMPTS) if everywhere else FAULTY_AT:
         seated = faulty(players.Legal(0), at_prompt, first), faulty(players.Legal(1), at_prompt, second)
         transcript = players.play(at_prompt, *seated)
-        assert len(transcript.exchanges) == at_prompt + 2
-        assert transcript.exchanges[-1].messages == ()
+        assert (len(transcript.exchanges), transcript.exchanges[-1].messages) == (at_prompt + 2, ())
         assert transcript.result.faults == {0: first_fault, 1: second_fault}
         assert (transcript.result.ranks, transcript.result.points) == ((1, 1), None)
         assert not transcript.result.rated
@@ -149,7 +144,7 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
 
 
 def other_bid(at_prompt: int) -> str:
-    """A reply that no legal player of Yacht Auction gives, where one is possible."""
+    """Return a reply that no legal player of Yacht Auction gives, where one is possible."""
     return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
 
 

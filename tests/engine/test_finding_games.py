@@ -65,8 +65,7 @@ def test_an_installed_package_announces_its_game(monkeypatch, tmp_path) -> None:
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: installed-game\nVersion: 1\n")
     (about / "entry_points.txt").write_text("[deadheat.games]\ninstalled-game = installed_game:GAME\n")
     monkeypatch.syspath_prepend(tmp_path)
-    here = found(monkeypatch)
-    assert set(here.games) == HOUSE | {"installed-game"}
+    assert set(found(monkeypatch).games) == HOUSE | {"installed-game"}
     both = found(monkeypatch, tmp_path / "installed_game")
     assert set(both.games) == HOUSE | {"installed-game"}
     assert both.problems == (), "one folder that is named twice is one game"

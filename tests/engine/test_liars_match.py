@@ -25,7 +25,7 @@ tables = st.integers(2, 6)
 
 
 def claim(player: str, quantity: int, face: int) -> dict[str, Any]:
-    """A bid as views and events spell it."""
+    """Spell a bid as views and events do."""
     return {"playerId": player, "quantity": quantity, "faceValue": face}
 
 
@@ -45,10 +45,8 @@ def test_a_view_has_exactly_the_texts_fields() -> None:
         "isYourTurn": True,
         "currentPlayer": "P3",
     }
-    assert [*table.view] == [
-        *("you", "myDice", "opponents", "currentBid", "recentBids", "totalDiceInPlay", "round"),
-        *("isYourTurn", "currentPlayer"),
-    ]
+    order = "you myDice opponents currentBid recentBids totalDiceInPlay round isYourTurn currentPlayer"
+    assert [*table.view] == order.split()
 
 
 def test_the_first_view_of_a_round_has_no_bid() -> None:
@@ -131,9 +129,7 @@ def test_l19_opponents_are_the_active_ones_in_seat_order() -> None:
         pytest.param("11111 11111", ["P1 30x6", "P2 15x1", "P1 30x1", "P2 challenge"], 10, "P1", id="L-03 the top"),
     ],
 )
-def test_a_challenge_shows_all_dice_and_costs_its_loser_one(
-    dice: str, turns: list[str], counted: int, loser: str
-) -> None:
+def test_a_challenge_shows_all_dice_and_costs_one(dice: str, turns: list[str], counted: int, loser: str) -> None:
     table = play_table(dice + "66666 6666", turns)
     for seat in (0, 1):
         (notice,) = table.notices(seat)
@@ -198,10 +194,8 @@ def test_everybody_hears_of_an_elimination() -> None:
 def test_who_is_out_hears_on_and_is_asked_nothing() -> None:
     turns = [*P2_LOSES, "P3 1x3", "P1 challenge", "P3 resign"]
     table = play_table(P2_OUT + "22222 44444" + "22222 4444", turns, 3)
-    assert table.result == Result((1, 3, 2), (5, 0, 0))
-    assert table.heard[1][-1] == "FINISH"
-    assert table.notices(1) == table.notices(0)
-    assert len(table.views(1)) == 5
+    assert (table.result, table.heard[1][-1]) == (Result((1, 3, 2), (5, 0, 0)), "FINISH")
+    assert (table.notices(1), len(table.views(1))) == (table.notices(0), 5)
 
 
 # Resigning and failing -------------------------------------------------------------------------------------------
@@ -245,7 +239,7 @@ def test_l05_one_player_left_ends_the_game(way: str, fault: Fault | None) -> Non
     ],
 )
 def test_l15_a_fault_eliminates_like_a_resignation_and_is_kept(reply: str, fault: Fault) -> None:
-    """To the others the two look the same (C-14)."""
+    """The others cannot tell one from the other (C-14)."""
     turns = ["P1 6x2", f"P2 {reply}", "P3 challenge", "P1 4x2", "P3 challenge"]
     failed = play_table("22222 33333 44444 2222 44444 222 44444", turns, 3)
     resigned = play_table("22222 33333 44444 2222 44444 222 44444", [turns[0], "P2 resign", *turns[2:]], 3)
@@ -337,8 +331,7 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
     result = transcript.result
     assert result.faults == {}
     losers = recount(transcript)
-    told = [event["loser"] for event in events(transcript, "challenge")]
-    assert told == [int(loser[1]) - 1 for loser in losers]
+    assert [event["loser"] for event in events(transcript, "challenge")] == [int(loser[1]) - 1 for loser in losers]
     lost = Counter(losers)
     points = [5 - lost[f"P{seat + 1}"] for seat in range(seats)]
     assert result.points == tuple(points)
@@ -353,8 +346,7 @@ def test_legal_play_never_faults_and_the_losers_are_what_the_dice_say(seats: int
 
 def test_l18_the_longest_round_has_180_bids() -> None:
     turns = [f"P{n % 2 + 1} {bid.quantity}x{bid.face}" for n, bid in enumerate(BIDS)]
-    table = play_table("22222 33333 22222 3333", [*turns, "P1 challenge"])
-    assert table.notices(0)[0]["loser"] == "P2"
+    assert play_table("22222 33333 22222 3333", [*turns, "P1 challenge"]).notices(0)[0]["loser"] == "P2"
 
 
 @given(tables, numbers)
@@ -362,20 +354,16 @@ def test_l18_the_longest_round_has_180_bids() -> None:
 def test_places_and_faults_of_matches_with_resignations(seats: int, number: int) -> None:
     players: dict[str, Player] = {f"p{seat + 1}": Legal(number + seat, resigns=20) for seat in range(seats)}
     transcript = play(seats, number, **players)
-    assert sorted(transcript.result.ranks) == list(range(1, seats + 1))
-    assert transcript.result.faults == {}
+    assert (sorted(transcript.result.ranks), transcript.result.faults) == (list(range(1, seats + 1)), {})
     places = {event["seat"]: event["place"] for event in events(transcript, "elimination")}
     assert [places.get(seat, 1) for seat in range(seats)] == list(transcript.result.ranks)
-    assert transcript.result.points is not None
-    assert sum(points > 0 for points in transcript.result.points) == 1
+    assert transcript.result.points is not None and sum(points > 0 for points in transcript.result.points) == 1
 
 
 def test_only_the_seat_whose_turn_it_is_is_asked() -> None:
     transcript = play(6, 1)
     asked = [list(exchange.replies) for exchange in transcript.exchanges]
-    assert asked[0] == [0, 1, 2, 3, 4, 5]
-    assert asked[-1] == []
-    assert {len(seats) for seats in asked[1:-1]} == {1}
+    assert (asked[0], asked[-1], {len(seats) for seats in asked[1:-1]}) == ([0, 1, 2, 3, 4, 5], [], {1})
     commands = {(prompt.message.command, prompt.limit_ns) for prompt in transcript.prompts()}
     assert commands == {("READY", 3_000_000_000), ("TURN", 500_000_000)}
 
@@ -399,9 +387,7 @@ def test_the_dice_of_a_match_are_the_seed_alone() -> None:
     [*ANSWERS.values(), (Answer('{"type":"bid","quantity":31,"faceValue":2}', 5), None)],
     ids=[*ANSWERS, "illegal"],
 )
-def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
-    answer: Answer | None, fault: Fault | None, seats: int
-) -> None:
+def test_c14_l15_any_fault_eliminates_its_seat_there(answer: Answer | None, fault: Fault | None, seats: int) -> None:
     whole = play(seats, 4)
     for seat in range(seats):
         prompts = [number for number, exchange in enumerate(whole.exchanges) if seat in exchange.replies]

@@ -19,8 +19,7 @@ def test_each_answer_has_its_scene(name: str) -> None:
         numbered = "".join(f"# note {n}: answer {n}\n" for n in range(1, len(prompts) + 1))
         plain = "".join(f"# note answer {n}\n" for n in range(1, len(prompts) + 1))
         found = notes(numbered, transcript, told, seat)
-        assert notes(plain, transcript, told, seat) == found
-        assert len(found) == len(prompts)
+        assert (notes(plain, transcript, told, seat), len(found)) == (found, len(prompts))
         for note, prompt in zip(found, prompts, strict=True):
             assert note.scene is not None
             shown = told[note.scene]

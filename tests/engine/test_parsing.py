@@ -15,12 +15,7 @@ from deadheat.games.yacht_auction.rules import Player, read_bid, read_put
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [
-        ("OK", ["OK"]),
-        (" \t\rOK\r\t ", ["OK"]),
-        ("BID A 5\r", ["BID", "A", "5"]),
-        ("BID \t A\t\t5", ["BID", "A", "5"]),
-    ],
+    [("OK", ["OK"]), (" \t\rOK\r\t ", ["OK"]), ("BID A 5\r", ["BID", "A", "5"]), ("BID \t A\t\t5", ["BID", "A", "5"])],
 )
 def test_c06_blanks_are_trimmed_and_part_words_in_runs(line: str, expected: list[str]) -> None:
     assert words(line) == expected
@@ -37,9 +32,7 @@ def test_c06_an_empty_line_is_malformed(line: str) -> None:
     assert fault_in(words, line) is Fault.MALFORMED
 
 
-@pytest.mark.parametrize(
-    "space", ["\u00a0", "\u2003", "\u3000", "\ufeff", "\x0b", "\x0c", "\x1c", "\x85", "\u2028"], ids=ascii
-)
+@pytest.mark.parametrize("space", [*"\u00a0\u2003\u3000\ufeff\x0b\x0c\x1c\x85\u2028"], ids=ascii)
 @pytest.mark.parametrize("place", ["{}OK", "OK{}", "BID{}A 5"])
 def test_c06_other_space_is_malformed(space: str, place: str) -> None:
     assert fault_in(words, place.format(space)) is Fault.MALFORMED

@@ -37,10 +37,8 @@ def test_a_match_is_its_exchanges_and_its_result() -> None:
     transcript = run_match(GuessTheDie(), 2, seed(0), MemoryTransport([lambda _: "1", lambda _: "2"]), {"id": 7})
     ask, farewell = transcript.exchanges
     assert ask.messages == (Message(0, "GUESS", 10), Message(1, "GUESS", 10))
-    assert ask.replies == {0: Reply("1", 0), 1: Reply("2", 0)}
-    assert ask.events == ({"type": "ask"},)
-    assert farewell.replies == {}
-    assert transcript.result.ranks == (2, 1)
+    assert (ask.replies, ask.events) == ({0: Reply("1", 0), 1: Reply("2", 0)}, ({"type": "ask"},))
+    assert (farewell.replies, transcript.result.ranks) == ({}, (2, 1))
     assert (transcript.game, transcript.rules_version, transcript.seats) == ("guess", 3, 2)
     assert transcript.about == {"id": 7}
 
@@ -120,8 +118,7 @@ def test_a_game_may_prompt_a_seat_only_once_a_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "rated"),
-    [({}, True), ({0: Fault.TIMEOUT}, True), ({0: Fault.TIMEOUT, 1: Fault.EXITED}, False)],
+    ("faults", "rated"), [({}, True), ({0: Fault.TIMEOUT}, True), ({0: Fault.TIMEOUT, 1: Fault.EXITED}, False)]
 )
 def test_c01_a_match_that_all_seats_lost_by_fault_is_unrated(faults: Mapping[Seat, Fault], rated: bool) -> None:
     assert Result((1, 1), None, faults).rated is rated

@@ -19,11 +19,9 @@ from tests.engine.golden import NAMES, every_match, read
 def test_every_match_becomes_a_document_of_whole_scenes(name: str) -> None:
     transcript = read(name)
     made = document(transcript, NAMES[: transcript.seats])
-    assert json.loads(json.dumps(made)) == made
-    assert made["names"] == list(NAMES[: transcript.seats])
+    assert (json.loads(json.dumps(made)), made["names"]) == (made, list(NAMES[: transcript.seats]))
     assert all(scene["words"] for scene in made["scenes"])
-    keys = {frozenset(scene["state"]) for scene in made["scenes"]}
-    assert len(keys) == 1, "each scene has the whole state"
+    assert len({frozenset(scene["state"]) for scene in made["scenes"]}) == 1, "each scene has the whole state"
     told = [scene["fault"] for scene in made["scenes"] if scene["fault"] is not None]
     assert sorted(told) == sorted(transcript.result.faults)
     exchanges = [scene["exchange"] for scene in made["scenes"]]
@@ -65,8 +63,7 @@ def test_the_last_scene_of_liars_dice_has_the_places_and_the_dice_left() -> None
         transcript = read(name)
         *_, final = transcript.events()
         last = scenes(transcript, NAMES[: transcript.seats])[-1].state
-        assert last["counts"] == final["counts"]
-        assert [place or 1 for place in last["places"]] == final["ranks"]
+        assert (last["counts"], [place or 1 for place in last["places"]]) == (final["counts"], final["ranks"])
 
 
 @every_match

@@ -21,7 +21,6 @@ Lines = list[dict[str, Any]]
 
 
 def objects(data: bytes) -> Lines:
-    """Parse the lines of a transcript."""
     return [json.loads(line) for line in data.splitlines()]
 
 
@@ -69,7 +68,7 @@ times = st.integers(0, 2**63)
 
 @st.composite
 def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
-    """One reply for each prompt, which is all that the codec asks of an exchange."""
+    """Draw one reply for each prompt, which is all that the codec asks of an exchange."""
     limits = [draw(st.none() | times) for _ in range(seats)]
     messages = tuple(Message(seat, draw(texts), limit) for seat, limit in enumerate(limits) if draw(st.booleans()))
     replies = {
@@ -88,7 +87,7 @@ def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    """Any transcript that the codec must bear, whether a match can have produced it or not."""
+    """Draw any transcript that the codec must bear, whether a match can have produced it or not."""
     seats = draw(st.integers(1, 6))
     points = st.integers(-(10**15), 10**15) | st.fractions(-(10**15), 10**15, max_denominator=10**4)
     return Transcript(
@@ -107,14 +106,10 @@ def transcripts(draw: st.DrawFn) -> Transcript:
 
 
 @given(transcripts())
-def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_spells_it_in_ascii(
-    transcript: Transcript,
-) -> None:
+def test_what_is_encoded_comes_back_and_is_spelled_as_the_json_module_does_in_ascii(transcript: Transcript) -> None:
     data = encode(transcript)
-    assert decode(data) == transcript
-    assert chained(objects(data)) == data
-    assert data.isascii()
-    assert data.endswith(b"\n")
+    assert (decode(data), chained(objects(data))) == (transcript, data)
+    assert data.isascii() and data.endswith(b"\n")
     assert [type(item) for item in objects(data)] == [dict] * (len(transcript.exchanges) + 2)
 
 
@@ -128,8 +123,7 @@ def test_bytes_that_are_no_utf8_survive() -> None:
     again = decode(data)
     assert again == transcript
     reply = again.exchanges[0].replies[0].line
-    assert reply is not None
-    assert reply.encode("utf-8", "surrogateescape") == b"BID \xff\xc3( \xed\xa0\x80 \x00 A"
+    assert reply is not None and reply.encode("utf-8", "surrogateescape") == b"BID \xff\xc3( \xed\xa0\x80 \x00 A"
 
 
 def test_half_points_are_kept_exactly() -> None:
@@ -143,8 +137,7 @@ def test_prompts_are_flattened_in_order() -> None:
         (1, 1, 5, None),
     ]
     last = decode(SHORT).last_prompt(1)
-    assert last is not None
-    assert last.reply.fault is Fault.TIMEOUT
+    assert last is not None and last.reply.fault is Fault.TIMEOUT
     assert decode(SHORT).last_prompt(5) is None
 
 
@@ -153,8 +146,7 @@ def test_prompts_are_flattened_in_order() -> None:
 
 @given(st.data())
 def test_no_byte_before_the_last_line_can_be_changed_unseen(data: st.DataObject) -> None:
-    last_line = len(SHORT[:-1].rpartition(b"\n")[0])
-    at = data.draw(st.integers(0, last_line - 1))
+    at = data.draw(st.integers(0, len(SHORT[:-1].rpartition(b"\n")[0]) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda byte: byte != SHORT[at]))
     with pytest.raises(BadTranscript):
         decode(SHORT[:at] + bytes([byte]) + SHORT[at + 1 :])
@@ -289,9 +281,8 @@ def test_a_deep_or_huge_value_in_a_good_chain_is_refused_too() -> None:
     for junk in (b"[" * 100_000 + b"]" * 100_000, b'{"a":' * 5_000 + b"1" + b"}" * 5_000, b"9" * 5_000):
         lines = [header.replace(b'{"match":"m"}', b'{"match":' + junk + b"}")]
         for line in rest:
-            lines.append(
-                line.replace(json.loads(line)["prev"].encode(), hashlib.sha256(lines[-1]).hexdigest().encode())
-            )
+            prev = hashlib.sha256(lines[-1]).hexdigest().encode()
+            lines.append(line.replace(json.loads(line)["prev"].encode(), prev))
         with pytest.raises(BadTranscript):
             decode(b"\n".join([*lines, b""]))
 

@@ -109,11 +109,8 @@ def test_a_line_is_tried_before_it_counts() -> None:
     assert objection(game, 2, transcript.seed, given, 1, "BID A 100001") == "a bid of 100001, over 100000"
     dice = read("liars-dice")
     opened = [*replies(dice)[:1], {0: Reply('{"type":"bid","quantity":2,"faceValue":3}', 0)}]
-    for line, why in (
-        ('{"type":"challenge"}', None),
-        ('{"type":"bid","quantity":2,"faceValue":2}', "2 of face 2 is not higher than 2 of face 3"),
-        ("hello", "not JSON"),
-    ):
+    low = '{"type":"bid","quantity":2,"faceValue":2}', "2 of face 2 is not higher than 2 of face 3"
+    for line, why in (('{"type":"challenge"}', None), low, ("hello", "not JSON")):
         assert objection(GAMES["liars-dice"], 2, dice.seed, opened, 1, line) == why
 
 

@@ -9,18 +9,8 @@ import pytest
 
 from deadheat.engine.check import check_game
 from deadheat.engine.core import Game
-from deadheat.engine.games import GAMES
+from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import bots_of
-from deadheat.engine.games.variants import (
-    BadVariant,
-    differences,
-    parameters,
-    read,
-    rules,
-    rules_of,
-    variant_of,
-    varied,
-)
 from deadheat.engine.memory import MemoryTransport
 from deadheat.engine.referee import run_match
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
@@ -37,46 +27,42 @@ def played(game: Game) -> Transcript:
 
 
 @pytest.mark.parametrize(("name", "variant"), VARIED.items())
-def test_a_variant_is_in_the_transcript_and_replays_by_its_own_numbers_only(
-    name: str, variant: Mapping[str, int]
-) -> None:
-    game = varied(GAMES[name], variant)
+def test_a_variant_is_in_the_transcript_and_replays_by_its_own_numbers(name: str, variant: Mapping[str, int]) -> None:
+    game = variants.varied(GAMES[name], variant)
     transcript = decode(encode(played(game)))
-    assert transcript.variant == variant == variant_of(game)
+    assert transcript.variant == variant == variants.variant_of(game)
     assert known_rules(transcript)
-    assert replay(rules_of(transcript), transcript) == transcript
+    assert replay(variants.rules_of(transcript), transcript) == transcript
     with pytest.raises(ValueError, match="not with the usual numbers"):
         replay(GAMES[name], transcript)
     for parameter in variant:
         forged = replace(transcript, variant={**variant, parameter: variant[parameter] + 1})
         with pytest.raises(Diverged):
-            replay(rules_of(forged), decode(encode(forged)))
+            replay(variants.rules_of(forged), decode(encode(forged)))
     hidden = replace(transcript, variant={})
     with pytest.raises(Diverged):
-        replay(rules_of(hidden), decode(encode(hidden)))
+        replay(variants.rules_of(hidden), decode(encode(hidden)))
 
 
 @pytest.mark.parametrize("name", VARIED)
 def test_the_rules_themselves_leave_no_word_in_a_transcript(name: str) -> None:
     assert b"variant" not in encode(played(GAMES[name]))
-    usual = {each.name: each.usual for each in parameters(GAMES[name])}
-    assert encode(played(varied(GAMES[name], usual))) == encode(played(GAMES[name]))
+    usual = {each.name: each.usual for each in variants.parameters(GAMES[name])}
+    assert encode(played(variants.varied(GAMES[name], usual))) == encode(played(GAMES[name]))
 
 
 @pytest.mark.parametrize(("name", "variant"), VARIED.items())
 def test_a_variant_is_a_game_like_any_other(name: str, variant: Mapping[str, int]) -> None:
-    check_game(varied(GAMES[name], variant), bot_class(bots_of(name) / "random"))
+    check_game(variants.varied(GAMES[name], variant), bot_class(bots_of(name) / "random"))
 
 
 def test_the_numbers_rule() -> None:
-    dice = played(rules("liars-dice", ["dice=2"]))
-    (first, *_) = (event for event in dice.events() if event["type"] == "round")
+    dealt = played(variants.rules("liars-dice", ["dice=2"])).events()
+    (first, *_) = (event for event in dealt if event["type"] == "round")
     assert first["counts"] == [2, 2]
-    assert {prompt.limit_ns for prompt in played(rules("liars-dice", ["turn_ms=700"])).prompts()} == {
-        3 * 10**9,
-        7 * 10**8,
-    }
-    bank = played(rules("betris-large", ["bank_ms=2500"]))
+    prompts = played(variants.rules("liars-dice", ["turn_ms=700"])).prompts()
+    assert {prompt.limit_ns for prompt in prompts} == {3 * 10**9, 7 * 10**8}
+    bank = played(variants.rules("betris-large", ["bank_ms=2500"]))
     assert bank.exchanges[1].messages[0].line.endswith(" 2500 2500")
     assert document(bank, ["a", "b"])["board"]["bank_ms"] == 2500
 
@@ -93,21 +79,23 @@ def test_the_numbers_rule() -> None:
     ],
 )
 def test_what_cannot_be_set_is_refused_with_a_sentence(words: list[str], why: str) -> None:
-    with pytest.raises(BadVariant) as refused:
-        rules("liars-dice", words)
+    with pytest.raises(variants.BadVariant) as refused:
+        variants.rules("liars-dice", words)
     assert str(refused.value) == why
 
 
 def test_a_game_without_parameters_takes_none() -> None:
-    assert read(None) == {}
-    assert rules("yacht-auction", None) is GAMES["yacht-auction"]
-    with pytest.raises(BadVariant, match="yacht-auction has no parameter rounds; it has none"):
-        rules("yacht-auction", ["rounds=3"])
+    assert variants.read(None) == {}
+    assert variants.rules("yacht-auction", None) is GAMES["yacht-auction"]
+    with pytest.raises(variants.BadVariant, match="yacht-auction has no parameter rounds; it has none"):
+        variants.rules("yacht-auction", ["rounds=3"])
 
 
 def test_what_differs_is_said_in_words() -> None:
-    assert differences(GAMES["liars-dice"]) == []
-    assert differences(rules("liars-dice", ["dice=2"])) == ["Dice of each player at the beginning: 2 instead of 5"]
+    assert variants.differences(GAMES["liars-dice"]) == []
+    assert variants.differences(variants.rules("liars-dice", ["dice=2"])) == [
+        "Dice of each player at the beginning: 2 instead of 5"
+    ]
 
 
 def test_of_numbers_that_are_out_of_bounds_nothing_can_be_said() -> None:
@@ -118,8 +106,7 @@ def test_of_numbers_that_are_out_of_bounds_nothing_can_be_said() -> None:
 
 
 def test_a_variant_has_one_spelling() -> None:
-    data = encode(played(rules("liars-dice", ["turn_ms=700", "dice=2"])))
-    head, _, rest = data.partition(b"\n")
+    head, _, rest = encode(played(variants.rules("liars-dice", ["turn_ms=700", "dice=2"]))).partition(b"\n")
     assert b'"variant":{"dice":2,"turn_ms":700},"about"' in head
     for other in (b'"variant":{"turn_ms":700,"dice":2}', b'"variant":{"dice":2.0,"turn_ms":700}', b'"variant":[]'):
         changed = head.replace(b'"variant":{"dice":2,"turn_ms":700}', other)

@@ -48,8 +48,7 @@ def test_the_slowest_answers_are_so_by_own_time() -> None:
     """Of two answers, the one from which the host took more than a whole limit is the faster one."""
     limit_ns = prompt_of(INSIDE).limit_ns
     reply = taken(prompt_of(INSIDE).reply, 3 * limit_ns, full_ns=3 * limit_ns - 450 * NS_PER_MS)
-    match = with_reply(BUSY, INSIDE, 0, reply)
-    assert [prompt.exchange for prompt in slowest(match, 0, 2)] == [COUNTED, INSIDE]
+    assert [prompt.exchange for prompt in slowest(with_reply(BUSY, INSIDE, 0, reply), 0, 2)] == [COUNTED, INSIDE]
 
 
 def test_the_hint_weighs_processor_time_against_own_time() -> None:

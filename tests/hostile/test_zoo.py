@@ -30,7 +30,7 @@ from tests.hostile.zoo import (
     upload_of,
 )
 from tests.lanes import Lane
-from tests.league.world import migrated_file, settings
+from tests.league.ground import migrated_file, settings
 from tests.workers.building import BuildingWorld
 
 

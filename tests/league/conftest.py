@@ -10,7 +10,8 @@ import pytest
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from tests.league import postgres
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.twin)]
 

@@ -17,7 +17,6 @@ Line = tuple[Any, ...]
 
 
 def log(lines: Iterable[Line]) -> Log:
-    """Return the log of these games."""
     full = [(*line, None)[:3] for line in lines]
     players = list(dict.fromkeys(player for seated, _, _ in full for player in seated))
     groups = list(dict.fromkeys(group for _, _, group in full if group is not None))
@@ -49,7 +48,6 @@ def lines_of(log: Log) -> Iterator[str]:
 
 
 def duels(one: str, other: str, wins: int, losses: int = 0, draws: int = 0) -> list[Line]:
-    """Return games of two."""
     pair = (one, other)
     return [(pair, (1, 2))] * wins + [(pair, (2, 1))] * losses + [(pair, (1, 1))] * draws
 

@@ -10,12 +10,11 @@ from sqlmodel import col, select
 from deadheat.league.errors import NotAllowed, NotFound, TooSoon, WrongState
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.seasons import entries, participation, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate, rejoin, take_out, withdraw
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.participation import absent_bots
-from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.states import FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Season, Series
+from tests.league.refusals import refused
 from tests.league.test_rulings import Ranked
 from tests.league.world import World
 
@@ -35,8 +34,7 @@ def test_a_withdrawn_bot_keeps_its_results_and_is_not_paired_any_more(ranked: Ra
     owner, bot_id = ranked.owners[0]
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     log, rows = ranked.table()
-    assert log == ranked.first[0]
-    assert len([row for row in rows if row[4] is not None]) == 2
+    assert (log, len([row for row in rows if row[4] is not None])) == (ranked.first[0], 2)
     before = len(ranked.matches(bot_id))
     ranked.enter()
     ranked.world.play_all()
@@ -65,34 +63,33 @@ def test_a_bot_withdrawn_from_an_open_season_stays_out_for_a_while(ranked: Ranke
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)
     ranked.world.clock.turn(600)
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # withdrawing again does not prolong it
-    with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as refused:
+    with pytest.raises(TooSoon, match="is withdrawn and may come back in 3000 s") as caught:
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
-    assert refused.value.retry_after_seconds == 3000
+    assert caught.value.retry_after_seconds == 3000
     ranked.world.clock.turn(3000)
     ranked.rule(rejoin, ranked.season, bot_id, who=owner)
     assert len(ranked.table()[1]) == 3
 
 
 def test_before_a_season_opens_a_withdrawn_bot_may_come_back_at_once(world: World) -> None:
-    season_id = world.write(create_season, world.boss, game="yacht-auction", name="later").id
+    season_id = world.write(seasons.create_season, world.boss, game="yacht-auction", name="later").id
     owner, bot_id = world.entrant(season_id)
     world.write(withdraw, owner, season_id, bot_id)
     world.write(rejoin, owner, season_id, bot_id)
-    assert world.write(absent_bots, season_id) == []
+    assert world.write(participation.absent_bots, season_id) == []
 
 
 @pytest.mark.parametrize("state", [SeasonState.FROZEN, SeasonState.FINALS])
 def test_from_the_freeze_on_authors_neither_leave_nor_come_back(ranked: Ranked, state: SeasonState) -> None:
     (owner, bot_id), (other, leaver) = ranked.owners[:2]
-    ranked.world.write(edit_season, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
+    ranked.world.write(seasons.edit_season, ranked.world.boss, ranked.season, finals=FinalsFormat.ROUND_ROBIN)
     ranked.rule(withdraw, ranked.season, leaver, who=other)
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
     ranked.world.set_state(ranked.season, state)
     for wish, bot, who in ((withdraw, bot_id, owner), (rejoin, leaver, other)):
-        with pytest.raises(WrongState, match="organisers decide"):
-            ranked.rule(wish, ranked.season, bot, who=who)
+        assert "organisers decide" in refused(WrongState, ranked.rule, wish, ranked.season, bot, who=who)
     ranked.rule(reinstate, ranked.season, leaver, "the author asked in time")
-    assert ranked.world.read(absent_bots, ranked.season) == []
+    assert ranked.world.read(participation.absent_bots, ranked.season) == []
 
 
 def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_are_played(world: World) -> None:
@@ -100,12 +97,10 @@ def test_waiting_series_of_a_bot_that_is_taken_out_are_dropped_and_running_ones_
     ranked.enter()
     running, *waiting = world.tick()
     job = world.claimed(running)
-    leaver = ranked.owners[-1][1]
-    ranked.rule(disqualify, ranked.season, leaver, "no reason")
+    ranked.rule(disqualify, ranked.season, ranked.owners[-1][1], "no reason")
     found = dict(world.rows(select(Series.id, Series.state)))
     causes = world.rows(select(Attempt.cause).where(col(Attempt.series_id).in_(waiting)))
-    assert waiting
-    assert all(found[series_id] is JobState.ABANDONED for series_id in waiting)
+    assert waiting and all(found[series_id] is JobState.ABANDONED for series_id in waiting)
     assert set(causes) == {"entry-absent"}
     assert world.finish(job)
     assert ranked.table() == ranked.first, "what was played after all does not count"
@@ -118,8 +113,7 @@ def test_a_bot_that_an_organiser_takes_out_keeps_its_results_and_plays_no_more(r
     ranked.rule(take_out, ranked.season, bot_id, "the author asked for it")
     assert ranked.table()[0] == ranked.first[0]
     ranked.world.clock.turn(ranked.world.settings.rejoin_seconds)
-    with pytest.raises(WrongState, match="withdrawn by an organiser"):
-        ranked.rule(rejoin, ranked.season, bot_id, who=owner)
+    assert "withdrawn by an organiser" in refused(WrongState, ranked.rule, rejoin, ranked.season, bot_id, who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "and more was found out")
     ranked.rule(take_out, ranked.season, bot_id, "changes nothing: it stays disqualified")
     ranked.rule(reinstate, ranked.season, bot_id, "a mistake")
@@ -131,11 +125,9 @@ def test_an_author_cannot_take_a_ruling_back_or_touch_the_bots_of_others(ranked:
     owner, bot_id = ranked.owners[0]
     stranger = ranked.owners[1][0]
     for wish in (withdraw, rejoin):
-        with pytest.raises(NotFound):
-            ranked.rule(wish, ranked.season, bot_id, who=stranger)
+        refused(NotFound, ranked.rule, wish, ranked.season, bot_id, who=stranger)
     for ruling in (take_out, disqualify, reinstate):
-        with pytest.raises(NotAllowed):
-            ranked.rule(ruling, ranked.season, bot_id, "mine", who=owner)
+        refused(NotAllowed, ranked.rule, ruling, ranked.season, bot_id, "mine", who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "x")
     ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # no effect: it stays disqualified
     with pytest.raises(WrongState, match="disqualified by an organiser"):
@@ -148,7 +140,7 @@ def test_a_bot_that_is_out_does_not_enter_anew(ranked: Ranked) -> None:
     for absence in ("withdrawn", "disqualified"):
         for who in (owner, ranked.world.boss):
             with pytest.raises(WrongState, match=absence):
-                ranked.rule(enter, ranked.season, bot_id, who=who)
+                ranked.rule(entries.enter, ranked.season, bot_id, who=who)
         ranked.rule(disqualify, ranked.season, bot_id, "caught")
 
 

@@ -11,7 +11,8 @@ from sqlmodel import func, select
 
 from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.tables import AuditRecord, Match
-from tests.league.world import World, in_threads, settings
+from tests.league.ground import in_threads, settings
+from tests.league.world import World
 
 
 def test_a_change_below_the_database_is_found(tmp_path: Path) -> None:
@@ -49,9 +50,7 @@ def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World
         for series_id in world.tick():
             world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
-        of_first, of_second = (
-            session.exec(select(Match).where(Match.season_id == season_id)).first() for season_id in (1, 2)
-        )
+        of_first, of_second = (session.exec(select(Match).where(Match.season_id == one)).first() for one in (1, 2))
         assert of_first is not None and of_second is not None
         for subject in (f"match/{of_first.id}", f"series/{of_first.series_id}", f"match/{of_second.id}"):
             record(session, "boss", "tested", subject)
@@ -62,8 +61,7 @@ def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World
         return [one.subject for one in world.read(audit_log, about=[thing]) if one.action == "tested"]
 
     assert tested("season/1") == ["announcement/1", f"series/{of_first.series_id}", f"match/{of_first.id}"]
-    assert tested("season/2") == [f"match/{of_second.id}"]
-    assert tested("bot/1") == ["season/12"]
+    assert (tested("season/2"), tested("bot/1")) == ([f"match/{of_second.id}"], ["season/12"])
     assert tested("bot/2") == tested("thing") == []
 
 

@@ -50,8 +50,10 @@ from deadheat.league.tables import AuditRecord, BotVersion, Match, RatingSnapsho
 from deadheat.league.verification import fairness
 from tests.bots.loading import in_process
 from tests.league.conftest import DATABASES, execute, unused
+from tests.league.ground import drifted, settings
+from tests.league.refusals import refused
 from tests.league.test_migrations import make_first_league
-from tests.league.world import World, drifted, settings
+from tests.league.world import World
 
 RESTORED = "league-restored"
 
@@ -107,13 +109,10 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.databases
-def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
-    played: World, empty: Settings, folder: Path
-) -> None:
+def test_what_is_restored_is_what_was_there_on_either_database(played: World, empty: Settings, folder: Path) -> None:
     made = back_up(played.settings, folder)
     checked = restore(empty, read_backup(folder))
-    assert made.manifest.missing == []
-    assert (checked.unlike, checked.blobs) == ([], made.manifest.blobs)
+    assert (made.manifest.missing, (checked.unlike, checked.blobs)) == ([], ([], made.manifest.blobs))
     assert checked.replayed > 5
     assert everything(empty) == everything(played.settings)
     store = Blobs(empty.blobs)
@@ -121,9 +120,7 @@ def test_what_is_restored_is_what_was_there_on_either_kind_of_database(
         assert hashlib.sha256(store.get(name, 10**6)).hexdigest() == name
 
 
-def test_a_restored_league_goes_on_and_says_in_its_audit_log_what_happened(
-    played: World, empty: Settings, folder: Path
-) -> None:
+def test_a_restored_league_goes_on_and_its_log_says_what_happened(played: World, empty: Settings, folder: Path) -> None:
     made = back_up(played.settings, folder)
     restore(empty, made)
     world = World(empty, played.clock, entropy=random.Random("not the secrets that it had before").randbytes)
@@ -174,8 +171,7 @@ def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> 
     upload(small, b"new")
     back_up(small.settings, folder)
     after = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
-    assert len(after) == len(before) + 1
-    assert {path: after[path] for path in before} == before
+    assert (len(after), {path: after[path] for path in before}) == (len(before) + 1, before)
 
 
 def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, folder: Path) -> None:
@@ -183,8 +179,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
     upload(small, b"new")
     back_up(small.settings, folder)
     count = len(list((folder / "blobs").rglob("*.zst")))
-    assert prune(folder, 2).removed == 0
-    assert prune(folder, 1) == Pruned(1, None, [])
+    assert (prune(folder, 2).removed, prune(folder, 1)) == (0, Pruned(1, None, []))
     ((left,), _) = backups(folder)
     assert check(left).blobs == len(list((folder / "blobs").rglob("*.zst"))) == count - 1
 
@@ -192,8 +187,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
 def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, folder: Path) -> None:
     whole = back_up(small.settings, folder)
     shutil.copytree(whole.path, folder / "partial-killed")  # just before it got its name
-    assert read_backup(folder).path == whole.path
-    assert prune(folder, 1).removed == 0
+    assert (read_backup(folder).path, prune(folder, 1).removed) == (whole.path, 0)
     newer = back_up(small.settings, folder)
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, newer.path]
     assert not (folder / "partial-killed").exists()
@@ -204,23 +198,19 @@ def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> No
     made = back_up(world.settings, folder)
     world.author("eve")
     world.close()
-    with pytest.raises(NotEmpty, match="with 3 accounts"):
-        restore(world.settings, made)
+    assert "with 3 accounts" in refused(NotEmpty, restore, world.settings, made)
     assert len(everything(world.settings)["User"]) == 3
     restore(world.settings, made, force=True)
     assert len(everything(world.settings)["User"]) == 2
 
 
-def test_a_running_league_on_postgresql_is_not_even_overwritten_by_force(
-    postgres_url: str, tmp_path: Path, folder: Path
-) -> None:
+def test_a_running_league_on_postgresql_is_not_overwritten(postgres_url: str, tmp_path: Path, folder: Path) -> None:
     execute(postgres_url, "CREATE DATABASE running TEMPLATE template")
     world = World(settings(tmp_path, database_url=postgres_url.format("running")))
     made = back_up(world.settings, folder)
     with world.db.reading() as session:
         session.exec(select(User)).all()
-        with pytest.raises(NotEmpty, match="other connections"):
-            restore(world.settings, made, force=True)
+        assert "other connections" in refused(NotEmpty, restore, world.settings, made, force=True)
     world.close()
 
 
@@ -229,8 +219,7 @@ def test_a_league_whose_worker_has_just_reported_is_not_overwritten_by_force(wor
     world.clock.now = datetime.now(UTC)
     world.beat()
     world.close()
-    with pytest.raises(NotEmpty, match="stop everything first, then wait 30 s"):
-        restore(world.settings, made, force=True)
+    assert "stop everything first, then wait 30 s" in refused(NotEmpty, restore, world.settings, made, force=True)
 
 
 DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
@@ -241,14 +230,9 @@ DAMAGES: dict[str, tuple[Callable[[Backup], object], str]] = {
         "1 blob of it is lost; the first is the [a-z]+ of (match|bot version) [0-9]+",
     ),
     "the manifest": (lambda backup: (backup.path / "manifest.json").write_text("{"), "is not a manifest"),
-    "a row, with the file's hash mended": (
-        lambda backup: forge(backup, "UPDATE match SET rated = NOT rated"),
-        "manifest",
-    ),
+    "a row, with the file's hash mended": (lambda made: forge(made, "UPDATE match SET rated = NOT rated"), "manifest"),
     "the audit log, with every hash mended": (
-        lambda backup: forge(
-            backup, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True
-        ),
+        lambda made: forge(made, "DROP TRIGGER audit_log_no_update; UPDATE audit_log SET actor = 'eve'", tables=True),
         "chain of its audit log",
     ),
 }
@@ -281,8 +265,7 @@ def test_what_is_damaged_in_the_folder_is_copied_anew(small: World, folder: Path
     name = of_a_match(small)
     first = back_up(small.settings, folder)
     harmed(blobs_of(folder), name, "damaged")
-    second = back_up(small.settings, folder)
-    assert second.manifest.missing == []
+    assert back_up(small.settings, folder).manifest.missing == []
     assert first.store.whole(name)
     assert prune(folder, 1).removed == 1
 
@@ -293,8 +276,7 @@ def test_the_last_backup_that_lacks_nothing_is_not_removed(small: World, folder:
     lacking = [back_up(small.settings, folder) for _ in range(2)][1]
     assert prune(folder, 1) == Pruned(2, whole.path, [])
     assert [backup.path for backup in backups(folder)[0]] == [whole.path, lacking.path]
-    assert prune(folder, 1) == Pruned(0, whole.path, [])
-    assert check(whole).lost == {}
+    assert (prune(folder, 1), check(whole).lost) == (Pruned(0, whole.path, []), {})
     upload(small, b"again")
     back_up(small.settings, folder)
     assert prune(folder, 1) == Pruned(2, None, [])
@@ -310,8 +292,7 @@ def test_one_broken_backup_does_not_stop_the_removing_of_others(broken: str, sma
     made = [back_up(small.settings, folder) for _ in range(2)][1]
     count = len(list((folder / "blobs").rglob("*.zst")))
     pruned = prune(folder, 1)
-    assert (pruned.removed, pruned.spared) == (1, None)
-    assert len(pruned.unreadable) == 1
+    assert ((pruned.removed, pruned.spared), len(pruned.unreadable)) == ((1, None), 1)
     assert "is not a manifest" in pruned.unreadable[0]
     assert oldest.path.exists()
     assert len(list((folder / "blobs").rglob("*.zst"))) == count, "it may still name what no other does"
@@ -323,11 +304,9 @@ def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, fo
     made = back_up(small.settings, folder)
     harmed(blobs_of(folder), name, "damaged")
     target = settings(tmp_path / "new")
-    with pytest.raises(BadBackup, match="--allow-missing"):
-        restore(target, made)
+    assert "--allow-missing" in refused(BadBackup, restore, target, made)
     checked = restore(target, made, allow_missing=True)
-    assert list(checked.lost) == [name]
-    assert checked.blobs == made.manifest.blobs - 1
+    assert (list(checked.lost), checked.blobs) == ([name], made.manifest.blobs - 1)
     assert not Blobs(target.blobs).has(name)
     assert everything(target) == everything(small.settings)
 
@@ -340,18 +319,13 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
     assert restore(small.settings, made, force=True).lost == {}
 
 
-def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
-    small: World, empty: Settings, folder: Path
-) -> None:
+def test_what_the_store_had_lost_already_does_not_stop_a_restore(small: World, empty: Settings, folder: Path) -> None:
     name_source(small, "0" * 64)
     made = back_up(small.settings, folder)
-    assert made.manifest.missing == ["0" * 64]
-    assert restore(empty, made).blobs == made.manifest.blobs - 1
+    assert (made.manifest.missing, restore(empty, made).blobs) == (["0" * 64], made.manifest.blobs - 1)
 
 
-def test_a_backup_of_an_older_schema_is_migrated_when_it_is_restored(
-    older: Settings, empty: Settings, folder: Path
-) -> None:
+def test_a_backup_of_an_older_schema_is_migrated_by_a_restore(older: Settings, empty: Settings, folder: Path) -> None:
     made = back_up(older, folder)
     assert made.manifest.revision == "0023"
     restore(empty, made)
@@ -372,17 +346,14 @@ def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, 
             restore(settings(tmp_path / "new"), read_backup(folder))
     with world.db.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    with pytest.raises(WrongSchema, match="a newer Deadheat made it"):
-        back_up(world.settings, folder)
+    assert "a newer Deadheat made it" in refused(WrongSchema, back_up, world.settings, folder)
     assert len(backups(folder)[0]) == 1
     assert [path for path in folder.iterdir() if path.name.startswith("partial-")] == []
 
 
 def test_nothing_is_no_backup(tmp_path: Path) -> None:
-    with pytest.raises(WrongSchema, match="no schema yet"):
-        back_up(settings(tmp_path), tmp_path / "backups")
-    with pytest.raises(BadBackup, match="no complete back-up"):
-        read_backup(tmp_path)
+    assert "no schema yet" in refused(WrongSchema, back_up, settings(tmp_path), tmp_path / "backups")
+    assert "no complete back-up" in refused(BadBackup, read_backup, tmp_path)
 
 
 @pytest.fixture(params=DATABASES)
@@ -396,7 +367,7 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def deals(world: World) -> dict[int, int]:
-    """By season how many numbers of dice are used up."""
+    """Return by season how many numbers of dice are used up."""
     return dict(world.rows(select(Season.id, Season.deals)))
 
 
@@ -424,7 +395,6 @@ def upload(world: World, content: bytes) -> str:
 
 
 def name_source(world: World, sha256: str) -> None:
-    """Say that a version's source has that name."""
     with world.db.transaction() as session:
         session.exec(select(BotVersion)).first().source_sha256 = sha256  # type: ignore[union-attr]
 
@@ -440,7 +410,6 @@ def of_a_match(world: World) -> str:
 
 
 def harmed(url: str, name: str, how: str) -> None:
-    """Damage or remove a blob's file on the disk."""
     file = Path(url.removeprefix("file://")) / name[:2] / f"{name}.zst"
     alter(file) if how == "damaged" else file.unlink()
 

@@ -10,19 +10,12 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.views.careers import (
-    author_bots,
-    failure_counts,
-    failures,
-    game_counts,
-    opponents,
-    parts_of,
-    public_versions,
-)
-from deadheat.league.service.views.news import newest_versions, running_series
+from deadheat.league.service.views import careers, news
 from deadheat.league.states import SeasonState, VersionState
 from deadheat.league.tables import Participant
-from tests.league.world import GAME, World, forfeited, won
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def seated(world: World, match_id: int) -> list[int]:
@@ -39,11 +32,11 @@ def test_opponents_are_counted_from_the_bots_own_side(world: World) -> None:
     for match, winner in zip(job.matches, (0, 0, 1), strict=True):
         wins[seated(world, match.match_id)[winner]] += 1
     one, other = wins
-    [met] = world.read(opponents, season_id, one)
+    [met] = world.read(careers.opponents, season_id, one)
     assert (met.bot_id, met.matches, met.won, met.drawn, met.lost) == (other, 3, wins[one], 0, wins[other])
     assert (met.bot, met.author) == next((row.name, row.author) for row in [world.read(bot_info, other)])
-    back = world.read(opponents, season_id, other)
-    assert [(row.won, row.lost) for row in back] == [(wins[other], wins[one])]
+    faced = world.read(careers.opponents, season_id, other)
+    assert [(row.won, row.lost) for row in faced] == [(wins[other], wins[one])]
 
 
 def test_a_voided_match_is_no_meeting(world: World) -> None:
@@ -52,7 +45,7 @@ def test_a_voided_match_is_no_meeting(world: World) -> None:
     assert world.finish(job)
     bot_id = seated(world, job.matches[0].match_id)[0]
     world.write(void_match, world.boss, job.matches[0].match_id, "a mistake")
-    [met] = world.write(opponents, season_id, bot_id)
+    [met] = world.write(careers.opponents, season_id, bot_id)
     assert met.matches == 1
 
 
@@ -61,11 +54,11 @@ def test_failures_are_told_by_cause_and_version(world: World) -> None:
     job = world.claimed()
     assert world.finish(job, [forfeited(job.matches[0], 0), won(job.matches[1])])
     loser, other = seated(world, job.matches[0].match_id)
-    [failure] = world.read(failures, season_id, loser)
+    [failure] = world.read(careers.failures, season_id, loser)
     assert (failure.match_id, failure.version, failure.fault) == (job.matches[0].match_id, 1, Fault.TIMEOUT)
-    assert world.read(failure_counts, season_id, loser) == {(1, Fault.TIMEOUT): 1}
-    assert world.read(failures, season_id, other) == []
-    assert world.read(failures, season_id + 1, loser) == []
+    assert world.read(careers.failure_counts, season_id, loser) == {(1, Fault.TIMEOUT): 1}
+    for season, bot in ((season_id, other), (season_id + 1, loser)):
+        assert world.read(careers.failures, season, bot) == []
 
 
 def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> None:
@@ -74,28 +67,27 @@ def test_versions_and_seasons_of_a_bot_and_bots_of_an_author(world: World) -> No
     world.version(owner, bot_id, "it does not compile")
     world.write(enter, owner, season_id, bot_id)
     with world.db.reading() as session:
-        assert [(row.number, row.state) for row in public_versions(session, bot_id)] == [
-            (2, VersionState.BROKEN),
-            (1, VersionState.READY),
-        ]
-        [part] = parts_of(session, [bot_id])[bot_id]
+        broken, ready = VersionState.BROKEN, VersionState.READY
+        shown = careers.public_versions(session, bot_id)
+        assert [(row.number, row.state) for row in shown] == [(2, broken), (1, ready)]
+        [part] = careers.parts_of(session, [bot_id])[bot_id]
         assert (part.season_id, part.state, part.version) == (season_id, SeasonState.OPEN, 1)
-        name, [bot] = author_bots(session, owner.name.upper())
+        name, [bot] = careers.author_bots(session, owner.name.upper())
         assert (name, bot.id) == (owner.name, bot_id)
         with pytest.raises(NotFound):
-            author_bots(session, "nobody")
-        assert newest_versions(session, 1, game=GAME)[0].number == 2
-        assert newest_versions(session, 1, game="liars-dice") == []
-        counts = game_counts(session, GAME)
+            careers.author_bots(session, "nobody")
+        assert news.newest_versions(session, 1, game=GAME)[0].number == 2
+        assert news.newest_versions(session, 1, game="liars-dice") == []
+        counts = careers.game_counts(session, GAME)
         assert (counts.bots, counts.authors, counts.versions) == (1, 1, 2)
 
 
 def test_series_that_are_played_are_told_until_they_end(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
-    assert world.read(running_series, 5) == []
+    assert world.read(news.running_series, 5) == []
     job = world.claimed()
-    [running] = world.read(running_series, 5)
+    [running] = world.read(news.running_series, 5)
     assert (running.id, running.season_id, running.matches) == (job.series_id, season_id, 2)
     assert [bot_id for bot_id, _ in running.bots] == seated(world, running.first_match_id)
     assert world.finish(job)
-    assert world.read(running_series, 5) == []
+    assert world.read(news.running_series, 5) == []

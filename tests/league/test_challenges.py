@@ -15,14 +15,14 @@ from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.seasons import entries, gates
-from deadheat.league.service.seasons.entries import Gate, entry_info
+from deadheat.league.service.seasons import entries, gates, seasons
 from deadheat.league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
-from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.refusals import refused
+from tests.league.world import World
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)
 """Terms under which some twenty clear games decide."""
@@ -31,23 +31,23 @@ STEEP = GateTerms(elo0=0, elo1=100, games=200)
 class Entrant:
     """A bot with a gate, in a season of its own or in that season."""
 
-    def __init__(self, world: World, gate: Gate = STEEP, season_id: int = 0, **settings: int) -> None:
+    def __init__(self, world: World, gate: entries.Gate = STEEP, season_id: int = 0, **settings: int) -> None:
         self.world, self.season_id = world, season_id
         made = world.repeated(partial(self._made, gate, settings), "entrant", gate, season_id, settings)
         self.season_id, self.owner, self.bot_id = made
 
-    def _made(self, gate: Gate, settings: dict[str, int]) -> tuple[int, Person, int]:
+    def _made(self, gate: entries.Gate, settings: dict[str, int]) -> tuple[int, Person, int]:
         world = self.world
         self.season_id = self.season_id or world.season(0, series_length=10, **settings)  # type: ignore[arg-type]
         self.owner, self.bot_id = world.bot()
         self.enter(gate=gate)
         return self.season_id, self.owner, self.bot_id
 
-    def enter(self, number: int | None = None, gate: Gate = "keep", who: Person | None = None) -> Entry:
+    def enter(self, number: int | None = None, gate: entries.Gate = "keep", who: Person | None = None) -> Entry:
         return self.world.write(entries.enter, who or self.owner, self.season_id, self.bot_id, number, gate)
 
     def entry(self) -> Entry:
-        return self.world.read(entry_info, self.season_id, self.bot_id)
+        return self.world.read(entries.entry_info, self.season_id, self.bot_id)
 
     def upload(self, program: str = "") -> int:
         """Make a version from a new file, which may become the same program as one before."""
@@ -82,19 +82,25 @@ def entrant(world: World) -> Entrant:
     return Entrant(world)
 
 
-def test_a_version_that_is_stronger_takes_over(entrant: Entrant) -> None:
+@pytest.fixture
+def challenger(entrant: Entrant) -> Entrant:
+    """Return an entrant whose second version is at the gate."""
     entrant.upload()
-    assert (entrant.entry().version, entrant.entry().challenger) == (1, 2)
-    entrant.play([1])
-    assert (entrant.entry().version, entrant.entry().challenger) == (2, None)
-    (challenge,) = entrant.challenges()
+    return entrant
+
+
+def test_a_version_that_is_stronger_takes_over(challenger: Entrant) -> None:
+    assert (challenger.entry().version, challenger.entry().challenger) == (1, 2)
+    challenger.play([1])
+    assert (challenger.entry().version, challenger.entry().challenger) == (2, None)
+    (challenge,) = challenger.challenges()
     assert (challenge.state, challenge.candidate, challenge.incumbent) == (ChallengeState.PASSED, 2, 1)
     assert challenge.llr >= challenge.upper
     assert 10 <= challenge.wins < 100
 
 
 def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_it(world: World) -> None:
-    """Another version took over without a gate."""
+    """The other bot's new version took over without a gate."""
     season_id = world.season(2, series_length=10, games_per_pair=10)
     entrant, other = Entrant(world, season_id=season_id), Entrant(world, "none", season_id=season_id)
     world.play_all()
@@ -110,11 +116,10 @@ def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_i
     assert rows[entrant.bot_id]["parent_id"] is not None is not rows[other.bot_id]["parent_id"]
 
 
-def test_a_version_that_is_not_stronger_stays_out(entrant: Entrant) -> None:
-    entrant.upload()
-    entrant.play([1, -1])
-    assert entrant.entry().version == 1
-    (challenge,) = entrant.challenges()
+def test_a_version_that_is_not_stronger_stays_out(challenger: Entrant) -> None:
+    challenger.play([1, -1])
+    assert challenger.entry().version == 1
+    (challenge,) = challenger.challenges()
     assert challenge.state is ChallengeState.FAILED
     assert challenge.llr <= challenge.lower
     assert challenge.wins + challenge.losses < 200
@@ -126,30 +131,24 @@ def test_without_a_verdict_the_budget_decides_for_the_old_version(world: World) 
     entrant.play([1, -1])
     (challenge,) = entrant.challenges()
     assert (challenge.state, challenge.wins + challenge.losses) == (ChallengeState.FAILED, 25)
-    assert challenge.reason == "25 games did not show that it is stronger."
-    assert entrant.entry().version == 1
+    assert (challenge.reason, entrant.entry().version) == ("25 games did not show that it is stronger.", 1)
 
 
-def test_games_at_the_gate_are_never_rated(entrant: Entrant) -> None:
-    entrant.upload()
-    entrant.play([1])
-    with entrant.world.db.transaction() as session:
-        refit(session, entrant.season_id)
-        rows = leaderboard(session, entrant.season_id).standings["rows"]
+def test_games_at_the_gate_are_never_rated(challenger: Entrant) -> None:
+    challenger.play([1])
+    with challenger.world.db.transaction() as session:
+        refit(session, challenger.season_id)
+        rows = leaderboard(session, challenger.season_id).standings["rows"]
         matches = session.exec(select(Match)).all()
     assert [(row["version"], row["games"]) for row in rows] == [(2, 0)]
-    assert matches
-    assert not any(match.rated for match in matches)
+    assert matches and not any(match.rated for match in matches)
 
 
-def test_a_match_between_versions_of_one_bot_is_listed_once(entrant: Entrant) -> None:
-    entrant.upload()
-    entrant.play([1])
-    listed = [match.id for match in entrant.world.read(league_matches.matches, bot_id=entrant.bot_id)]
-    against = [
-        match.id
-        for match in entrant.world.read(league_matches.matches, bot_id=entrant.bot_id, opponent_id=entrant.bot_id)
-    ]
+def test_a_match_between_versions_of_one_bot_is_listed_once(challenger: Entrant) -> None:
+    challenger.play([1])
+    listed = [match.id for match in challenger.world.read(league_matches.matches, bot_id=challenger.bot_id)]
+    found = challenger.world.read(league_matches.matches, bot_id=challenger.bot_id, opponent_id=challenger.bot_id)
+    against = [match.id for match in found]
     assert listed == sorted(set(listed), reverse=True)
     assert listed == against != []
 
@@ -244,15 +243,14 @@ def test_a_thaw_sends_what_became_ready_meanwhile_to_the_gate(entrant: Entrant) 
     assert (entrant.entry().version, entrant.entry().challenger) == (1, 3)
 
 
-def test_a_newer_version_takes_the_place_at_the_gate(entrant: Entrant) -> None:
-    entrant.upload()
-    (series_id,) = entrant.world.tick()
-    entrant.upload()
-    assert entrant.entry().challenger == 3
-    newest, before = entrant.challenges()
+def test_a_newer_version_takes_the_place_at_the_gate(challenger: Entrant) -> None:
+    (series_id,) = challenger.world.tick()
+    challenger.upload()
+    assert challenger.entry().challenger == 3
+    newest, before = challenger.challenges()
     assert (before.state, before.reason) == (ChallengeState.ENDED, "Version 3 replaced it.")
     assert newest.state is ChallengeState.RUNNING
-    assert entrant.world.row(Series, series_id).state is JobState.ABANDONED
+    assert challenger.world.row(Series, series_id).state is JobState.ABANDONED
 
 
 def test_an_older_build_that_ends_later_replaces_nothing(entrant: Entrant) -> None:
@@ -263,45 +261,38 @@ def test_an_older_build_that_ends_later_replaces_nothing(entrant: Entrant) -> No
     assert (challenge.candidate, challenge.state) == (3, ChallengeState.RUNNING)
 
 
-def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(entrant: Entrant) -> None:
-    entrant.upload()
-    (series_id,) = entrant.world.tick()
-    job = entrant.world.claimed(series_id)
-    entrant.enter(1)
-    assert entrant.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
-    assert entrant.world.tick() == []
-    assert (entrant.entry().version, entrant.challenges()[0].state) == (1, ChallengeState.ENDED)
+def test_a_series_that_runs_when_its_challenge_ends_changes_nothing(challenger: Entrant) -> None:
+    (series_id,) = challenger.world.tick()
+    job = challenger.world.claimed(series_id)
+    challenger.enter(1)
+    assert challenger.world.finish(job, [won(match, match.seats.index(max(match.seats))) for match in job.matches])
+    assert challenger.world.tick() == []
+    assert (challenger.entry().version, challenger.challenges()[0].state) == (1, ChallengeState.ENDED)
 
 
-def test_an_authors_own_choice_needs_no_gate(entrant: Entrant) -> None:
-    entrant.upload()
-    assert entrant.enter(2).version == 2
-    assert entrant.challenges()[0].reason == "Version 2 was chosen."
+def test_an_authors_own_choice_needs_no_gate(challenger: Entrant) -> None:
+    assert (challenger.enter(2).version, challenger.challenges()[0].reason) == (2, "Version 2 was chosen.")
 
 
-def test_a_gate_may_be_taken_away(entrant: Entrant) -> None:
-    entrant.upload()
-    assert entrant.enter(gate="none").version == 2
-    assert not entrant.entry().gated
-    entrant.upload()
-    assert entrant.entry().version == 3
+def test_a_gate_may_be_taken_away(challenger: Entrant) -> None:
+    assert challenger.enter(gate="none").version == 2
+    assert not challenger.entry().gated
+    challenger.upload()
+    assert challenger.entry().version == 3
 
 
-def test_freezing_ends_what_is_undecided(entrant: Entrant) -> None:
-    entrant.upload()
-    (series_id,) = entrant.world.tick()
-    entrant.state(SeasonState.FROZEN)
-    (challenge,) = entrant.challenges()
+def test_freezing_ends_what_is_undecided(challenger: Entrant) -> None:
+    (series_id,) = challenger.world.tick()
+    challenger.state(SeasonState.FROZEN)
+    (challenge,) = challenger.challenges()
     assert (challenge.state, challenge.reason) == (ChallengeState.ENDED, "The season is frozen.")
-    assert entrant.world.claim(series_id) is None
-    assert entrant.world.tick() == []
-    assert entrant.entry().version == 1
+    assert challenger.world.claim(series_id) is None
+    assert (challenger.world.tick(), challenger.entry().version) == ([], 1)
 
 
 def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     entrant = Entrant(world)
-    season_id = world.write(create_season, world.boss, game="yacht-auction", name="next").id
-    entrant.season_id = season_id
+    entrant.season_id = world.write(seasons.create_season, world.boss, game="yacht-auction", name="next").id
     entrant.enter(gate=STEEP)
     entrant.upload()
     assert entrant.entry().challenger == 2
@@ -311,43 +302,39 @@ def test_a_gate_waits_until_its_season_opens(world: World) -> None:
     assert len(world.tick()) == 1
 
 
-def test_what_both_versions_spoil_counts_for_neither(entrant: Entrant) -> None:
-    entrant.upload()
-    job = entrant.world.claimed()
+def test_what_both_versions_spoil_counts_for_neither(challenger: Entrant) -> None:
+    job = challenger.world.claimed()
     first, second, *rest = job.matches
     outcomes = [forfeited(first, 0, 1), abandoned(second), *(won(match) for match in rest)]
-    assert entrant.world.finish(job, outcomes)
-    entrant.world.tick()
-    (challenge,) = entrant.challenges()
+    assert challenger.world.finish(job, outcomes)
+    challenger.world.tick()
+    (challenge,) = challenger.challenges()
     assert (challenge.wins, challenge.losses) == (4, 4)
-    assert entrant.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
+    assert challenger.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
 
 
-def test_a_forfeit_is_a_loss(entrant: Entrant) -> None:
-    entrant.upload()
-    job = entrant.world.claimed()
+def test_a_forfeit_is_a_loss(challenger: Entrant) -> None:
+    job = challenger.world.claimed()
     candidate = max(job.matches[0].seats)
-    assert entrant.world.finish(job, [forfeited(match, match.seats.index(candidate)) for match in job.matches])
-    entrant.world.tick()
-    assert (entrant.challenges()[0].wins, entrant.challenges()[0].losses) == (0, 10)
+    assert challenger.world.finish(job, [forfeited(match, match.seats.index(candidate)) for match in job.matches])
+    challenger.world.tick()
+    assert (challenger.challenges()[0].wins, challenger.challenges()[0].losses) == (0, 10)
 
 
 def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     entrant = Entrant(world, GateTerms(games=15))
     entrant.upload()
     for _ in range(2):
-        job = world.claimed()
-        assert world.finish(job, [abandoned(match) for match in job.matches])
+        assert world.finish(world.claimed(), abandoned)
     assert world.tick() == []
     (challenge,) = entrant.challenges()
     assert challenge.state is ChallengeState.ENDED
-    assert challenge.reason == "The service failed: 20 games could not be played."
-    assert entrant.entry().version == 1
+    assert (challenge.reason, entrant.entry().version) == ("The service failed: 20 games could not be played.", 1)
 
 
 def test_seats_change_with_every_game_over_all_series(world: World) -> None:
     entrant = Entrant(world, GateTerms(elo1=1, games=9), games_per_pair=4)
-    world.write(edit_season, world.boss, entrant.season_id, series_length=3)
+    world.write(seasons.edit_season, world.boss, entrant.season_id, series_length=3)
     entrant.upload()
     firsts = []
     for _ in range(3):
@@ -371,23 +358,19 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
 
 
 def challenge_series(world: World) -> list[int]:
-    """Plan, and return the new series at gates."""
     made = world.tick()
-    found = select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE)
-    return world.rows(found)
+    return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
 
 
 @pytest.mark.parametrize(
     "terms", [GateTerms(elo0=5, elo1=5), GateTerms(alpha=0.6), GateTerms(games=1001), GateTerms(elo1=float("nan"))]
 )
 def test_terms_that_make_no_test_are_refused(entrant: Entrant, terms: GateTerms) -> None:
-    with pytest.raises(errors.BadSetting, match="gate"):
-        entrant.enter(gate=terms)
+    assert "gate" in refused(errors.BadSetting, entrant.enter, gate=terms)
 
 
 def test_a_season_may_do_without_gates(world: World) -> None:
-    with pytest.raises(errors.BadSetting, match="no promotion gates"):
-        Entrant(world, challenge_games=0)
+    assert "no promotion gates" in refused(errors.BadSetting, Entrant, world, challenge_games=0)
 
 
 @pytest.mark.all

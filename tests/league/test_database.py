@@ -14,7 +14,9 @@ from sqlmodel import Session, SQLModel, col, select, update
 from deadheat.league.database import Database, now
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
-from tests.league.world import START, World, drifted, in_threads, settings
+from tests.league.clock import START
+from tests.league.ground import drifted, in_threads, settings
+from tests.league.world import World
 
 pytestmark = pytest.mark.databases
 
@@ -97,8 +99,7 @@ def test_a_failed_transaction_leaves_nothing(world: World) -> None:
         session.flush()
         raise RuntimeError("no")
 
-    with pytest.raises(RuntimeError):
-        world.write(fail)
+    world.refused(RuntimeError, fail)
     with world.db.reading() as session:
         assert session.exec(select(User).where(User.name == "x")).first() is None
 

@@ -9,15 +9,15 @@ import pytest
 from sqlmodel import col, select, update
 
 from deadheat.engine.chance import SECRET_BYTES, commitment, season_seed
-from deadheat.league.service.rankings.publishing import publish
-from deadheat.league.service.rankings.recount import dice_check
+from deadheat.league.service.rankings import publishing, recount
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import create_season, season_info
 from deadheat.league.service.series.dice import SKIPPED, skip_dice
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import AuditRecord, Match, Season
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, DiceCheck, Told, check_dice
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 def told(world: World, season_id: int) -> tuple[str | None, str | None]:
@@ -26,7 +26,7 @@ def told(world: World, season_id: int) -> tuple[str | None, str | None]:
 
 
 def check(world: World, season_id: int) -> DiceCheck:
-    return world.read(dice_check, season_id)
+    return world.read(recount.dice_check, season_id)
 
 
 def rows(world: World) -> list[Match]:
@@ -41,8 +41,7 @@ def test_a_season_commits_to_its_dice_when_it_opens_and_before_it_plans(world: W
     season_id = world.season(2)
     committed, secret = told(world, season_id)
     assert committed is not None and secret is None
-    assert [data["dice_commitment"] for data in audited(world, "season-open")] == [committed]
-    assert rows(world) == []
+    assert ([data["dice_commitment"] for data in audited(world, "season-open")], rows(world)) == ([committed], [])
     world.set_state(season_id, SeasonState.FROZEN, SeasonState.OPEN)  # opening it again draws no new secret
     assert told(world, season_id) == (committed, None)
 
@@ -76,7 +75,7 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
     assert world.finish(job)
     assert told(world, season_id)[1] is None
     assert "published with the final standings" in check(world, season_id).sentence
-    assert world.write(publish, season_id)
+    assert world.write(publishing.publish, season_id)
     committed, secret = told(world, season_id)
     assert secret is not None and commitment(bytes.fromhex(secret)) == committed
     assert [data["dice_secret"] for data in audited(world, "season-published")] == [secret]

@@ -11,27 +11,27 @@ from deadheat.league import errors
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
-from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import create_team, invite_to_team, join_team
-from deadheat.league.service.seasons.absence import withdraw
-from deadheat.league.service.seasons.admission import invite_to_season, uninvite_from_season
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter, entries, entries_named, let_in
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import create_season, edit_season
+from deadheat.league.service.people import person, teams
+from deadheat.league.service.seasons import absence, admission, bot_changes, entries, gates, seasons
 from deadheat.league.states import Admission, SeasonState
 from deadheat.league.tables import BotVersion
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.refusals import refused
+from tests.league.world import World
 
 
 def invite(world: World, season_id: int, name: str) -> list[str]:
-    return world.write(invite_to_season, world.boss, season_id, name)
+    return world.write(admission.invite_to_season, world.boss, season_id, name)
 
 
-def team_bot(world: World, member: Person, team_id: int) -> int:
-    """Give the team a bot with one version that is ready."""
+def outside(world: World, **settings: Any) -> tuple[int, person.Person, int]:
+    """Open a season, and make a bot that is not in it; return season, owner and bot."""
+    return world.season(0, **settings), *world.bot()
+
+
+def team_bot(world: World, member: person.Person, team_id: int) -> int:
     _, bot_id = world.bot(owner=member)
-    world.write(change_bot, member, bot_id, team_id=team_id)
+    world.write(bot_changes.change_bot, member, bot_id, team_id=team_id)
     return bot_id
 
 
@@ -39,23 +39,20 @@ def test_an_author_has_only_so_many_entries(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, first = world.bot(owner=world.author("ada"))
     _, second = world.bot(owner=owner)
-    world.write(enter, owner, season_id, first)
-    world.write(enter, owner, season_id, first)  # entering again adds no second entry
-    with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
-        world.write(enter, owner, season_id, second)
-    world.write(withdraw, owner, season_id, first)
-    with pytest.raises(errors.TooMany):
-        world.write(enter, owner, season_id, second)
+    world.write(entries.enter, owner, season_id, first)
+    world.write(entries.enter, owner, season_id, first)  # entering again adds no second entry
+    assert "for ada, alone and in teams" in world.refused(errors.TooMany, entries.enter, owner, season_id, second)
+    world.write(absence.withdraw, owner, season_id, first)
+    world.refused(errors.TooMany, entries.enter, owner, season_id, second)
 
 
 def test_a_team_of_one_does_not_get_its_author_another_entry(world: World) -> None:
     season_id = world.season(0, entries_per_author=1)
     owner, own = world.bot()
     shared = [team_bot(world, owner, world.team(owner, name=name)) for name in ("one", "other")]
-    world.write(enter, owner, season_id, shared[0])
+    world.write(entries.enter, owner, season_id, shared[0])
     for bot_id in (own, shared[1]):
-        with pytest.raises(errors.TooMany):
-            world.write(enter, owner, season_id, bot_id)
+        world.refused(errors.TooMany, entries.enter, owner, season_id, bot_id)
 
 
 def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
@@ -63,11 +60,10 @@ def test_a_team_enters_only_what_each_of_its_members_may(world: World) -> None:
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
     shared = [team_bot(world, bob, world.team(bob, ada, name=name)) for name in ("one", "other")]
-    world.write(enter, ada, season_id, own)
-    world.write(enter, bob, season_id, shared[0])
-    with pytest.raises(errors.TooMany, match="for ada, alone and in teams"):
-        world.write(enter, bob, season_id, shared[1])
-    world.write(enter, world.boss, season_id, shared[1])  # an organiser overrides the rule
+    world.write(entries.enter, ada, season_id, own)
+    world.write(entries.enter, bob, season_id, shared[0])
+    assert "for ada, alone and in teams" in world.refused(errors.TooMany, entries.enter, bob, season_id, shared[1])
+    world.write(entries.enter, world.boss, season_id, shared[1])  # an organiser overrides the rule
 
 
 def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -> None:
@@ -75,15 +71,14 @@ def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -
     ada, own = world.bot(owner=world.author("ada"))
     bob, eve = world.author("bob"), world.author("eve")
     team_id = world.team(bob, name="one")
-    world.write(enter, ada, season_id, own)
-    world.write(enter, bob, season_id, team_bot(world, bob, team_id))
+    world.write(entries.enter, ada, season_id, own)
+    world.write(entries.enter, bob, season_id, team_bot(world, bob, team_id))
 
-    def join(who: Person) -> None:
-        world.write(invite_to_team, bob, team_id, who.name)
-        world.write(join_team, who, team_id)
+    def join(who: person.Person) -> None:
+        world.write(teams.invite_to_team, bob, team_id, who.name)
+        world.write(teams.join_team, who, team_id)
 
-    with pytest.raises(errors.TooMany, match=r"season 1 for ada"):
-        join(ada)
+    assert r"season 1 for ada" in refused(errors.TooMany, join, ada)
     join(eve)
     world.set_state(season_id, SeasonState.CLOSED)
     join(ada)
@@ -95,74 +90,64 @@ def test_a_member_who_joins_while_the_teams_bot_enters_is_counted(world: World, 
     season_id = world.season(0, entries_per_author=1)
     ada, own = world.bot(owner=world.author("ada"))
     bob = world.author("bob")
-    world.write(enter, ada, season_id, own)
+    world.write(entries.enter, ada, season_id, own)
     team_id = world.team(bob, name="one")
     shared = team_bot(world, bob, team_id)
-    world.write(invite_to_team, bob, team_id, ada.name)
+    world.write(teams.invite_to_team, bob, team_id, ada.name)
 
     def enters(session: Session) -> object:
-        return enter(session, bob, season_id, shared)
+        return entries.enter(session, bob, season_id, shared)
 
     def joins(session: Session) -> object:
-        return join_team(session, ada, team_id)
+        return teams.join_team(session, ada, team_id)
 
-    with pytest.raises(errors.TooMany):
-        world.at_once(*((enters, joins) if first == "the bot enters" else (joins, enters)))
+    refused(errors.TooMany, world.at_once, *((enters, joins) if first == "the bot enters" else (joins, enters)))
 
 
 def test_a_season_for_teams_admits_only_bots_of_teams(world: World) -> None:
-    season_id = world.season(0, teams_only=True)
-    owner, bot_id = world.bot()
-    with pytest.raises(errors.NotAdmitted, match="teams"):
-        world.write(enter, owner, season_id, bot_id)
-    world.write(change_bot, owner, bot_id, team_id=world.write(create_team, owner, "lovelace").id)
-    world.write(enter, owner, season_id, bot_id)
+    season_id, owner, bot_id = outside(world, teams_only=True)
+    assert "teams" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id)
+    world.write(bot_changes.change_bot, owner, bot_id, team_id=world.write(teams.create_team, owner, "lovelace").id)
+    world.write(entries.enter, owner, season_id, bot_id)
 
 
 def test_only_authors_on_the_list_enter_an_invitational(world: World) -> None:
     season_id = world.season(0, admission=Admission.INVITED)
     owner, bot_id = world.bot(owner=world.author("ada"))
-    with pytest.raises(errors.NotAdmitted, match="ada is not on its list"):
-        world.write(enter, owner, season_id, bot_id)
+    assert "ada is not on its list" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id)
     assert invite(world, season_id, "ADA") == ["ada"]
-    world.write(enter, owner, season_id, bot_id)
-    assert world.write(uninvite_from_season, world.boss, season_id, "ada") == []
-    world.write(enter, owner, season_id, bot_id, 1)  # an entered bot stays
+    world.write(entries.enter, owner, season_id, bot_id)
+    assert world.write(admission.uninvite_from_season, world.boss, season_id, "ada") == []
+    world.write(entries.enter, owner, season_id, bot_id, 1)  # an entered bot stays
 
 
 def test_organisers_enter_any_bot(world: World) -> None:
-    season_id = world.season(0, admission=Admission.NOBODY, teams_only=True)
-    owner, bot_id = world.bot()
-    with pytest.raises(errors.NotAdmitted, match="organisers choose"):
-        world.write(enter, owner, season_id, bot_id)
-    world.write(enter, world.boss, season_id, bot_id)
+    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY, teams_only=True)
+    assert "organisers choose" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id)
+    world.write(entries.enter, world.boss, season_id, bot_id)
     noted = world.read(audit_log, subject=f"season/{season_id}")[0]
     assert (noted.actor, noted.action) == ("boss", "entered")
 
 
 def test_a_season_of_some_languages_takes_versions_in_those(world: World) -> None:
-    season_id = world.season(0, languages=["c", "cpp"])
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, languages=["c", "cpp"])
     with pytest.raises(errors.NotAdmitted, match="the newest ready one, is in python, and the season accepts c, cpp"):
-        world.write(enter, owner, season_id, bot_id)
-    with pytest.raises(errors.NotAdmitted, match="version 1 is in python"):
-        world.write(enter, owner, season_id, bot_id, 1)
+        world.write(entries.enter, owner, season_id, bot_id)
+    assert "version 1 is in python" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id, 1)
     world.version(owner, bot_id, language="c")
     world.version(owner, bot_id, language="python")
-    assert world.write(enter, owner, season_id, bot_id).version == 2
+    assert world.write(entries.enter, owner, season_id, bot_id).version == 2
 
 
 def test_a_season_of_a_size_takes_versions_within_it(world: World) -> None:
-    season_id = world.season(0, upload_kib=1)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world, upload_kib=1)
 
     world.change(BotVersion, 1, size_bytes=1025)
     with pytest.raises(errors.NotAdmitted, match=r"the newest ready one, was an upload of 2 KiB, .* accepts 1 KiB"):
-        world.write(enter, owner, season_id, bot_id)
-    with pytest.raises(errors.NotAdmitted, match="version 1 was an upload of 2 KiB"):
-        world.write(enter, owner, season_id, bot_id, 1)
+        world.write(entries.enter, owner, season_id, bot_id)
+    assert "1 was an upload of 2 KiB" in world.refused(errors.NotAdmitted, entries.enter, owner, season_id, bot_id, 1)
     world.change(BotVersion, 1, size_bytes=1024)
-    assert world.write(enter, owner, season_id, bot_id).version == 1
+    assert world.write(entries.enter, owner, season_id, bot_id).version == 1
     world.version(owner, bot_id, language="python")
     assert world.plays(season_id, bot_id) == 2
 
@@ -183,23 +168,20 @@ def test_a_new_version_in_another_language_does_not_take_over(world: World) -> N
         ({"teams_only": True}, errors.NotAdmitted),
     ],
 )
-def test_a_rule_that_comes_later_ends_no_entry(
-    world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]
-) -> None:
+def test_a_later_rule_ends_no_entry(world: World, settings: dict[str, Any], refusal: type[errors.LeagueError]) -> None:
     season_id = world.season(0)
     owner, bot_id = world.entrant(season_id)
-    world.write(edit_season, world.boss, season_id, **settings)
-    world.write(enter, owner, season_id, bot_id, 1)
-    with pytest.raises(refusal):
-        world.write(enter, owner, season_id, world.bot(owner=owner)[1])
+    world.write(seasons.edit_season, world.boss, season_id, **settings)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
+    world.refused(refusal, entries.enter, owner, season_id, world.bot(owner=owner)[1])
 
 
 def test_entries_are_shown_with_their_team(world: World) -> None:
     season_id = world.season(1)
     owner = world.author("ada")
     bot_id = team_bot(world, owner, world.team(owner))
-    world.write(enter, owner, season_id, bot_id)
-    assert [entry.team for entry in world.read(entries, season_id)] == [None, "lovelace"]
+    world.write(entries.enter, owner, season_id, bot_id)
+    assert [entry.team for entry in world.read(entries.entries, season_id)] == [None, "lovelace"]
     world.rank(season_id)
     assert {row["bot_id"]: row["team"] for row in world.ranking(season_id)} == {1: None, bot_id: "lovelace"}
 
@@ -211,15 +193,14 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
     own = [world.bot(name, owner=ada)[1] for name in ("Engine_1", "engine-2")]
     world.bot("elsewhere")
     for bot_id in own + team_bots:
-        world.write(enter, world.boss, season_id, bot_id)
+        world.write(entries.enter, world.boss, season_id, bot_id)
 
     def found(named: str, skip: int = 0) -> tuple[list[int], int]:
-        listed, in_all = world.read(entries_named, season_id, named, skip=skip, limit=2)
+        listed, in_all = world.read(entries.entries_named, season_id, named, skip=skip, limit=2)
         return [entry.bot_id for entry in listed], in_all
 
     assert found("") == (sorted(own + team_bots)[:2], 3)
-    assert found(" ADA ", skip=2) == (sorted(own + team_bots)[2:], 3)
-    assert found("engine") == (own, 2)
+    assert (found(" ADA ", skip=2), found("engine")) == ((sorted(own + team_bots)[2:], 3), (own, 2))
     assert found("e_1") == (own[:1], 1), "no mark stands for another"
     assert found("lovelace") == (team_bots, 1)
     for nobody in ("elsewhere", "%", "\0", "\ud800"):
@@ -227,88 +208,80 @@ def test_entries_are_found_by_the_names_of_bot_author_and_team(world: World) -> 
 
 
 def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
-    season_id = world.season(0, admission=Admission.NOBODY)
-    owner, bot_id = world.bot()
-    with pytest.raises(errors.NotAllowed):
-        world.write(let_in, owner, season_id, bot_id)
-    assert world.write(let_in, world.boss, season_id, bot_id).follows
-    with pytest.raises(errors.WrongState):
-        world.write(let_in, world.boss, season_id, bot_id)
+    season_id, owner, bot_id = outside(world, admission=Admission.NOBODY)
+    world.refused(errors.NotAllowed, entries.let_in, owner, season_id, bot_id)
+    assert world.write(entries.let_in, world.boss, season_id, bot_id).follows
+    world.refused(errors.WrongState, entries.let_in, world.boss, season_id, bot_id)
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     world.version(owner, bot_id)
     with pytest.raises(errors.WrongState, match="only its author may choose its version"):
-        world.write(enter, world.boss, season_id, bot_id, 1)
+        world.write(entries.enter, world.boss, season_id, bot_id, 1)
     with pytest.raises(errors.WrongState, match="only its author may choose its gate"):
-        world.write(enter, world.boss, season_id, bot_id, gate="none")
-    assert world.write(enter, world.boss, season_id, bot_id).version == 2
+        world.write(entries.enter, world.boss, season_id, bot_id, gate="none")
+    assert world.write(entries.enter, world.boss, season_id, bot_id).version == 2
     for number in (1, None):
         with pytest.raises(errors.WrongState, match="its author chooses the version"):
-            world.write(enter, world.boss, season_id, bot_id, number)
-    assert world.write(enter, owner, season_id, bot_id, 1).version == 1
+            world.write(entries.enter, world.boss, season_id, bot_id, number)
+    assert world.write(entries.enter, owner, season_id, bot_id, 1).version == 1
     _, own = world.bot(owner=world.boss)
     world.version(world.boss, own)
-    assert [world.write(enter, world.boss, season_id, own, number).version for number in (None, 1)] == [2, 1]
+    assert [world.write(entries.enter, world.boss, season_id, own, number).version for number in (None, 1)] == [2, 1]
 
 
 def test_a_version_is_chosen_again_only_after_a_pause(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     world.version(owner, bot_id)
-    assert [world.write(enter, owner, season_id, bot_id, number).version for number in (2, 1)] == [2, 1], (
+    assert [world.write(entries.enter, owner, season_id, bot_id, number).version for number in (2, 1)] == [2, 1], (
         "the entry is no choice"
     )
     world.clock.turn(world.settings.rejoin_seconds - 60)
     for number in (2, None):
         with pytest.raises(errors.TooSoon, match="The version is newly chosen and may be changed in 60 s"):
-            world.write(enter, owner, season_id, bot_id, number)
-    world.write(enter, owner, season_id, bot_id, 1)
+            world.write(entries.enter, owner, season_id, bot_id, number)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     world.clock.turn(60)
-    assert world.write(enter, owner, season_id, bot_id).version == 2
+    assert world.write(entries.enter, owner, season_id, bot_id).version == 2
     world.version(owner, bot_id)
     assert world.plays(season_id, bot_id) == 3, "what takes over by itself is no choice"
 
 
 def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
-    season_id = world.write(create_season, world.boss, game=GAME, name="soon").id
+    season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon").id
     owner, bot_id = world.bot()
     world.version(owner, bot_id)
-    assert [world.write(enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
+    assert [world.write(entries.enter, owner, season_id, bot_id, number).version for number in (2, 1, 2)] == [2, 1, 2]
 
 
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
-    terms = GateTerms(games=10)
+    season_id, owner, bot_id = outside(world)
+    terms = gates.GateTerms(games=10)
 
     def notes() -> int:
         return len(world.read(audit_log, subject=f"season/{season_id}"))
 
     before = notes()
-    world.write(enter, owner, season_id, bot_id, gate=terms)
+    world.write(entries.enter, owner, season_id, bot_id, gate=terms)
     for _ in range(3):
-        world.write(enter, owner, season_id, bot_id)
-        world.write(enter, owner, season_id, bot_id, gate=terms)
+        world.write(entries.enter, owner, season_id, bot_id)
+        world.write(entries.enter, owner, season_id, bot_id, gate=terms)
     assert notes() == before + 1
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     assert notes() == before + 2, "it does not follow any more"
 
 
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:
     """Entering locks the season's row, so its state cannot change meanwhile."""
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
+    season_id, owner, bot_id = outside(world)
     with world.db.transaction() as session:
         set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
-        with pytest.raises(errors.WrongState):
-            enter(session, owner, season_id, bot_id)
-    assert world.read(entries, season_id) == []
+        refused(errors.WrongState, entries.enter, session, owner, season_id, bot_id)
+    assert world.read(entries.entries, season_id) == []
 
 
-def frozen(world: World, **settings: Any) -> tuple[int, Person, int]:
+def frozen(world: World, **settings: Any) -> tuple[int, person.Person, int]:
     """Freeze a season with a bot in it that follows its newest version; return season, owner and bot."""
     season_id = world.season(0, **settings)
     owner, bot_id = world.entrant(season_id)
@@ -328,7 +301,7 @@ def test_a_season_that_thaws_takes_what_became_ready_while_it_was_frozen(world: 
 def test_a_thaw_changes_no_version_that_an_author_chose(world: World) -> None:
     season_id, owner, bot_id = frozen(world)
     world.set_state(season_id, SeasonState.OPEN)
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     world.set_state(season_id, SeasonState.FROZEN)
     world.version(owner, bot_id)
     world.set_state(season_id, SeasonState.OPEN)
@@ -343,36 +316,22 @@ def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
     assert world.plays(season_id, bot_id) == 2
 
 
-@pytest.mark.parametrize("first", ["thaw", "build"])
+@pytest.mark.parametrize("meanwhile", ["its season thaws", "its bot enters"])
+@pytest.mark.parametrize("build_first", [False, True])
 @pytest.mark.databases
-def test_a_version_that_becomes_ready_while_its_season_thaws_plays(world: World, first: str) -> None:
-    season_id, owner, bot_id = frozen(world)
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
+def test_a_version_that_becomes_ready_at_the_same_time_plays(world: World, meanwhile: str, build_first: bool) -> None:
+    thaws = meanwhile == "its season thaws"
+    season_id, owner, bot_id = frozen(world) if thaws else (world.season(0), *world.bot())
+    job = world.building(world.upload(owner, bot_id))
 
-    def thaw(session: Session) -> None:
-        set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+    def other(session: Session) -> None:
+        if thaws:
+            set_season_state(session, world.boss, season_id, SeasonState.OPEN)
+        else:
+            entries.enter(session, owner, season_id, bot_id)
 
     def build(session: Session) -> None:
         assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
 
-    world.at_once(*((thaw, build) if first == "thaw" else (build, thaw)))
-    assert world.plays(season_id, bot_id) == 2
-
-
-@pytest.mark.parametrize("first", ["entry", "build"])
-@pytest.mark.databases
-def test_a_version_that_becomes_ready_while_its_bot_enters_plays(world: World, first: str) -> None:
-    season_id = world.season(0)
-    owner, bot_id = world.bot()
-    version_id = world.upload(owner, bot_id)
-    job = world.building(version_id)
-
-    def entry(session: Session) -> None:
-        enter(session, owner, season_id, bot_id)
-
-    def build(session: Session) -> None:
-        assert finish_build(session, job, BuildOutcome("b" * 64, "", ""))
-
-    world.at_once(*((entry, build) if first == "entry" else (build, entry)))
+    world.at_once(*((build, other) if build_first else (other, build)))
     assert world.plays(season_id, bot_id) == 2

@@ -7,13 +7,9 @@ from typing import Any
 
 import pytest
 
-from deadheat.league.service.bots.environments import (
-    confirm_environment,
-    environment,
-    installed_languages,
-    record_environment,
-)
-from tests.league.world import START, World
+from deadheat.league.service.bots import environments
+from tests.league.clock import START
+from tests.league.world import World
 
 IMAGE = "deadheat/judge:core"
 
@@ -23,31 +19,30 @@ def document(*languages: str) -> dict[str, Any]:
 
 
 def record(world: World, fingerprint: str, image: str, *languages: str) -> None:
-    world.write(record_environment, fingerprint, image, document(*languages), "w1")
+    world.write(environments.record_environment, fingerprint, image, document(*languages), "w1")
 
 
 def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
-    assert not world.write(confirm_environment, "f1")
+    assert not world.write(environments.confirm_environment, "f1")
     record(world, "f1", "deadheat/judge:full", "python", "java")
-    assert world.write(environment) is None, "another image is another matter"
-    assert world.write(installed_languages) is None
+    assert world.write(environments.environment) is None, "another image is another matter"
+    assert world.write(environments.installed_languages) is None
 
 
 def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
     record(world, "f1", IMAGE, "python")
     world.clock.turn(10)
     record(world, "f2", IMAGE, "python", "java")
-    assert world.write(installed_languages) == {"python", "java"}
+    assert world.write(environments.installed_languages) == {"python", "java"}
     world.clock.turn(10)
-    assert world.write(confirm_environment, "f1")
-    found = world.write(environment)
+    assert world.write(environments.confirm_environment, "f1")
+    found = world.write(environments.environment)
     assert found is not None
-    assert found.document == document("python")
-    assert found.described_at == START + timedelta(seconds=20)
+    assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))
 
 
 @pytest.mark.databases
 def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -> None:
     record(world, "f1", IMAGE, "python")
     record(world, "f1", IMAGE, "python")
-    assert world.read(installed_languages) == {"python"}
+    assert world.read(environments.installed_languages) == {"python"}

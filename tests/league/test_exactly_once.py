@@ -16,28 +16,16 @@ from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.jobs import Failure, SeriesJob
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs import exhibitions
-from deadheat.league.service.jobs.builds import (
-    BUILDS,
-    FAILURES_TOLD,
-    BuildOutcome,
-    claim_build,
-    finish_build,
-    give_back_build,
-    renew_build,
-)
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.sweep import sweep
-from deadheat.league.service.series import carrying_out
-from deadheat.league.service.series.carrying_out import SERIES, finish_series, renew_series
-from deadheat.league.service.series.hosts import due_check, record_check
+from deadheat.league.service.jobs import builds, exhibiting, exhibitions, sweep
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
-from tests.league.world import World, in_threads, release_series, won
+from tests.league.ground import in_threads
+from tests.league.outcomes import release_series, won
+from tests.league.world import World
 
 
 def queued(world: World) -> int:
-    """Return a series that waits."""
     world.season(games_per_pair=2)
     return world.tick()[0]
 
@@ -53,8 +41,7 @@ def results(world: World, series_id: int) -> list[tuple[int, int, int | None]]:
 
 
 def causes(world: World, series_id: int) -> list[str]:
-    statement = select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id))
-    return world.rows(statement)
+    return world.rows(select(Attempt.cause).where(Attempt.series_id == series_id).order_by(col(Attempt.id)))
 
 
 def state(world: World, series_id: int) -> JobState:
@@ -83,8 +70,7 @@ def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
         db.close()
 
     in_threads(*(partial(race, number) for number in range(6)))
-    assert len([job for job in jobs if job is not None]) == 1
-    assert len(jobs) == 6
+    assert (len([job for job in jobs if job is not None]), len(jobs)) == (1, 6)
 
 
 @pytest.mark.databases
@@ -98,7 +84,7 @@ def test_writers_of_many_connections_never_find_the_database_locked(world: World
         for series_id in part:
             job = world.claimed(series_id, "w", db)
             with db.transaction() as session:
-                assert renew_series(session, job)
+                assert carrying_out.renew_series(session, job)
             finished.append(world.finish(job, db=db))
         db.close()
 
@@ -111,7 +97,7 @@ def test_a_killed_workers_series_is_played_again_and_counted_once(world: World) 
     series_id = queued(world)
     first = world.claimed(series_id, "killed")
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     assert state(world, series_id) is JobState.QUEUED
     world.clock.turn(world.settings.retry_seconds)
     assert world.enqueued() == [series_id]
@@ -128,7 +114,7 @@ def test_a_late_finisher_changes_nothing(world: World) -> None:
     series_id = queued(world)
     paused = world.claimed(series_id, "paused")
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     second = world.claimed(series_id, "w2")
     late = [won(match, winner=1) for match in paused.matches]
     assert not world.finish(paused, late, "paused")  # while the second one plays
@@ -155,10 +141,10 @@ def test_nothing_is_stored_of_a_seat_that_nobody_had(world: World) -> None:
 def test_a_lost_lease_cannot_be_renewed_or_given_back(world: World) -> None:
     series_id = queued(world)
     paused = world.claimed(series_id, "paused")
-    assert world.write(renew_series, paused)
+    assert world.write(carrying_out.renew_series, paused)
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
-    assert not world.write(renew_series, paused)
+    world.write(sweep.sweep)
+    assert not world.write(carrying_out.renew_series, paused)
     assert world.claim(series_id, "w2") is not None
     world.write(release_series, paused, "paused", Failure("worker-stopped"))
     assert state(world, series_id) is JobState.RUNNING
@@ -174,17 +160,17 @@ def test_a_sweep_that_finds_nothing_lost_asks_once_and_one_that_does_takes_it_up
     exhibition_id = world.write(exhibitions.take_seat, owner, bot_id)
 
     def swept() -> dict[Life, list[int]]:
-        return world.write(sweep)
+        return world.write(sweep.sweep)
 
     event.listen(world.write(Session.get_bind), "before_cursor_execute", lambda *what: asked.append(str(what[2])))
     assert not any(swept().values())
     assert [statement.split()[0] for statement in asked if not statement.startswith("BEGIN")] == ["SELECT"]
     world.clock.turn(world.settings.requeue_seconds + 1)
     found = swept()
-    assert (found[BUILDS], found[EXHIBITIONS]) == ([version_id], [exhibition_id])
+    assert (found[builds.BUILDS], found[exhibiting.EXHIBITIONS]) == ([version_id], [exhibition_id])
     assert causes(world, series_id) == ["lease-expired"]
     world.clock.turn(world.settings.retry_seconds + 1)
-    assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {SERIES: [series_id]}
+    assert {life: row_ids for life, row_ids in swept().items() if row_ids} == {carrying_out.SERIES: [series_id]}
 
 
 @pytest.mark.databases
@@ -193,8 +179,8 @@ def test_a_renewed_lease_is_not_taken_back(world: World) -> None:
     job = world.claimed(series_id)
     for _ in range(5):
         world.clock.turn(world.settings.lease_seconds * 0.8)
-        assert world.write(renew_series, job)
-        world.write(sweep)
+        assert world.write(carrying_out.renew_series, job)
+        world.write(sweep.sweep)
     assert state(world, series_id) is JobState.RUNNING
     assert world.finish(job)
 
@@ -217,14 +203,13 @@ def test_a_failed_transaction_leaves_the_series_to_the_same_attempt(world: World
 
     def finish_without_power() -> None:
         with world.db.transaction() as session:
-            assert finish_series(session, job, "w1", [won(match) for match in job.matches])
+            assert carrying_out.finish_series(session, job, "w1", [won(match) for match in job.matches])
             raise RuntimeError("the power went")
 
     with pytest.raises(RuntimeError, match="power"):
         finish_without_power()
     assert state(world, series_id) is JobState.RUNNING
-    assert all(rank is None for _, _, rank in results(world, series_id))
-    assert world.finish(job)
+    assert all(rank is None for _, _, rank in results(world, series_id)) and world.finish(job)
 
 
 def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(world: World, caplog) -> None:
@@ -249,7 +234,7 @@ def test_a_series_waits_out_what_is_no_fault_of_its_own(world: World, cause: str
         assert job.attempt == number
         with world.db.transaction() as session:
             release_series(session, job, "w1", Failure(cause, "it is away"))
-            record_check(session, world.host, {}, (), 0)  # the machine has come back
+            hosts.record_check(session, world.host, {}, (), 0)  # the machine has come back
         pause = world.row(Series, series_id).nudge_at - world.clock.now
         assert pause <= timedelta(minutes=1)
     assert state(world, series_id) is JobState.QUEUED
@@ -263,9 +248,9 @@ def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(wo
     job = world.claimed(first)
     with world.db.transaction() as session:
         release_series(session, job, "w1", Failure(cause, "nothing starts"))
-        assert due_check(session, world.host) is Fitness.UNCHECKED
+        assert hosts.due_check(session, world.host) is Fitness.UNCHECKED
     assert world.claim(second) is None
-    world.write(record_check, world.host, {}, (), 0)
+    world.write(hosts.record_check, world.host, {}, (), 0)
     assert world.claim(second) is not None
 
 
@@ -283,16 +268,15 @@ def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> Non
 def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
     version_id = uploaded(world)
     job = world.building(version_id, "w1")
-    assert world.write(claim_build, version_id, "w2") is None
+    assert world.write(builds.claim_build, version_id, "w2") is None
     world.clock.turn(world.settings.lease_seconds + 1)
-    world.write(sweep)
+    world.write(sweep.sweep)
     with world.db.transaction() as session:
-        again = claim_build(session, version_id, "w2")
+        again = builds.claim_build(session, version_id, "w2")
         assert again is not None
-        assert not finish_build(session, job, BuildOutcome(None, "late", ""))
-        assert not renew_build(session, job)
-        assert renew_build(session, again)
-        assert finish_build(session, again, BuildOutcome("e" * 64, "", ""))
+        assert not builds.finish_build(session, job, builds.BuildOutcome(None, "late", ""))
+        assert not builds.renew_build(session, job) and builds.renew_build(session, again)
+        assert builds.finish_build(session, again, builds.BuildOutcome("e" * 64, "", ""))
     version = world.row(BotVersion, version_id)
     assert (version.state, version.program_sha256) == (VersionState.READY, "e" * 64)
 
@@ -300,18 +284,17 @@ def test_a_build_is_claimed_once_and_finished_once(world: World) -> None:
 def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(world: World) -> None:
     version_id = uploaded(world)
     pauses, reason = [], ""
-    for _ in range(FAILURES_TOLD + 8):
+    for _ in range(builds.FAILURES_TOLD + 8):
         job = world.building(version_id, "w1")
-        world.write(give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "no engine answers"))
+        world.write(builds.give_back_build, job.version_id, job.attempt, "w1", Failure("no-engine", "nothing answers"))
         version = world.row(BotVersion, version_id)
         assert version.state is VersionState.UPLOADED
         pauses.append((version.nudge_at - world.clock.now).total_seconds())
         reason = version.reason
-    assert pauses[:4] == [5, 10, 20, 40]
-    assert pauses[-1] == 3600
+    assert (pauses[:4], pauses[-1]) == ([5, 10, 20, 40], 3600)
     assert "attempt 13" in reason
     job = world.building(version_id, "w1")
-    assert world.write(finish_build, job, BuildOutcome("e" * 64, "", "", "f" * 64))
+    assert world.write(builds.finish_build, job, builds.BuildOutcome("e" * 64, "", "", "f" * 64))
     version = world.row(BotVersion, version_id)
     assert (version.state, version.reason, version.trial_sha256) == (VersionState.READY, "", "f" * 64)
 
@@ -319,22 +302,21 @@ def test_a_build_that_we_fail_is_tried_again_after_longer_and_longer_pauses(worl
 def test_from_the_fifth_failure_at_a_build_on_an_operator_is_told(world: World, caplog) -> None:
     version_id = uploaded(world)
     with caplog.at_level(logging.ERROR):
-        for number in range(1, FAILURES_TOLD + 2):
+        for number in range(1, builds.FAILURES_TOLD + 2):
             fail_build(world, version_id, "no-engine")
             told = [record for record in caplog.records if "could not be built" in record.message]
-            assert len(told) == max(0, number - FAILURES_TOLD + 1)
+            assert len(told) == max(0, number - builds.FAILURES_TOLD + 1)
 
 
 @pytest.mark.databases
 def test_a_long_cause_of_a_failed_build_is_cut_like_every_other(world: World) -> None:
-    version_id = uploaded(world)
-    fail_build(world, version_id, "x" * (MOST_WORD + 1))
+    fail_build(world, uploaded(world), "x" * (MOST_WORD + 1))
     assert world.rows(select(Attempt.cause)) == ["x" * MOST_WORD]
 
 
 def fail_build(world: World, version_id: int, cause: str) -> None:
     job = world.building(version_id, "w1")
-    world.write(give_back_build, job.version_id, job.attempt, "w1", Failure(cause, "why"))
+    world.write(builds.give_back_build, job.version_id, job.attempt, "w1", Failure(cause, "why"))
 
 
 def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World) -> None:
@@ -350,5 +332,4 @@ def test_a_build_that_is_handed_back_in_order_counts_as_no_failure(world: World)
 
 def uploaded(world: World) -> int:
     owner = world.author()
-    bot_id = world.write(create_bot, owner, "yacht-auction", "late").id
-    return world.upload(owner, bot_id)
+    return world.upload(owner, world.write(create_bot, owner, "yacht-auction", "late").id)

@@ -12,27 +12,40 @@ from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
 from deadheat.league.jobs import Failure, Host
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.jobs import exhibiting, exhibitions
+from deadheat.league.service.jobs import exhibiting, exhibitions, sweep
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
-from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import operators
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.service.series import carrying_out
-from deadheat.league.service.series.hosts import record_check, turn_away
+from deadheat.league.service.seasons import bot_changes, entries, gates, seasons
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
-from tests.league.world import GAME, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
+from tests.league.world import World
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
+BIDS = {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)}
+WON = Result((1, 2), None, {1: Fault.EXITED})
+NOTHING, RESIGNED = exhibiting.Heard(None, False, False), exhibiting.Heard(None, True, False)
+LATE = exhibiting.Heard(None, False, True)
 
 
 def sit(world: World, person: Person, bot_id: int, opponents: int = 1, seat: int | None = 1) -> int:
     return world.write(exhibitions.take_seat, person, bot_id, opponents, seat)
+
+
+def leave(world: World, person: Person, exhibition_id: int) -> None:
+    world.write(exhibitions.resign, person, exhibition_id)
+
+
+def release(world: World, job: ExhibitionJob, cause: str, *, void: bool = False) -> None:
+    world.write(exhibiting.release_exhibition, job, "w1", Failure(cause), void=void)
+
+
+def finish(world: World, job: ExhibitionJob, result: Result = WON) -> bool:
+    return world.write(exhibiting.finish_exhibition, job, result, "c" * 64)
 
 
 def claim(world: World, exhibition_id: int) -> ExhibitionJob:
@@ -76,16 +89,14 @@ def wait(world: World, job: ExhibitionJob, seconds: float) -> None:
 
 
 def swept(world: World) -> list[int]:
-    return world.write(sweep)[EXHIBITIONS]
+    return world.write(sweep.sweep)[EXHIBITIONS]
 
 
 def test_a_person_is_asked_answers_and_is_heard(world: World) -> None:
     person, job = begun(world)
     at_table = look(world, person, job.exhibition_id)
-    assert at_table.prompt is not None
-    assert at_table.prompt.startswith("ROLL ")
-    assert at_table.info.names == ["greedy", person.name]
-    assert hear(world, job) == exhibiting.Heard(None, False, False)
+    assert at_table.prompt is not None and at_table.prompt.startswith("ROLL ")
+    assert (at_table.info.names, hear(world, job)) == (["greedy", person.name], NOTHING)
     answer(world, person, job.exhibition_id, 1, "BID A 100")
     assert hear(world, job) == exhibiting.Heard("BID A 100", False, False)
     after = look(world, person, job.exhibition_id)
@@ -97,22 +108,22 @@ def test_a_typo_is_told_and_costs_nothing(world: World) -> None:
     for line in ("BID C 1", "", "BID A 1\nBID A 2", "é"):
         with pytest.raises(IllegalMove):
             answer(world, person, job.exhibition_id, 1, line)
-    assert hear(world, job) == exhibiting.Heard(None, False, False)
+    assert hear(world, job) == NOTHING
     answer(world, person, job.exhibition_id, 1, "BID A 1")
 
 
 def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> None:
     person, job = begun(world)
-    with pytest.raises(NotFound):
-        answer(world, world.author(), job.exhibition_id, 1, "BID A 1")
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 2, "BID A 1")
+
+    def refused(turn: int, line: str, who: Person = person, error: type[Exception] = WrongState) -> None:
+        world.refused(error, exhibitions.answer, who, job.exhibition_id, turn, line)
+
+    refused(1, "BID A 1", world.author(), NotFound)
+    refused(2, "BID A 1")
     answer(world, person, job.exhibition_id, 1, "BID A 1")
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 1, "BID B 2")
-    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 1, "BID B 2")
+    refused(1, "BID B 2")
+    assert ask(world, job, READY, BIDS)
+    refused(1, "BID B 2")
     heard = hear(world, job)
     assert heard is not None and heard.answer is None
 
@@ -135,26 +146,25 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
         return number
 
     assert version() is None, "it is in no season"
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     world.version(owner, bot_id)
     assert version() == 1, "the newer one has not played"
-    world.write(enter, owner, season_id, bot_id, 2)
+    world.write(entries.enter, owner, season_id, bot_id, 2)
     assert version() == 2
     world.play_all()
     world.clock.turn(world.settings.rejoin_seconds)
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     assert version() == 2, "it has played"
     for plays_people, found in ((False, None), (True, 2)):
-        world.write(change_bot, owner, bot_id, plays_people=plays_people)
+        world.write(bot_changes.change_bot, owner, bot_id, plays_people=plays_people)
         assert version() == found
-    with pytest.raises(NotFound):
-        world.write(change_bot, world.boss, bot_id, plays_people=False)
+    world.refused(NotFound, bot_changes.change_bot, world.boss, bot_id, plays_people=False)
 
 
 def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
-    season_id = world.write(create_season, world.boss, game=GAME, name="soon", series_length=2).id
-    world.write(enter, owner, season_id, bot_id, gate=GateTerms(games=100))
+    season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon", series_length=2).id
+    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)
@@ -163,20 +173,17 @@ def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: W
     (series_id,) = world.tick()
     job = world.claim(series_id)
     assert job is not None and world.finish(job)
-    exhibition_id = sit(world, person, bot_id)
-    assert look(world, person, exhibition_id).info.version == 1
+    assert look(world, person, sit(world, person, bot_id)).info.version == 1
 
 
 def test_a_person_has_one_match_and_a_deployment_a_few(world: World) -> None:
     _, bot_id = world.playing_bot()
     ada, bob, eve = world.author(), world.author(), world.author()
     first = sit(world, ada, bot_id)
-    with pytest.raises(TooMany):
-        sit(world, ada, bot_id)
+    world.refused(TooMany, exhibitions.take_seat, ada, bot_id)
     sit(world, bob, bot_id)
-    with pytest.raises(NoPlace):
-        sit(world, eve, bot_id)
-    world.write(exhibitions.resign, ada, first)
+    world.refused(NoPlace, exhibitions.take_seat, eve, bot_id)
+    leave(world, ada, first)
     assert look(world, ada, first).info.state is JobState.ABANDONED, "nobody had taken it"
     sit(world, eve, bot_id)
 
@@ -184,41 +191,32 @@ def test_a_person_has_one_match_and_a_deployment_a_few(world: World) -> None:
 def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:
     _, bot_id = world.playing_bot()
     person = world.author()
-
-    def once() -> None:
-        world.write(exhibitions.resign, person, world.write(exhibitions.take_seat, person, bot_id))
-
     for _ in range(exhibitions.PER_HOUR):
-        once()
+        leave(world, person, sit(world, person, bot_id))
         world.clock.turn(1)
     with pytest.raises(OverQuota) as caught:
-        once()
+        sit(world, person, bot_id)
     world.clock.turn(caught.value.retry_after_seconds - 1)
-    with pytest.raises(OverQuota):
-        once()
+    world.refused(OverQuota, exhibitions.take_seat, person, bot_id)
     world.clock.turn(2)
-    once()
+    sit(world, person, bot_id)
 
 
 def test_a_deployment_may_turn_matches_with_people_off(tmp_path: Path) -> None:
     world = World(settings(tmp_path, exhibitions=0))
     _, bot_id = world.playing_bot()
-    with pytest.raises(NoPlace, match="off"):
-        sit(world, world.author(), bot_id)
+    assert "off" in world.refused(NoPlace, exhibitions.take_seat, world.author(), bot_id)
     world.close()
 
 
 def test_people_play_bots_that_can_play_and_as_many_as_the_game_seats(world: World) -> None:
     owner, bot_id = world.playing_bot(game="liars-dice")
     person = world.author()
-    with pytest.raises(NotFound):
-        sit(world, person, 99)
+    world.refused(NotFound, exhibitions.take_seat, person, 99)
     empty = world.write(create_bot, owner, "liars-dice", "empty").id
-    with pytest.raises(WrongState, match="this bot has none"):
-        sit(world, person, empty)
+    assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, empty)
     for opponents in (0, 6):
-        with pytest.raises(BadSetting):
-            sit(world, person, bot_id, opponents)
+        world.refused(BadSetting, exhibitions.take_seat, person, bot_id, opponents)
     job = claim(world, sit(world, person, bot_id, 5))
     assert (job.seats, len(look(world, person, job.exhibition_id).info.names)) == (6, 6)
 
@@ -226,21 +224,18 @@ def test_people_play_bots_that_can_play_and_as_many_as_the_game_seats(world: Wor
 def test_a_move_and_the_whole_match_have_limits(world: World) -> None:
     person, job = begun(world)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
-    heard = hear(world, job)
-    assert heard is not None and not heard.late
+    assert hear(world, job) == NOTHING
     wait(world, job, 2)
-    heard = hear(world, job)
-    assert heard is not None and heard.late
+    assert hear(world, job) == LATE
     while world.clock.now < look(world, person, job.exhibition_id).info.created_at.replace(hour=13, minute=1):
         wait(world, job, 200)
         assert ask(world, job, READY)
-    heard = hear(world, job)
-    assert heard is not None and heard.late, "an hour for all of it"
+    assert hear(world, job) == LATE, "an hour for all of it"
 
 
 def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None:
     person, job = begun(world)
-    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
+    release(world, job, Cause.WORKER_STOPPED)
     world.clock.turn(exhibiting.QUEUE_SECONDS)
     again = claim(world, job.exhibition_id)
     assert ask(world, again, READY)
@@ -252,8 +247,7 @@ def test_what_a_match_waits_for_us_is_not_the_persons_time(world: World) -> None
 
 def test_the_result_is_written_once_and_makes_room(world: World) -> None:
     person, job = begun(world)
-    assert world.write(exhibiting.finish_exhibition, job, Result((1, 2), None, {1: Fault.EXITED}), "c" * 64)
-    assert not world.write(exhibiting.finish_exhibition, job, Result((2, 1), None), "d" * 64)
+    assert finish(world, job) and not finish(world, job, Result((2, 1), None))
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.ranks, info.fault) == (JobState.DONE, (1, 2), Fault.EXITED)
     assert info.seed == job.seed.hex()
@@ -262,11 +256,11 @@ def test_the_result_is_written_once_and_makes_room(world: World) -> None:
 
 def test_a_worker_that_falls_silent_is_followed_by_another_that_knows_what_was_answered(world: World) -> None:
     person, job = begun(world)
-    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    assert ask(world, job, READY, BIDS)
     world.clock.turn(world.settings.lease_seconds + 1)
     swept(world)
-    assert look(world, person, job.exhibition_id).info.state is JobState.QUEUED
-    assert look(world, person, job.exhibition_id).prompt is None
+    table = look(world, person, job.exhibition_id)
+    assert (table.info.state, table.prompt) == (JobState.QUEUED, None)
     world.clock.turn(60)
     assert swept(world) == [job.exhibition_id]
     again = claim(world, job.exhibition_id)
@@ -283,12 +277,11 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
         if number % 2:
             assert world.write(exhibiting.note_void, job, "host-memory")
         else:
-            world.write(exhibiting.release_exhibition, job, "w1", Failure("engine"), void=True)
-        if not number % 2:
+            release(world, job, "engine", void=True)
             job = claim(world, job.exhibition_id)
         assert look(world, person, job.exhibition_id).info.voids == number
     assert not world.write(exhibiting.note_void, job, "host-memory"), "there is to be no other attempt"
-    world.write(exhibiting.release_exhibition, job, "w1", Failure("host-memory"), void=True)
+    release(world, job, "host-memory", void=True)
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.cause) == (JobState.ABANDONED, "host-memory")
     sit(world, person, info.bot_id)
@@ -297,23 +290,16 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
 def test_a_person_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
     """The person and the bot may play others at once. The record comes later, and once."""
     person, job = begun(world)
-    with world.db.transaction() as session:
-        for _ in range(2):
-            exhibitions.resign(session, person, job.exhibition_id)
-        assert exhibitions.open_of(session, person) is None
+    for _ in range(2):
+        leave(world, person, job.exhibition_id)
+    assert world.read(exhibitions.open_of, person) is None
     table = look(world, person, job.exhibition_id)
     assert table.resigned and table.prompt is None
     other = sit(world, person, table.info.bot_id)
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 1, "BID A 7")
-    assert hear(world, job) == exhibiting.Heard(None, True, False)
-    world.write(exhibiting.release_exhibition, job, "w1", Failure("lease-expired"))
-    job = claim(world, job.exhibition_id)
-    assert hear(world, job) == exhibiting.Heard(None, True, False)
-    for taken in (True, False):
-        with world.db.transaction() as session:
-            result = Result((1, 2), None, {1: Fault.EXITED})
-            assert exhibiting.finish_exhibition(session, job, result, "c" * 64) is taken
+    world.refused(WrongState, exhibitions.answer, person, job.exhibition_id, 1, "BID A 7")
+    assert hear(world, job) == RESIGNED
+    job = released(world, job)
+    assert (hear(world, job), (finish(world, job), finish(world, job))) == (RESIGNED, (True, False))
     assert world.read(exhibitions.open_of, person) == other, "the end of the first frees nobody from the second"
 
 
@@ -321,7 +307,7 @@ def test_failures_that_are_not_the_matchs_are_tried_again_for_an_hour(world: Wor
     person, job = begun(world)
 
     def fail() -> JobState:
-        world.write(exhibiting.release_exhibition, job, "w1", Failure("blobs-away"))
+        release(world, job, "blobs-away")
         return look(world, person, job.exhibition_id).info.state
 
     for _ in range(2 * carrying_out.SERIES_ATTEMPTS):
@@ -334,10 +320,10 @@ def test_failures_that_are_not_the_matchs_are_tried_again_for_an_hour(world: Wor
 def test_a_match_handed_back_by_a_stopping_worker_has_not_failed(world: World) -> None:
     person, job = begun(world)
     for _ in range(carrying_out.SERIES_ATTEMPTS):
-        world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
+        release(world, job, Cause.WORKER_STOPPED)
         assert swept(world) == [job.exhibition_id], "at once"
         job = claim(world, job.exhibition_id)
-    world.write(exhibiting.release_exhibition, job, "w1", Failure("KeyError"))
+    release(world, job, "KeyError")
     info = look(world, person, job.exhibition_id).info
     assert (info.state, info.voids, info.cause) == (JobState.QUEUED, 1, "KeyError")
     world.clock.turn(world.settings.retry_seconds)
@@ -358,25 +344,27 @@ def test_a_machine_that_cannot_even_try_is_given_no_more_until_it_has_been_check
     _, job = begun(world)
     world.write(exhibiting.release_exhibition, job, "w1", Failure("no-engine"), world.host)
     assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
-    world.write(record_check, world.host, {}, ("it is too busy",), 60)
+    world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
     assert world.write(exhibiting.claim_exhibition, job.exhibition_id, "w1", world.host) is None
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(hosts.record_check, world.host, {}, (), 60)
     assert claim(world, job.exhibition_id).attempt == 2
 
 
 def test_a_match_that_was_turned_away_is_told_of_as_soon_as_a_machine_is_fit(world: World) -> None:
     _, bot_id = world.playing_bot()
     exhibition_id = sit(world, world.author(), bot_id)
-    world.write(record_check, world.host, {}, ("it is too busy",), 60)
-    assert not world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, world.host), (
-        "nobody is there who could be told"
-    )
+
+    def turned_away(host: Host) -> bool:
+        return world.write(hosts.turn_away, exhibiting.EXHIBITIONS, exhibition_id, host)
+
+    world.write(hosts.record_check, world.host, {}, ("it is too busy",), 60)
+    assert not turned_away(world.host), "nobody is there who could be told"
     assert swept(world) == []
-    world.write(record_check, world.host, {}, (), 60)
-    assert not world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, world.host), "it may play it itself"
-    assert world.write(turn_away, exhibiting.EXHIBITIONS, exhibition_id, Host("other", "boot"))
+    world.write(hosts.record_check, world.host, {}, (), 60)
+    assert not turned_away(world.host), "it may play it itself"
+    assert turned_away(Host("other", "boot"))
     assert swept(world) == [], "the machine that was told has the time to take it"
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(hosts.record_check, world.host, {}, (), 60)
     assert swept(world) == [exhibition_id]
 
 
@@ -385,8 +373,8 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
     person = world.author()
 
     def seated(seat: int | None) -> exhibitions.ExhibitionInfo:
-        exhibition_id = world.write(exhibitions.take_seat, person, bot_id, 2, seat)
-        world.write(exhibitions.resign, person, exhibition_id)
+        exhibition_id = sit(world, person, bot_id, 2, seat)
+        leave(world, person, exhibition_id)
         return look(world, person, exhibition_id).info
 
     assert [seated(seat).names.index(person.name) for seat in (0, 1, 2)] == [0, 1, 2]
@@ -397,14 +385,13 @@ def test_a_person_has_the_seat_that_was_asked_for_or_any(world: World) -> None:
             seated(seat)
 
 
-@pytest.mark.parametrize(
-    ("opponents", "names"), [(1, ["fox", "Fox (bot)"]), (2, ["fox", "Fox (bot) 1", "Fox (bot) 2"])]
-)
-def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World, opponents: int, names: list[str]) -> None:
+def test_a_bot_that_is_named_as_its_person_is_called_a_bot(world: World) -> None:
     _, bot_id = world.playing_bot("Fox", "liars-dice")
     person = world.author("fox")
-    exhibition_id = world.write(exhibitions.take_seat, person, bot_id, opponents, 0)
-    assert look(world, person, exhibition_id).info.names == names
+    for opponents, names in ((1, ["fox", "Fox (bot)"]), (2, ["fox", "Fox (bot) 1", "Fox (bot) 2"])):
+        exhibition_id = sit(world, person, bot_id, opponents, 0)
+        assert look(world, person, exhibition_id).info.names == names
+        leave(world, person, exhibition_id)
 
 
 @pytest.mark.parametrize("seat", [0, 1, 5])
@@ -425,21 +412,20 @@ def test_in_any_seat_a_person_sees_only_their_own_dice_and_is_told_of_a_typo(wor
 
 def test_a_void_attempt_is_told_and_asks_anew(world: World) -> None:
     person, job = begun(world)
-    assert world.write(exhibiting.note_void, job, "host-starved")
+    void(world, job)
     seen = look(world, person, job.exhibition_id)
     assert (seen.info.voids, seen.info.cause, seen.prompt) == (1, "host-starved", None)
     assert ask(world, job, READY)
     assert look(world, person, job.exhibition_id).prompt is not None
 
 
-def released(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    world.write(exhibiting.release_exhibition, job, "w1", Failure("lease-expired"))
+def released(world: World, job: ExhibitionJob, cause: str = "lease-expired") -> ExhibitionJob:
+    release(world, job, cause)
     return claim(world, job.exhibition_id)
 
 
 def handed_back(world: World, job: ExhibitionJob) -> ExhibitionJob:
-    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
-    return claim(world, job.exhibition_id)
+    return released(world, job, Cause.WORKER_STOPPED)
 
 
 def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
@@ -451,7 +437,7 @@ def void(world: World, job: ExhibitionJob) -> ExhibitionJob:
 def test_an_answer_that_was_taken_is_never_asked_for_again(
     world: World, fail: Callable[[World, ExhibitionJob], ExhibitionJob]
 ) -> None:
-    """It was given before we failed, or after that in a form that was open."""
+    """The answer came before we failed, or afterwards from a form that was still open."""
     for early in (True, False):
         person, job = begun(world)
         if early:
@@ -462,18 +448,17 @@ def test_an_answer_that_was_taken_is_never_asked_for_again(
         assert ask(world, job, {0: Reply("OK", 9), 1: Reply("OK", 0)}), "the bot's time is another, its answer is not"
         assert hear(world, job) == exhibiting.Heard("BID A 7", False, False)
         assert look(world, person, job.exhibition_id).prompt is None
-        assert world.write(exhibiting.finish_exhibition, job, Result((1, 2), None), "c" * 64)
+        assert finish(world, job)
 
 
 def test_an_answer_to_what_a_bot_that_plays_differently_made_void_is_asked_for_again(world: World) -> None:
     person, job = begun(world)
-    assert ask(world, job, READY, {0: Reply("BID B 7", 3), 1: Reply("BID A 1", 0)})
+    assert ask(world, job, READY, BIDS)
     answer(world, person, job.exhibition_id, 2, "BID A 9")
     job = released(world, job)
-    assert ask(world, job, READY, {0: Reply("BID B 8", 3), 1: Reply("BID A 1", 0)})
-    assert hear(world, job) == exhibiting.Heard(None, False, False)
-    with pytest.raises(WrongState):
-        answer(world, person, job.exhibition_id, 2, "BID A 9")
+    assert ask(world, job, READY, {**BIDS, 0: Reply("BID B 8", 3)})
+    assert hear(world, job) == NOTHING
+    world.refused(WrongState, exhibitions.answer, person, job.exhibition_id, 2, "BID A 9")
 
 
 def test_answering_and_asking_twice_changes_nothing(world: World) -> None:
@@ -486,33 +471,32 @@ def test_answering_and_asking_twice_changes_nothing(world: World) -> None:
 
 def test_leaving_after_our_failure_is_resigning_or_not_having_played(world: World, monkeypatch) -> None:
     person, job = begun(world)
-    bot_id = look(world, person, job.exhibition_id).info.bot_id
-    world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
-    world.write(exhibitions.resign, person, job.exhibition_id)
+    release(world, job, Cause.WORKER_STOPPED)
+    leave(world, person, job.exhibition_id)
     left = look(world, person, job.exhibition_id).info
     assert (left.state, left.cause) == (JobState.ABANDONED, Cause.RESIGNED)
-    waiting = sit(world, person, bot_id)
-    world.write(exhibitions.resign, person, waiting)
+    waiting = sit(world, person, left.bot_id)
+    leave(world, person, waiting)
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
         patch.setattr(exhibitions, "abandon", lambda *_: False)  # the job returns to the queue at this very moment
-        world.write(exhibiting.release_exhibition, job, "w1", Failure(Cause.WORKER_STOPPED))
-        world.write(exhibitions.resign, person, job.exhibition_id)
+        release(world, job, Cause.WORKER_STOPPED)
+        leave(world, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)
     assert ask(world, job, READY)
-    assert hear(world, job) == exhibiting.Heard(None, True, False)
+    assert hear(world, job) == RESIGNED
 
 
 def test_a_persons_time_stands_still_while_the_database_is_away(world: World) -> None:
     _, job = begun(world)
     world.clock.turn(world.settings.exhibition_move_seconds + 1)
-    assert hear(world, job) == exhibiting.Heard(None, False, False), "nobody could renew the lease meanwhile"
+    assert hear(world, job) == NOTHING, "nobody could renew the lease meanwhile"
     assert world.write(exhibiting.renew_exhibition, job)
     wait(world, job, world.settings.exhibition_move_seconds - 1)
-    assert hear(world, job) == exhibiting.Heard(None, False, False), "all of it again"
+    assert hear(world, job) == NOTHING, "all of it again"
     wait(world, job, 2)
-    assert hear(world, job) == exhibiting.Heard(None, False, True)
+    assert hear(world, job) == LATE
 
 
 def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
@@ -520,10 +504,8 @@ def test_people_play_against_a_house_bot_without_a_season(world: World) -> None:
     for owner, may in ((world.author(), False), (world.write(operators.house), True)):
         bot_id = world.write(create_bot, owner, GAME, "greedy").id
         world.version(owner, bot_id)
-        listed = [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]
-        assert (bot_id in listed) is may
+        assert (bot_id in [bot.bot_id for bot in world.read(ready_bots, GAME, 10)]) is may
         if may:
             assert sit(world, person, bot_id)
-            continue
-        with pytest.raises(WrongState, match="this bot has none"):
-            sit(world, person, bot_id)
+        else:
+            assert "this bot has none" in world.refused(WrongState, exhibitions.take_seat, person, bot_id)

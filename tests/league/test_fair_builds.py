@@ -57,13 +57,11 @@ def test_builds_under_way_count(world: World) -> None:
 
 def test_builds_of_long_ago_are_forgiven(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
-    first = upload(world, ada, 1)
-    built(world, iter(first), 1)
+    built(world, iter(upload(world, ada, 1)), 1)
     ours = upload(world, ada, 1) + upload(world, bob, 1)
     assert built(world, iter(ours), 1) == [ours[1]]
     world.clock.turn(3600)
-    later = upload(world, bob, 1)
-    assert built(world, iter(later), 1) == [ours[0]]
+    assert built(world, iter(upload(world, bob, 1)), 1) == [ours[0]]
 
 
 def test_one_bots_members_count_each_for_themselves(world: World) -> None:

@@ -14,22 +14,17 @@ from sqlmodel import col, select
 from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals_played import finals_progress
-from deadheat.league.service.ground.audit import first_broken
-from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.ranking import ranking
-from deadheat.league.service.rankings.recount import recount
-from deadheat.league.service.rankings.results import season_log
-from deadheat.league.service.rankings.standings import leaderboard
+from deadheat.league.service.ground import audit, steps
+from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
 from deadheat.league.service.rulings.rulings import rejudge_match
-from deadheat.league.service.seasons import absence
-from deadheat.league.service.seasons.divisions import assign_division
-from deadheat.league.service.seasons.seasons import create_season, season_info
+from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
-from tests.league.world import GAME, Outcome, World, abandoned, won
+from tests.league.outcomes import Outcome, abandoned, won
+from tests.league.people import GAME
+from tests.league.world import World
 
 ROUNDS = 200
 """More steps than any season here needs."""
@@ -41,10 +36,10 @@ def season(world: World, bots: int, game: str = GAME, **settings: Any) -> int:
     return world.season(bots, game=game, **chosen)
 
 
-def in_finals(world: World, season_id: int) -> None:
-    """Begin the finals, and rank the season."""
+def in_finals(world: World, season_id: int) -> int:
     world.set_state(season_id, SeasonState.FINALS)
     world.rank(season_id)
+    return season_id
 
 
 def by(strength: Sequence[int]) -> Outcome:
@@ -65,10 +60,13 @@ def play(world: World, season_id: int, strength: Sequence[int]) -> None:
     pytest.fail("it never came to an end")
 
 
+def play_finals(world: World, season_id: int, strength: Sequence[int]) -> None:
+    world.set_state(season_id, SeasonState.FINALS)
+    play(world, season_id, strength)
+
+
 def seeds(world: World, season_id: int) -> dict[int, int | None]:
-    return {
-        entry.version_id: entry.finals_seed for entry in world.rows(select(Entry).where(Entry.season_id == season_id))
-    }
+    return {one.version_id: one.finals_seed for one in world.rows(select(Entry).where(Entry.season_id == season_id))}
 
 
 def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:
@@ -90,28 +88,19 @@ def test_a_season_from_its_ladder_to_its_published_standings(world: World) -> No
     season_id = season(world, 5, finals_top=3)
     strength = (3, 1, 5, 2, 4)
     play(world, season_id, strength)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, strength)
+    play_finals(world, season_id, strength)
     assert world.row(Season, season_id).state is SeasonState.CLOSED
     assert seeds(world, season_id) == {3: 1, 5: 2, 1: 3, 2: None, 4: None}
     met = pairings(world, season_id)
-    assert Counter(pair for _, pair in met) == dict.fromkeys(
-        [frozenset({1, 3}), frozenset({1, 5}), frozenset({3, 5})], 1
-    )
-    assert {number for number, _ in met} == {1, 2, 3}
-    assert world.write(seasons_to_publish) == [season_id]
-    assert world.write(publish, season_id)
-    board = world.read(leaderboard, season_id)
-    assert world.read(season_info, season_id).log_sha256 == board.log_sha256
-    assert world.read(first_broken) is None
+    assert Counter(pair for _, pair in met) == {frozenset({1, 3}): 1, frozenset({1, 5}): 1, frozenset({3, 5}): 1}
+    assert ({number for number, _ in met}, world.write(publishing.seasons_to_publish)) == ({1, 2, 3}, [season_id])
+    assert world.write(publishing.publish, season_id)
+    board = world.read(standings.leaderboard, season_id)
+    assert world.read(seasons.season_info, season_id).log_sha256 == board.log_sha256
+    assert world.read(audit.first_broken) is None
     assert board.final
-    assert [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]] == [
-        (3, 1, True),
-        (5, 2, True),
-        (1, 3, True),
-        (4, 4, False),
-        (2, 5, False),
-    ]
+    found = [(row["version_id"], row["rank"], row["finalist"]) for row in board.standings["rows"]]
+    assert found == [(3, 1, True), (5, 2, True), (1, 3, True), (4, 4, False), (2, 5, False)]
 
 
 def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(world: World) -> None:
@@ -119,8 +108,7 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
     first, *waiting = world.tick()
     job = world.claimed(first)
     in_finals(world, season_id)
-    assert world.tick() == []
-    assert set(seeds(world, season_id).values()) == {None}
+    assert (world.tick(), set(seeds(world, season_id).values())) == ([], {None})
     assert world.finish(job, by((1, 2, 3)))
     assert world.tick() == []  # no ranking includes the last result yet
     world.rank(season_id)
@@ -130,15 +118,12 @@ def test_finals_wait_for_the_ladders_last_series_and_drop_what_nobody_began(worl
 
 
 def test_only_so_many_series_of_a_round_robin_are_open_at_a_time(world: World) -> None:
-    season_id = season(world, 8)
-    in_finals(world, season_id)
-    assert len(world.tick()) == OPEN_SERIES
-    assert world.tick() == []
+    in_finals(world, season(world, 8))
+    assert (len(world.tick()), world.tick()) == (OPEN_SERIES, [])
 
 
 def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> None:
-    season_id = season(world, 8, finals=FinalsFormat.SWISS)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 8, finals=FinalsFormat.SWISS))
     sizes = []
     for number in range(1, 4):
         made = world.tick()
@@ -149,8 +134,7 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
         world.play(made, by(range(8)))
     assert sizes == [4, 4, 4]
     met = pairings(world, season_id)
-    assert Counter(number for number, _ in met) == {1: 4, 2: 4, 3: 4}
-    assert len({pair for _, pair in met}) == 12
+    assert (Counter(number for number, _ in met), len({pair for _, pair in met})) == ({1: 4, 2: 4, 3: 4}, 12)
     assert frozenset({7, 8}) in {pair for _, pair in met}  # the winners of all rounds so far meet
     world.tick()
     assert world.row(Season, season_id).state is SeasonState.CLOSED
@@ -158,8 +142,7 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
 
 def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
     season_id = season(world, 5, finals=FinalsFormat.SWISS, finals_rounds=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(5))
+    play_finals(world, season_id, range(5))
     played = Counter(version for _, pair in pairings(world, season_id) for version in pair)
     assert sorted(played.values()) == [1, 1, 2, 2, 2]
 
@@ -174,15 +157,13 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(wor
         return swiss(field, points, *others)
 
     monkeypatch.setattr("deadheat.league.service.course.finals.swiss", noting)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(3))
+    play_finals(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]
 
 
 def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 3, 2))
+    play_finals(world, season_id, (1, 3, 2))
     assert world.row(Season, season_id).state is SeasonState.CLOSED
     first, second, third = world.ranking(season_id)
     assert [row["version_id"] for row in (first, second, third)] == [2, 3, 1], "finals of all need no ladder"
@@ -195,8 +176,7 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
 
 def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=1)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 3, 2))
+    play_finals(world, season_id, (1, 3, 2))
     assert [pair for number, pair in pairings(world, season_id) if number is None] == [frozenset({2, 3})]
 
 
@@ -204,8 +184,7 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
     """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 1))  # the first seat wins, and seats change
+    play_finals(world, season_id, (1, 1))  # the first seat wins, and seats change
     counted = world.rows(
         select(Match.id)
         .join(Series, col(Series.id) == Match.series_id)
@@ -217,8 +196,7 @@ def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, playe
 
 def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings_order(world: World) -> None:
     """The last digits of two tied ratings contradict their places."""
-    season_id = season(world, 2, finals_extra_games=7, finals_games=2)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 2, finals_extra_games=7, finals_games=2))
     world.play(world.tick(), by((1, 1)))
     world.rank(season_id)
     with world.db.transaction() as session:
@@ -232,10 +210,9 @@ def test_neighbours_whose_ratings_differ_by_rounding_alone_stand_in_the_rankings
 
 def test_finals_that_do_not_close_the_season_wait_for_the_organiser(world: World) -> None:
     season_id = season(world, 2, closes_when_done=False)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 2))
+    play_finals(world, season_id, (1, 2))
     assert world.row(Season, season_id).state is SeasonState.FINALS
-    assert world.read(season_info, season_id).finals_done_at is not None
+    assert world.read(seasons.season_info, season_id).finals_done_at is not None
     assert world.tick() == []
 
 
@@ -265,13 +242,13 @@ def test_finalists_whose_matches_we_failed_to_play_come_after_those_who_played(w
     for series_id in world.tick():
         job = world.claimed(series_id)
         if 1 in job.matches[0].seats:
-            assert world.finish(job, [abandoned(match) for match in job.matches])
+            assert world.finish(job, abandoned)
         else:
             assert world.finish(job, by((1, 2, 3)))
     world.rank(season_id)
     found = world.ranking(season_id)
     assert [(row["version_id"], row["rank"], row["games"]) for row in found] == [(3, 1, 2), (2, 2, 2), (1, 3, 40)]
-    assert world.read(recount, season_id).same
+    assert world.read(recount.recount, season_id).same
 
 
 def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world: World) -> None:
@@ -280,16 +257,15 @@ def test_what_finals_of_their_own_say_is_not_carried_into_the_next_season(world:
         world, 3, finals_log=FinalsLog.FINALS, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
     play(world, season_id, (3, 2, 1))
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (2, 3, 1))
-    assert world.write(publish, season_id)
+    play_finals(world, season_id, (2, 3, 1))
+    assert world.write(publishing.publish, season_id)
     before = {row["bot_id"]: row for row in world.ranking(season_id)}
-    alike = world.read(ranking, season_id)
-    everything = rate(world.read(season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
+    alike = world.read(ranking.ranking, season_id)
+    everything = rate(world.read(results.season_log, season_id), RatingConfig(), dict.fromkeys("123", Prior()))
     assert {row["bot_id"]: row for row in alike.standings["rows"]} == before
     expected = {int(entry.player): (entry.elo, entry.se) for entry in everything.entries}
-    following = world.write(create_season, world.boss, name="next", previous_id=season_id).id
-    world.write(touch_log, following)
+    following = world.write(seasons.create_season, world.boss, name="next", previous_id=season_id).id
+    world.write(steps.touch_log, following)
     world.rank(following)
     carried = {row["bot_id"]: (row["prior_elo"], row["prior_sd"]) for row in world.ranking(following)}
     for bot_id, (elo, sd) in carried.items():
@@ -304,28 +280,20 @@ def finals_after_an_upset(world: World, finals_log: FinalsLog) -> list[dict[str,
     season_id = season(
         world, 3, finals_log=finals_log, finals_top=2, finals_games=10, games_per_pair=60, series_length=20
     )
-    first = min(version for version in seeds(world, season_id))
-    before = [0] * (first - 1)
+    before = [0] * (min(version for version in seeds(world, season_id)) - 1)
     play(world, season_id, [*before, 3, 2, 1])
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, [*before, 2, 3, 1])
+    play_finals(world, season_id, [*before, 2, 3, 1])
     return world.ranking(season_id)
 
 
 def test_each_division_has_finals_of_its_own(world: World) -> None:
-    season_id = world.season(
-        6,
-        divisions=[("First", None), ("Second", None)],
-        finals=FinalsFormat.ROUND_ROBIN,
-        finals_top=2,
-        games_per_pair=2,
-    )
+    two = [("First", None), ("Second", None)]
+    season_id = season(world, 6, divisions=two, finals_top=2)
     with world.db.transaction() as session:
         for bot_id in (1, 2, 3):
-            assign_division(session, world.boss, season_id, bot_id, 1)
+            divisions.assign_division(session, world.boss, season_id, bot_id, 1)
     play(world, season_id, (1, 2, 3, 4, 5, 6))
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (1, 2, 3, 4, 5, 6))
+    play_finals(world, season_id, (1, 2, 3, 4, 5, 6))
     assert {pair for _, pair in pairings(world, season_id)} == {frozenset({2, 3}), frozenset({5, 6})}
     placed = [(row["division"], row["rank"], row["version_id"]) for row in world.ranking(season_id)]
     assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
@@ -345,8 +313,7 @@ def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) ->
 
 def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> None:
     season_id = season(world, 3, closes_when_done=False)
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, (3, 2, 1))
+    play_finals(world, season_id, (3, 2, 1))
     match = world.write(matches, season_id=season_id)[0]
     again = world.write(rejudge_match, world.boss, match.id, "the host was overloaded")
     before, after = (world.row(Match, match_id).series_id for match_id in (match.id, again))
@@ -358,8 +325,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
 def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
     """One bot leaves during the second round. Nobody meets anybody twice, and all planned rounds are played."""
-    season_id = season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds))
     world.play(world.tick(), by(range(bots)))
     first, *others = world.tick()
     running = world.claimed(first)
@@ -372,15 +338,13 @@ def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots
     met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
     assert max(Counter(pair for _, pair in met).values()) == 1
     assert {number for number, _ in met} == set(range(1, rounds + 1))
-    sat = Counter(version for number, pair in met if number > 2 for version in pair)
-    assert out not in sat
+    assert out not in Counter(version for number, pair in met if number > 2 for version in pair)
     assert {row["version_id"] for row in world.ranking(season_id)} == set(range(1, bots + 1)) - {out}
     assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
 
 
 def test_a_win_against_a_disqualified_bot_still_counts_for_pairing(world: World) -> None:
-    season_id = season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2))
     beat: dict[int, int] = {}
     for series_id in world.tick():
         job = world.claimed(series_id)
@@ -409,7 +373,7 @@ def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World)
             further = world.row(Series, series_id).round is None
             if further and failures:
                 failures -= 1
-                assert world.finish(job, [abandoned(match) for match in job.matches])
+                assert world.finish(job, abandoned)
             else:
                 assert world.finish(job, by((1, 1)))
     (found,) = world.read(finals_progress, season_id)
@@ -467,8 +431,7 @@ def test_how_far_the_finals_are_is_told(world: World) -> None:
 
 
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
-    season_id = season(world, 1)
-    in_finals(world, season_id)
+    season_id = in_finals(world, season(world, 1))
     assert world.tick() == []
     assert world.row(Season, season_id).state is SeasonState.CLOSED
 
@@ -478,8 +441,7 @@ def test_finals_at_larger_tables(world: World) -> None:
         9, game="liars-dice", seats=4, series_length=4, finals=FinalsFormat.SWISS, finals_games=4, finals_rounds=2,
         games_per_pair=None, finals_extra_games=8,
     )  # fmt: skip
-    world.set_state(season_id, SeasonState.FINALS)
-    play(world, season_id, range(9))
+    play_finals(world, season_id, range(9))
     rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
     assert (rounds[1], rounds[2]) == (8, 8), "two tables, and of each deal a rotation in every one of four series"
     assert world.row(Season, season_id).state is SeasonState.CLOSED
@@ -494,5 +456,4 @@ def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn
 
 @pytest.mark.parametrize(("finalists", "rounds"), [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (100, 7)])
 def test_swiss_finals_have_as_many_rounds_as_a_knockout(finalists: int, rounds: int) -> None:
-    assert swiss_rounds(None, finalists) == rounds
-    assert swiss_rounds(5, finalists) == 5
+    assert (swiss_rounds(None, finalists), swiss_rounds(5, finalists)) == (rounds, 5)

@@ -10,15 +10,12 @@ import pytest
 
 from deadheat.engine.games import folder
 from deadheat.league.jobs import Host
-from deadheat.league.service.jobs.builds import claim_next_build
-from deadheat.league.service.jobs.exhibiting import claim_exhibition
-from deadheat.league.service.jobs.exhibitions import take_seat
-from deadheat.league.service.series import games
-from deadheat.league.service.series.hosts import host_arrives, hosts
-from deadheat.league.service.series.turns import claim_next_series, turn_away_series
+from deadheat.league.service.jobs import builds, exhibiting, exhibitions
+from deadheat.league.service.series import games, hosts, turns
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
-from tests.league.world import GAME, World
+from tests.league.people import GAME
+from tests.league.world import World
 
 OTHER_GAME = next(game.name for game in folder.identities() if game.name != GAME)
 CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]
@@ -35,16 +32,16 @@ def test_a_worker_with_another_game_plays_and_builds_nothing_of_it(world: World,
     world.season(games_per_pair=2)
     (series,) = world.tick()
     owner, bot_id = world.playing_bot()
-    exhibition = world.write(take_seat, world.author(), bot_id)
+    exhibition = world.write(exhibitions.take_seat, world.author(), bot_id)
     version = world.upload(owner, bot_id)
     with monkeypatch.context() as patch:
         have(patch, **changed)
-        assert world.write(claim_next_series, series, "w", world.host) is None
-        assert world.write(claim_exhibition, exhibition, "w", world.host) is None
-        assert world.write(claim_next_build, version, "w") is None
-    assert world.write(claim_next_series, series, "w", world.host) is not None
-    assert world.write(claim_exhibition, exhibition, "w", world.host) is not None
-    assert world.write(claim_next_build, version, "w") is not None
+        assert world.write(turns.claim_next_series, series, "w", world.host) is None
+        assert world.write(exhibiting.claim_exhibition, exhibition, "w", world.host) is None
+        assert world.write(builds.claim_next_build, version, "w") is None
+    assert world.write(turns.claim_next_series, series, "w", world.host) is not None
+    assert world.write(exhibiting.claim_exhibition, exhibition, "w", world.host) is not None
+    assert world.write(builds.claim_next_build, version, "w") is not None
 
 
 def test_it_goes_on_with_other_games_behind_which_the_one_waits(world: World, monkeypatch) -> None:
@@ -54,16 +51,15 @@ def test_it_goes_on_with_other_games_behind_which_the_one_waits(world: World, mo
     world.season(games_per_pair=2, game=OTHER_GAME)
     (second,) = world.tick()
     have(monkeypatch, digest="0" * 64)
-    job = world.write(claim_next_series, first, "w", world.host)
-    assert job is not None
-    assert job.series_id == second
+    job = world.write(turns.claim_next_series, first, "w", world.host)
+    assert job is not None and job.series_id == second
 
 
 def test_a_series_that_one_worker_cannot_play_is_offered_again_in_a_moment(world: World, monkeypatch) -> None:
     world.season(games_per_pair=2)
     (series,) = world.tick()
     have(monkeypatch, digest="0" * 64)
-    assert not world.write(turn_away_series, series, world.host)
+    assert not world.write(turns.turn_away_series, series, world.host)
     row = world.row(Series, series)
     assert row.state is JobState.QUEUED
     assert row.nudge_at == world.clock.now + timedelta(seconds=world.settings.retry_seconds)
@@ -75,23 +71,22 @@ def test_what_the_api_has_is_the_leagues_game(world: World, monkeypatch) -> None
     have(monkeypatch, rules_version=99)
     world.write(games.announce_games)
     world.write(games.announce_games)  # as each of its processes does
-    assert world.write(claim_next_series, series, "w", world.host) is not None
+    assert world.write(turns.claim_next_series, series, "w", world.host) is not None
     have(monkeypatch, name="unheard-of")
     world.write(games.announce_games)
     monkeypatch.undo()
-    assert world.write(claim_next_series, series, "w", world.host) is None, "no API has this game any more"
+    assert world.write(turns.claim_next_series, series, "w", world.host) is None, "no API has this game any more"
 
 
 def test_operators_see_the_games_and_the_machines_with_other_ones(world: World, monkeypatch) -> None:
     here = {game.name: game for game in folder.identities()}
     listed = {game.name: game for game in world.read(games.games_for, world.boss)}
-    assert {name: (game.rules_version, game.digest) for name, game in listed.items()} == {
-        name: (game.rules_version, game.digest) for name, game in here.items()
-    }
+    known = {name: (game.rules_version, game.digest) for name, game in here.items()}
+    assert {name: (game.rules_version, game.digest) for name, game in listed.items()} == known
     have(monkeypatch, digest="0" * 64)
-    world.write(host_arrives, Host("stale", "boot"), "image")
+    world.write(hosts.host_arrives, Host("stale", "boot"), "image")
     monkeypatch.undo()
-    found = {host.name: host.disagreements for host in world.read(hosts)}
+    found = {host.name: host.disagreements for host in world.read(hosts.hosts)}
     assert found[world.host.name] == ()
     (told,) = found["stale"]
     assert GAME in told

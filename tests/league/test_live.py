@@ -14,7 +14,8 @@ from deadheat.league.service.series import live
 from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.news import running_series
 from deadheat.league.states import JobState, MatchState
-from tests.league.world import World, release_series, void
+from tests.league.outcomes import release_series, void
+from tests.league.world import World
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}
@@ -39,8 +40,7 @@ def test_a_running_match_is_shown_as_far_as_it_has_come(world: World) -> None:
     assert watch(world, match_id).match is None
     assert show(world, job, READY)
     first = watch(world, match_id)
-    assert first.match is not None
-    assert [event["type"] for event in first.match.events()] == ["roll"]
+    assert first.match is not None and [event["type"] for event in first.match.events()] == ["roll"]
     assert show(world, job, READY, BIDS)
     second = watch(world, match_id)
     assert second.match is not None
@@ -56,8 +56,7 @@ def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world:
     first = watch(world, job.matches[0].match_id)
     assert first.match is not None and first.voids == 0
     assert world.finish(job, [void(job.matches[0])])
-    again = world.claimed(job.series_id)
-    assert show(world, again, READY)
+    assert show(world, world.claimed(job.series_id), READY)
     seen = watch(world, job.matches[0].match_id)
     assert seen.match is not None and seen.voids == 1
     assert list(seen.match.events()) != list(first.match.events())
@@ -65,8 +64,7 @@ def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world:
 
 def test_nothing_is_left_when_the_series_ends(world: World) -> None:
     job = running(world)
-    assert show(world, job, READY)
-    assert world.finish(job)
+    assert show(world, job, READY) and world.finish(job)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.state, seen.series) == (None, MatchState.DONE, JobState.DONE)
     assert not show(world, job, READY), "who comes late changes nothing"

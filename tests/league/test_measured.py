@@ -50,8 +50,7 @@ def test_files_of_processes_that_were_killed_go_and_what_they_counted_stays(tmp_
     before = told(tmp_path)
     assert (before['c_total{season="1"}'], before["h_count"], before["g"]) == (6, 2, 10)
     killed.kill()
-    again = Counting(tmp_path)
-    again.kill()
+    Counting(tmp_path).kill()
     measured.fold(tmp_path)
     measured.fold(tmp_path)
     found = told(tmp_path)
@@ -80,6 +79,5 @@ def test_of_two_that_tell_the_same_sum_the_second_is_told(tmp_path: Path) -> Non
     script = "import sys, pathlib, league.measured as m; print(m.told_alone(pathlib.Path(sys.argv[1])), flush=True)"
     run = [sys.executable, "-c", script + "; sys.stdin.read()", str(tmp_path)]
     with subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
-        assert first.stdout is not None
-        assert first.stdout.readline() == "True\n"
+        assert first.stdout is not None and first.stdout.readline() == "True\n"
         assert not measured.told_alone(tmp_path)

@@ -11,14 +11,12 @@ from sqlmodel import SQLModel, select
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from tests.league.filled import Filled, fill, filled, reflected
-from tests.league.world import drifted
+from tests.league.ground import drifted
 
 pytestmark = pytest.mark.databases
 
 
-def test_no_migration_loses_or_changes_anything_and_the_newest_code_reads_it(
-    empty: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_migration_loses_or_changes_anything_and_the_newest_code_reads_it(empty: Settings, monkeypatch) -> None:
     database = Database(empty)
     with database._migrating() as config:
         scripts = ScriptDirectory.from_config(config)
@@ -47,8 +45,7 @@ def kept(revision: str, before: list[Filled], after: list[Filled]) -> None:
     found = {(row.table, row.key): row.values for row in after}
     for row in before:
         now = found[row.table, row.key]
-        same = {name: now[name] for name in row.values}
-        assert same == row.values, f"{revision} changed {row.table} {row.key}"
+        assert {name: now[name] for name in row.values} == row.values, f"{revision} changed {row.table} {row.key}"
 
 
 def everywhere(revision: str, there: list[Filled], schema: sa.MetaData) -> None:

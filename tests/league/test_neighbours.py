@@ -51,8 +51,7 @@ def test_neighbours_are_the_next_matches_in_the_lists_of_bots_and_pairs(played: 
 
 def test_a_match_that_is_not_over_has_those_of_its_series_alone(world: World) -> None:
     world.season(2)
-    job = world.claimed(world.tick()[0])
-    assert [*around(world, job.matches[0].match_id)] == ["of the series"]
+    assert [*around(world, world.claimed(world.tick()[0]).matches[0].match_id)] == ["of the series"]
 
 
 def test_nobody_is_led_to_a_private_match(played: World) -> None:

@@ -11,24 +11,21 @@ from deadheat.league.records.people import Notice as NoticeInfo
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rulings import appeals
-from deadheat.league.service.rulings.closing import close_account
-from deadheat.league.service.seasons import admission, asked
+from deadheat.league.service.rulings import appeals, closing
+from deadheat.league.service.seasons import admission, asked, bot_changes, entries, seasons
 from deadheat.league.service.seasons.asked import Question
-from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
-from tests.league.world import START, World, forfeited, won
+from tests.league.clock import START
+from tests.league.outcomes import forfeited, won
+from tests.league.world import World
 
 
 def told(world: World, person: Person, kind: NoticeKind | None = None) -> list[NoticeInfo]:
     """Return a person's notices, the oldest first."""
-    found = world.read(notices.inbox, person, limit=1000)
-    return [one for one in reversed(found) if kind in (None, one.kind)]
+    return [one for one in reversed(world.read(notices.inbox, person, limit=1000)) if kind in (None, one.kind)]
 
 
 def texts(world: World, person: Person, kind: NoticeKind) -> list[str]:
@@ -42,8 +39,7 @@ def newest_version(world: World) -> int:
 def play(world: World, *, faulty: int) -> None:
     """Play what is planned now; that version fails in all its matches."""
     world.play(
-        world.tick(),
-        lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match),
+        world.tick(), lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match)
     )
 
 
@@ -52,12 +48,11 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
     team = world.team(ada, bob)
     world.write(teams.invite_to_team, ada, team, "carl")
     _, bot_id = world.bot("swift", owner=ada)
-    world.write(change_bot, ada, bot_id, team_id=team)
+    world.write(bot_changes.change_bot, ada, bot_id, team_id=team)
     version_id = world.upload(bob, bot_id)
     job = world.building(version_id)
     broken = BuildOutcome(None, "It does not compile.", "log")
-    assert world.write(finish_build, job, broken)
-    assert not world.write(finish_build, job, broken)
+    assert world.write(finish_build, job, broken) and not world.write(finish_build, job, broken)
     world.write(notices.version_settled, version_id)  # as if the step were repeated
     for person in (ada, bob):
         assert texts(world, person, NoticeKind.VERSION_BROKEN) == ["Version 2 of swift is broken: It does not compile."]
@@ -75,8 +70,7 @@ def test_what_did_not_happen_is_not_told(world: World) -> None:
         finish_build(session, job, BuildOutcome(None, "no", "log"))
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        world.write(fail_after_it)
+    world.refused(ZeroDivisionError, fail_after_it)
     assert texts(world, ada, NoticeKind.VERSION_BROKEN) == []
 
 
@@ -107,13 +101,12 @@ def test_faults_of_unrated_matches_that_were_asked_for_are_no_news(world: World)
 def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None:
     season_id = world.season(1)
     ada, bot_id = world.bot("swift")
-    world.write(enter, ada, season_id, bot_id, gate=GateTerms(games=2))
+    world.write(entries.enter, ada, season_id, bot_id, gate=GateTerms(games=2))
     world.version(ada, bot_id)
     world.play_all()
     (gate,) = told(world, ada, NoticeKind.GATE_FAILED)
     assert gate.text.startswith("Version 2 of swift did not pass its gate in season")
-    rated = select(Match.id).where(col(Match.rated).is_(True)).limit(1)
-    match_id = world.one(rated)
+    match_id = world.one(select(Match.id).where(col(Match.rated).is_(True)).limit(1))
     appeal = world.write(appeals.open_appeal, ada, match_id, "why?", {"verified": True})
     (opened,) = told(world, world.boss, NoticeKind.APPEAL_OPENED)
     season = world.row(Season, season_id).name
@@ -136,7 +129,7 @@ def test_a_passed_gate_is_told_to_its_author(world: World) -> None:
     season_id = world.season(1)
     ada, bot_id = world.bot("swift")
     incumbent = newest_version(world)
-    world.write(enter, ada, season_id, bot_id, gate=GateTerms())
+    world.write(entries.enter, ada, season_id, bot_id, gate=GateTerms())
     world.version(ada, bot_id)
     for _ in range(60):
         play(world, faulty=incumbent)
@@ -156,7 +149,7 @@ def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) 
     for person in people:
         (one,) = told(world, person, NoticeKind.DEADLINE)
         assert one.text.endswith("will be closed on 2026-01-04 12:00 UTC.")
-    world.write(edit_season, world.boss, season_id, closes_at=START + timedelta(days=3, hours=6))
+    world.write(seasons.edit_season, world.boss, season_id, closes_at=START + timedelta(days=3, hours=6))
     world.tick()
     assert len(told(world, people[0], NoticeKind.DEADLINE)) == 2
 
@@ -171,7 +164,7 @@ def test_an_invitation_is_told_once_and_to_no_closed_account(world: World) -> No
     assert len(told(world, ada, NoticeKind.SEASON_INVITED)) == len(told(world, bob)) == 1
     bob, bot_id = world.bot("slow", owner=bob)
     version_id = world.upload(bob, bot_id)
-    world.write(close_account, bob)
+    world.write(closing.close_account, bob)
     world.build(version_id, reason="broken")
     assert texts(world, bob, NoticeKind.VERSION_BROKEN) == []
 

@@ -14,8 +14,7 @@ from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import to_come
 from deadheat.api.pages.statistics import cycles
 from deadheat.league.service.ground.steps import insert_rows
-from deadheat.league.service.rankings.history import TREND_POINTS, trends
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings import history, standings
 from deadheat.league.service.seasons.seasons import COUNTED, season_info, season_waiting
 from deadheat.league.service.views.overview import Candidate, leaders, worth_watching
 from deadheat.league.tables import Match, RatingPoint
@@ -40,23 +39,22 @@ def test_a_first_place_may_be_shared(world: World) -> None:
 
 def test_a_trend_has_few_points_however_long_the_history(world: World) -> None:
     season = world.season(2, series_length=2, games_per_pair=40)
-    for _ in range(2 * TREND_POINTS):
+    for _ in range(2 * history.TREND_POINTS):
         for series_id in world.tick()[:1]:
             assert world.finish(world.claimed(series_id))
         world.clock.turn(60)
-        world.write(refit, season)
-    found = world.read(trends, season, [1])
+        world.write(standings.refit, season)
+    found = world.read(history.trends, season, [1])
     rows = {row["bot_id"]: row["elo"] for row in world.ranking(season)}
     assert set(found) == {1}
-    assert 1 < len(found[1]) <= TREND_POINTS
+    assert 1 < len(found[1]) <= history.TREND_POINTS
     assert found[1][-1] == rows[1]
 
 
 def test_no_trend_is_drawn_of_one_point() -> None:
     assert trend([1500.0]) is None
     way = trend([1500.0, 1530.0])
-    assert way is not None
-    assert way.change == 30
+    assert way is not None and way.change == 30
 
 
 def test_the_best_players_with_the_closest_result_are_worth_watching(world: World) -> None:

@@ -115,10 +115,7 @@ def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Te
 
 def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
     """Return version 1 at 1500, whose turn it is, and others above and below it."""
-    others = [
-        entrant(version, 1500 + step_elo * (version // 2) * (-1) ** version, waiting_since=1)
-        for version in range(2, size + 1)
-    ]
+    others = [entrant(one, 1500 + step_elo * (one // 2) * (-1) ** one, waiting_since=1) for one in range(2, size + 1)]
     return [replace(entrant(1), placing=placing), *others]
 
 
@@ -130,8 +127,7 @@ def test_a_bot_that_is_being_placed_meets_one_of_the_nearest_by_lot() -> None:
 
 def test_a_bot_that_is_being_placed_meets_new_opponents() -> None:
     met = {version: Met(2) for version in range(2, 2 + NEAREST)}
-    found = drawn(field_of(40, 20, placing=True), met, 300)
-    assert set(found) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
+    assert set(drawn(field_of(40, 20, placing=True), met, 300)) == set(range(2 + NEAREST, 2 + 2 * NEAREST))
 
 
 def test_a_placed_bot_meets_anybody_but_equals_more_often() -> None:
@@ -161,8 +157,7 @@ def test_a_larger_table_is_set_with_neighbours() -> None:
     near = sum(found[version] for version in range(2, 22))  # within 330 Elo
     assert sum(found.values()) == 3 * 400
     assert near > 0.6 * 3 * 400
-    placing = drawn(field_of(60, 30, placing=True), {}, 100, Terms(seats=4))
-    assert set(placing) == set(range(2, 2 + NEAREST))
+    assert set(drawn(field_of(60, 30, placing=True), {}, 100, Terms(seats=4))) == set(range(2, 2 + NEAREST))
 
 
 def test_a_table_needs_enough_bots() -> None:
@@ -219,9 +214,7 @@ def test_a_field_is_linked_after_two_series_for_each_part(bots: int, seats: int,
     assert season.parts() == 1
 
 
-@given(
-    st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", "plan", "plan", "plan", "plan"]), max_size=100)
-)
+@given(st.integers(0, 2**32 - 1), st.lists(st.sampled_from(["come", "go", *["plan"] * 4]), max_size=100))
 def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, events: list[str]) -> None:
     chance = random.Random(number)
     season = ladder(range(1, 9), seed=number.to_bytes(4, "big"))
@@ -234,8 +227,7 @@ def test_a_field_with_comings_and_goings_is_soon_linked_again(number: int, event
             season.go(chance.choice(sorted(season.there)))
         else:
             season.plan(chance.randrange(1, 4))
-    loose = season.parts()
-    season.plan(2 * (loose - 1))
+    season.plan(2 * (season.parts() - 1))
     assert season.parts() == 1
 
 
@@ -292,10 +284,8 @@ def test_seats_differ_little_for_each_bot() -> None:
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:
     everyone = field_of(30, 10)
-    plans = [
-        propose(order, lambda _: {}, 9, Terms(), 0, seed)
-        for order, seed in ((everyone, b"a"), (everyone[::-1], b"a"), (everyone, b"b"))
-    ]
+    orders = ((everyone, b"a"), (everyone[::-1], b"a"), (everyone, b"b"))
+    plans = [propose(order, lambda _: {}, 9, Terms(), 0, seed) for order, seed in orders]
     assert plans[0] == plans[1] != plans[2]
 
 
@@ -320,9 +310,7 @@ def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> 
     since = dict.fromkeys(of_bot, 0)
     games = 0
     for number in range(400):
-        everyone = [
-            Entrant(version, 1500 + 10 * bot * (bot > 2), bot == 1, since[bot], 0) for bot, version in of_bot.items()
-        ]
+        everyone = [Entrant(one, 1500 + 10 * bot * (bot > 2), bot == 1, since[bot], 0) for bot, one in of_bot.items()]
         bot_of = {version: bot for bot, version in of_bot.items()}
 
         def met(version: int, bot_of: Mapping[int, int] = bot_of) -> dict[int, Met]:

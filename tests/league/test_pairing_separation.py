@@ -47,8 +47,7 @@ def test_as_many_games_as_asked_for_would_do_and_one_less_would_not(difference: 
 
 
 def test_equals_need_whatever_the_cap_is() -> None:
-    assert games_to_part(0, 100, 500) == 500
-    assert games_to_part(1e-9, 100, 500) == 500
+    assert (games_to_part(0, 100, 500), games_to_part(1e-9, 100, 500)) == (500, 500)
 
 
 def test_a_budget_is_shared_out_by_the_series_from_the_top() -> None:

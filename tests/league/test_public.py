@@ -16,11 +16,11 @@ from deadheat.league.service.rulings.appeals import appealable
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.series.live import watch
-from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
-from deadheat.league.service.views.overview import worth_watching
+from deadheat.league.service.views import matches, overview
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import Entry
 from deadheat.league.words import Exported
+from tests.league.refusals import refused
 from tests.league.world import World
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "export.md"
@@ -36,32 +36,29 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     season_id = world.season(2, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
     (series_id,) = world.tick()
     job = world.claimed(series_id)
-    assert world.read(watch, 1).withheld
-    assert world.finish(job)
-    told = world.read(match_detail, 1)
+    assert world.read(watch, 1).withheld and world.finish(job)
+    told = world.read(matches.match_detail, 1)
     assert (told.withheld, told.seed, told.transcript_sha256) == (True, None, None)
     assert told.seats[0].rank is not None, "results are public at once"
-    assert all(one.withheld for one in world.read(matches))
-    with pytest.raises(WrongState):
-        world.read(transcript_of, 1)
-    assert world.read(worth_watching) == [], "the home page shows none of them"
+    assert all(one.withheld for one in world.read(matches.matches))
+    refused(WrongState, world.read, matches.transcript_of, 1)
+    assert world.read(overview.worth_watching) == [], "the home page shows none of them"
     ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
     assert (row["seed"], row["transcript_sha256"]) == (None, None)
     published(world, season_id)
-    told = world.read(match_detail, 1)
-    assert (told.withheld, told.transcript_sha256) == (False, world.read(transcript_of, 1))
-    assert 1 in world.read(worth_watching)
+    told = world.read(matches.match_detail, 1)
+    assert (told.withheld, told.transcript_sha256) == (False, world.read(matches.transcript_of, 1))
+    assert 1 in world.read(overview.worth_watching)
 
 
 def test_authors_read_their_own_stderr_and_may_appeal_meanwhile(world: World) -> None:
     owner, bot_id = world.playing_bot()
-    season_id = world.season(1, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
-    world.write(enter, owner, season_id, bot_id)
+    world.write(enter, owner, world.season(1, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED), bot_id)
     world.play_all()
-    assert [one.seat for one in world.read(endings, owner, 1)]
+    assert [one.seat for one in world.read(matches.endings, owner, 1)]
     assert world.read(appealable, owner, 1) == bot_id
-    assert world.read(match_detail, 1, owner, whole=True).transcript_sha256
-    assert world.read(match_detail, 1, owner).transcript_sha256 is None
+    assert world.read(matches.match_detail, 1, owner, whole=True).transcript_sha256
+    assert world.read(matches.match_detail, 1, owner).transcript_sha256 is None
 
 
 @pytest.mark.databases
@@ -80,8 +77,7 @@ def test_sources_of_versions_that_played_are_public_with_the_standings(world: Wo
         if version_id in played:
             assert world.read(public_source, season_id, version_id).source_sha256
         else:
-            with pytest.raises(NotFound):
-                world.read(public_source, season_id, version_id)
+            refused(NotFound, world.read, public_source, season_id, version_id)
 
 
 @pytest.mark.databases
@@ -107,10 +103,8 @@ def test_nobody_is_carried_over_into_a_season_that_newly_publishes_sources(world
 
 def test_sources_stay_private_unless_it_was_said_before(world: World) -> None:
     season_id = world.season(2, games_per_pair=2)
-    with pytest.raises(BadSetting, match="sources"):
-        world.write(edit_season, world.boss, season_id, sources=SourcesFrom.CLOSED)
+    assert "sources" in world.refused(BadSetting, edit_season, world.boss, season_id, sources=SourcesFrom.CLOSED)
     world.play_all()
     published(world, season_id)
     assert world.read(export_page, Scope(season_id), Exported.SOURCES) == ([], None)
-    with pytest.raises(NotFound):
-        world.read(public_source, season_id, 1)
+    refused(NotFound, world.read, public_source, season_id, 1)

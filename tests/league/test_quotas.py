@@ -14,7 +14,9 @@ from deadheat.league.service.bots.bots import Upload, create_bot, may_upload
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.states import SeasonState
-from tests.league.world import GAME, SHA, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME, SHA
+from tests.league.world import World
 
 
 @pytest.fixture
@@ -32,13 +34,13 @@ def test_an_hour_after_the_first_upload_the_next_is_taken(world: World) -> None:
     world.upload(owner, bot_id)
     with pytest.raises(errors.OverQuota):
         world.read(may_upload, owner, bot_id)
-    with pytest.raises(errors.OverQuota, match="uploads by one author: the limit is 3 an hour") as refused:
+    with pytest.raises(errors.OverQuota, match="uploads by one author: the limit is 3 an hour") as caught:
         world.upload(owner, bot_id)
-    assert refused.value.retry_after_seconds == 3000
+    assert caught.value.retry_after_seconds == 3000
     world.clock.turn(2999.5)
-    with pytest.raises(errors.OverQuota) as refused:
+    with pytest.raises(errors.OverQuota) as caught:
         world.upload(owner, bot_id)
-    assert refused.value.retry_after_seconds == 1
+    assert caught.value.retry_after_seconds == 1
     world.clock.turn(0.5)
     world.upload(owner, bot_id)
 
@@ -48,9 +50,9 @@ def test_a_bot_has_only_so_many_versions_a_day(world: World) -> None:
     for _ in range(3):
         world.clock.turn(3600)
         world.upload(owner, bot_id)
-    with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as refused:
+    with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as caught:
         world.upload(owner, bot_id)
-    assert refused.value.retry_after_seconds == 21 * 3600
+    assert caught.value.retry_after_seconds == 21 * 3600
     _, other = world.bot(owner=owner)  # another bot of the same owner has its own day
     assert other != bot_id
 
@@ -61,9 +63,9 @@ def test_a_season_may_be_stricter_for_those_who_take_part(world: World) -> None:
     outside = world.author()
     _, other = world.bot(owner=outside)
     world.write(enter, owner, season_id, bot_id)
-    with pytest.raises(errors.OverQuota, match="versions of one bot for season 1: the limit is 1 a day") as refused:
+    with pytest.raises(errors.OverQuota, match="versions of one bot for season 1: the limit is 1 a day") as caught:
         world.upload(owner, bot_id)
-    assert refused.value.retry_after_seconds == 24 * 3600
+    assert caught.value.retry_after_seconds == 24 * 3600
     world.upload(outside, other)
     world.clock.turn(24 * 3600)
     world.upload(owner, bot_id)
@@ -100,8 +102,7 @@ def test_two_members_who_upload_one_bot_at_once_are_over_its_quota(world: World)
 
 
 def test_a_season_may_limit_uploads_in_five_minutes(world: World) -> None:
-    season = world.season(0, uploads_per_five_minutes=1)
-    owner, bot_id = world.entrant(season)
+    owner, bot_id = world.entrant(world.season(0, uploads_per_five_minutes=1))
     with pytest.raises(errors.OverQuota, match="the limit is 1 in five minutes; try again in 5 minutes"):
         world.upload(owner, bot_id)
     world.clock.turn(300)

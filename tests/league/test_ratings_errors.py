@@ -144,11 +144,8 @@ def test_a_group_of_one_game_changes_nothing() -> None:
 
 def test_under_fifty_tables_it_is_the_model_with_what_a_table_of_equals_varies() -> None:
     """At a table of three equals the score varies 4/3 times as much as that of three pairs."""
-    lines: list[Line] = [
-        (players, ranks)
-        for players in (("a", "b", "c"), ("b", "c", "a"), ("c", "a", "b"))
-        for ranks in ((1, 2, 3), (2, 3, 1), (3, 1, 2))
-    ]
+    tables, places = ("abc", "bca", "cab"), ((1, 2, 3), (2, 3, 1), (3, 1, 2))
+    lines: list[Line] = [(tuple(players), ranks) for players in tables for ranks in places]
     table = rate(log(lines), RatingConfig())
     bread = np.linalg.inv(curvature([(0, 1, 9 / 4), (0, 2, 9 / 4), (1, 2, 9 / 4)], 3) + PRIOR * np.eye(3))
     meat = curvature([(0, 1, 3.0), (0, 2, 3.0), (1, 2, 3.0)], 3) + PRIOR * np.eye(3)
@@ -174,8 +171,7 @@ def coverage(logs: list[Drawn], config: RatingConfig) -> float:
     """Return the share of players whose distance to the field is inside its interval."""
     inside = []
     for drawn in logs:
-        table = rate(drawn.log, config)
-        found = {entry.player: entry for entry in table.entries}
+        found = {entry.player: entry for entry in rate(drawn.log, config).entries}
         entries = [found[name] for name in drawn.names]
         games = np.array([entry.games for entry in entries])
         elo = np.array([entry.elo for entry in entries])
@@ -214,9 +210,8 @@ def test_versions_that_change_are_rated_better_in_a_chain() -> None:
     second = first.truth_elo + chance.normal(0, 90, 20)
     seated = first.games.players[:100]
     ranks = duel_ranks(chance, second[seated[:, 0]] - second[seated[:, 1]])
-    lines = [
-        ((f"{a}.1", f"{b}.1"), tuple(rank)) for (a, b), rank in zip(first.games.players, first.games.ranks, strict=True)
-    ]
+    seats = zip(first.games.players, first.games.ranks, strict=True)
+    lines = [((f"{a}.1", f"{b}.1"), tuple(rank)) for (a, b), rank in seats]
     lines += [((f"{a}.2", f"{b}.2"), tuple(rank)) for (a, b), rank in zip(seated, ranks, strict=True)]
     chain = {f"{number}.2": Prior(parent=f"{number}.1") for number in range(20)}
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from deadheat.league.ratings import Games, Log, log_of
 from deadheat.league.ratings.jsonl import MOST_LINE_BYTES, MOST_PLAYERS, BadLine, read
 from tests.league.logs import Line, duels, lines_of, log
+from tests.league.refusals import refused
 from tests.league.test_ratings import LOGS
 
 
@@ -38,23 +39,16 @@ def test_equal_games_are_counted_and_ranks_are_places() -> None:
 
 
 def test_players_without_games_and_groups_of_one_game_are_left_out() -> None:
-    made = log_of(
-        ["z", "y", "x"],
-        [Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))],
-        ["pair", "single", "unused"],
-    )
+    games = Games(np.array([[0, 2], [2, 0], [0, 2]]), np.array([[1, 2]] * 3), np.array([0, 0, 1]))
+    made = log_of(["z", "y", "x"], [games], ["pair", "single", "unused"])
     assert (made.players, made.groups) == (("x", "z"), ("pair",))
-    assert told(made) == [
-        (("x", "z"), (0, 1), "pair", 1),
-        (("z", "x"), (0, 1), None, 1),
-        (("z", "x"), (0, 1), "pair", 1),
-    ]
+    zx = ("z", "x"), (0, 1)
+    assert told(made) == [(("x", "z"), (0, 1), "pair", 1), (*zx, None, 1), (*zx, "pair", 1)]
 
 
 def test_the_hash_can_be_made_from_its_description() -> None:
-    made = log(
-        [(("b", "a"), (2, 1), "g"), (("a", "b"), (1, 1), "g"), (("b", "a"), (2, 1)), (("c", "ä", "a"), (1, 2, 2))]
-    )
+    ba = ("b", "a"), (2, 1)
+    made = log([(*ba, "g"), (("a", "b"), (1, 1), "g"), ba, (("c", "ä", "a"), (1, 2, 2))])
     digest = hashlib.sha256(b'{"players":["a","b","c","\\u00e4"],"groups":["g"],"tables":[[2,3],[3,1]]}\n')
     for row in ((0, 1, 0, 0, 0, 1), (1, 0, 1, 0, -1, 1), (1, 0, 1, 0, 0, 1), (2, 3, 0, 0, 1, 1, -1, 1)):
         digest.update(b"".join(number.to_bytes(4, "little", signed=True) for number in row))
@@ -97,8 +91,7 @@ def test_rows_too_wide_for_one_key_are_sorted_all_the_same() -> None:
 
 
 def test_names_that_are_there_twice_are_our_mistake() -> None:
-    with pytest.raises(AssertionError):
-        log_of(["a", "a"], [])
+    refused(AssertionError, log_of, ["a", "a"], [])
 
 
 @given(LOGS)
@@ -157,8 +150,7 @@ def test_a_line_that_is_no_game_is_told_by_number(line: bytes | dict[str, object
 
 
 def test_a_number_of_thousands_of_digits_is_no_name() -> None:
-    with pytest.raises(BadLine, match="line 1"):
-        read([b'{"players": ["a", ' + b"1" * 5000 + b'], "ranks": [1, 2]}'])
+    assert "line 1" in refused(BadLine, read, [b'{"players": ["a", ' + b"1" * 5000 + b'], "ranks": [1, 2]}'])
 
 
 def test_players_are_bounded() -> None:

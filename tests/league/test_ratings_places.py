@@ -22,8 +22,7 @@ def test_a_player_far_ahead_is_certainly_first() -> None:
 
 
 def test_ratings_that_are_shown_equal_share_a_place() -> None:
-    found = places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA)
-    assert found.rank.tolist() == [3, 3, 1, 2, 5]
+    assert places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA).rank.tolist() == [3, 3, 1, 2, 5]
 
 
 def test_equals_may_be_anywhere_among_themselves() -> None:
@@ -32,9 +31,7 @@ def test_equals_may_be_anywhere_among_themselves() -> None:
 
 
 def test_a_common_error_moves_nobodys_place() -> None:
-    elo = np.array([30.0, 20.0, 10.0])
-    together = np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)])
-    found = places_of(elo, together, SHA)
+    found = places_of(np.array([30.0, 20.0, 10.0]), np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)]), SHA)
     assert (found.low.tolist(), found.high.tolist()) == ([1, 2, 3], [1, 2, 3])
 
 
@@ -48,16 +45,13 @@ def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
 
 def test_a_place_is_inside_its_interval() -> None:
     """The first of many equals is first in only a few of the draws."""
-    chance = np.random.default_rng(4)
-    found = places_of(chance.normal(0, 1, 300), 100 * np.eye(300), SHA)
-    assert (found.low <= found.rank).all()
-    assert (found.rank <= found.high).all()
+    found = places_of(np.random.default_rng(4).normal(0, 1, 300), 100 * np.eye(300), SHA)
+    assert (found.low <= found.rank).all() and (found.rank <= found.high).all()
     assert found.low[np.argmin(found.rank)] == 1
 
 
 def test_the_draws_are_seeded_by_the_log() -> None:
-    chance = np.random.default_rng(5)
-    elo, factor = chance.normal(0, 50, 40), 40 * np.eye(40)
+    elo, factor = np.random.default_rng(5).normal(0, 50, 40), 40 * np.eye(40)
     one, again, other = (places_of(elo, factor, sha) for sha in (SHA, SHA, "6" * 64))
     assert one.low.tolist() == again.low.tolist()
     assert (one.low.tolist(), one.high.tolist()) != (other.low.tolist(), other.high.tolist())
@@ -72,8 +66,7 @@ def test_a_table_ranks_each_field_by_itself() -> None:
 
 
 def test_a_newcomer_may_be_anywhere() -> None:
-    drawn = drawn_duels(np.random.default_rng(6), 20, 200)
-    table = rate(drawn.log, RatingConfig(), {"new": Prior()})
+    table = rate(drawn_duels(np.random.default_rng(6), 20, 200).log, RatingConfig(), {"new": Prior()})
     place = places(table)["new"]
     assert place.low <= 2
     assert place.high >= 20
@@ -87,7 +80,6 @@ def test_ranks_lie_in_their_intervals_as_often_as_they_should() -> None:
         drawn = drawn_duels(chance, 50, 60)
         true_rank = np.argsort(np.argsort(-drawn.truth_elo)) + 1
         found = places(rate(drawn.log, RatingConfig()))
-        inside += [
-            found[name].low <= rank <= found[name].high for name, rank in zip(drawn.names, true_rank, strict=True)
-        ]
+        ranks = zip(drawn.names, true_rank, strict=True)
+        inside += [found[name].low <= rank <= found[name].high for name, rank in ranks]
     assert np.mean(inside) == pytest.approx(0.96, abs=0.03)

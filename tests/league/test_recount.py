@@ -15,8 +15,7 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.states import FinalsLog
 from deadheat.league.tables import Match, Participant, RatingSnapshot
-from deadheat.league.verification.comparison import Recount
-from deadheat.league.verification.fairness import MOST_DIFFERENCES
+from deadheat.league.verification import comparison, fairness
 from tests.league.test_standings import play
 from tests.league.world import World
 
@@ -26,7 +25,7 @@ def season_id(world: World) -> int:
     return world.ranked(3, series_length=4, games_per_pair=4)
 
 
-def recount(world: World, season_id: int) -> Recount:
+def recount(world: World, season_id: int) -> comparison.Recount:
     return world.read(league_recount.recount, season_id)
 
 
@@ -83,7 +82,7 @@ def test_a_log_that_has_grown_is_a_difference_that_is_expected(world: World) -> 
     play(world, 1, 1)
     found = recount(world, season_id)
     assert (found.same, found.refit_due) == (False, True)
-    assert len(found.differences) <= MOST_DIFFERENCES
+    assert len(found.differences) <= fairness.MOST_DIFFERENCES
 
 
 def test_a_setting_that_ranks_otherwise_makes_another_ranking_due(world: World, season_id: int) -> None:
@@ -117,8 +116,7 @@ def test_another_method_is_said(world: World, season_id: int) -> None:
 
 
 def test_a_season_without_a_ranking_has_nothing_to_compare(world: World) -> None:
-    season_id = world.season(1)
-    found = recount(world, season_id)
+    found = recount(world, world.season(1))
     assert (found.snapshot_id, found.same) == (None, True)
     with pytest.raises(errors.NotFound):
         recount(world, 99)

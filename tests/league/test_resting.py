@@ -11,10 +11,10 @@ from deadheat.league.records.entries import Entry
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.notices import inbox
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.seasons import entries
-from deadheat.league.service.seasons.absence import rejoin
+from deadheat.league.service.seasons import absence, entries
 from deadheat.league.words import NoticeKind
-from tests.league.world import World, forfeited, won
+from tests.league.outcomes import forfeited, won
+from tests.league.world import World
 
 
 class Broken:
@@ -69,9 +69,9 @@ def test_its_author_lets_it_play_again_after_a_pause(world: World) -> None:
     broken.play(1)
     assert broken.entry.rests
     with pytest.raises(TooSoon, match="The bot is resting and may play again in"):
-        world.write(rejoin, broken.owner, broken.season, broken.bot)
+        world.write(absence.rejoin, broken.owner, broken.season, broken.bot)
     world.clock.turn(world.settings.rejoin_seconds)
-    world.write(rejoin, broken.owner, broken.season, broken.bot)
+    world.write(absence.rejoin, broken.owner, broken.season, broken.bot)
     assert not broken.entry.rests
     assert broken.play() >= 5, "its faults are counted anew"
     assert broken.entry.rests

@@ -13,8 +13,8 @@ from deadheat.league.records import from_row
 from deadheat.league.records.matches import AttemptView, MatchDetail
 from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
+from tests.league.clock import START
 from tests.league.told import labelled, told
-from tests.league.world import START
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")
@@ -59,8 +59,7 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
     assert found["verified"] is False
     assert found["problem"].startswith("diverged at exchange")
     kept = blobs.put(encode(transcript))
-    other = detail(dataclasses.replace(transcript, seed=b"x" * 32), kept)
-    assert "seed" in review(blobs, other)["problem"]
+    assert "seed" in review(blobs, detail(dataclasses.replace(transcript, seed=b"x" * 32), kept))["problem"]
     lost = review(blobs, detail(transcript, "f" * 64))
     assert lost["verified"] is None
     assert lost["problem"] == "its transcript is lost"
@@ -68,8 +67,7 @@ def test_a_changed_reply_another_seed_and_a_lost_transcript_are_found() -> None:
 
 def test_of_other_rules_nothing_is_claimed() -> None:
     blobs = Blobs("memory:///")
-    transcript = golden("yacht-auction")
-    older = dataclasses.replace(transcript, rules_version=99)
+    older = dataclasses.replace(golden("yacht-auction"), rules_version=99)
     found = review(blobs, detail(older, blobs.put(encode(older))))
     assert found["verified"] is None
     assert found["problem"].startswith("it was played under version 99 of the rules of yacht-auction")

@@ -17,16 +17,18 @@ from deadheat.league.service.ground.audit import audit_log, first_broken
 from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.storage.backup import back_up, named_blobs
 from deadheat.league.tables import Season, VoidedMatch
 from deadheat.league.words import Remedy
+from tests.league.clock import START
+from tests.league.ground import in_threads
+from tests.league.outcomes import abandoned
 from tests.league.test_rulings import Ranked, ranked
 from tests.league.test_unfinished import appeal, season
-from tests.league.world import START, World, abandoned, in_threads
+from tests.league.world import World
 
 __all__ = ["ranked"]
 
@@ -49,8 +51,7 @@ def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Rank
     ranked.rule(void_match, match_id, "collusion")
     without = ranked.table()[0]
     ranked.rule(rejudge_match, match_id, "let us see")
-    assert ranked.world.play(ranked.world.enqueued(), abandoned) == 1
-    assert ranked.table()[0] == without
+    assert (ranked.world.play(ranked.world.enqueued(), abandoned), ranked.table()[0]) == (1, without)
 
 
 @pytest.mark.databases
@@ -73,7 +74,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
 
     def enters() -> None:
         assert noted.wait(30)
-        world.write(enter, owner, season_id, bot_id)
+        world.write(entries.enter, owner, season_id, bot_id)
 
     in_threads(rule, enters)
     assert world.read(first_broken) is None
@@ -86,11 +87,10 @@ def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
     before = told()
 
     def fail(session: Session) -> None:
-        create_season(session, world.boss, game="yacht-auction", name="never")
+        seasons.create_season(session, world.boss, game="yacht-auction", name="never")
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError):
-        world.write(fail)
+    world.refused(ZeroDivisionError, fail)
     world.season(0)
     assert told() > before
     assert "never" not in str(world.read(audit_log))
@@ -103,6 +103,5 @@ def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
     name = Blobs(world.settings.blobs).put(b"the transcript")
     with world.db.transaction() as session:
         job = exhibiting.claim_exhibition(session, exhibition_id, "w", world.host)
-        assert job is not None
-        assert exhibiting.finish_exhibition(session, job, Result((1, 2), None, {}), name)
+        assert job is not None and exhibiting.finish_exhibition(session, job, Result((1, 2), None, {}), name)
     assert name in named_blobs(back_up(world.settings, tmp_path / "kept").database)

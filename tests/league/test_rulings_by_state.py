@@ -65,8 +65,7 @@ class Court:
         """Rank again; return each ranked bot's games."""
         self.world.clock.turn(60)
         self.world.write(refit, self.season)
-        rows = self.world.ranking(self.season)
-        return {row["bot_id"]: row["games"] for row in rows if row["rank"] is not None}
+        return {row["bot_id"]: row["games"] for row in self.world.ranking(self.season) if row["rank"] is not None}
 
 
 @pytest.fixture(params=IN_PLAY)
@@ -97,8 +96,7 @@ def test_a_bot_is_disqualified_and_reinstated_while_the_season_goes_on(court: Co
 def test_an_appeal_is_upheld_while_the_season_goes_on(court: Court, remedy: Remedy) -> None:
     ruled = court.rule(appeals.rule, court.appeal, uphold=True, ruling="right", remedy=remedy)
     assert ruled.state is AppealState.UPHELD
-    why = court.world.read(match_detail, court.match).uncounted
-    assert (why is None) == (remedy is Remedy.NONE)
+    assert (court.world.read(match_detail, court.match).uncounted is None) == (remedy is Remedy.NONE)
     assert court.refused(appeals.rule, court.appeal, uphold=False, ruling="twice").code == "wrong-state"
 
 

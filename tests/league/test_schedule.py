@@ -17,10 +17,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons.absence import disqualify, reinstate, take_out
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.seasons import absence, entries, gates, seasons
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
@@ -28,7 +25,9 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
-from tests.league.world import GAME, World, abandoned, lower_wins, release_series, won
+from tests.league.outcomes import abandoned, lower_wins, release_series, won
+from tests.league.people import GAME
+from tests.league.world import World
 from tests.league.world import tick as tick_all
 
 Author = tuple[Person, int]
@@ -45,12 +44,10 @@ def a_season(
     games_per_pair: int | None = None,
     divisions: int = 1,
 ) -> tuple[int, list[Author]]:
-    """Open a season and share its bots out over its divisions. Random numbers are the same each time, because even
-    seats and good placements are likely and not certain.
-    """
+    """Open a season and share its bots out over its divisions; what is likely, not certain, is the same each time."""
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
-        season_id = create_season(
+        season_id = seasons.create_season(
             session,
             world.boss,
             game=game,
@@ -65,7 +62,7 @@ def a_season(
     authors = [world.bot(game=game) for _ in range(bots)]
     for place, (owner, bot_id) in enumerate(authors):
         with world.db.transaction() as session:
-            enter(session, owner, season_id, bot_id)
+            entries.enter(session, owner, season_id, bot_id)
             entry = session.exec(select(Entry).where(Entry.season_id == season_id, Entry.bot_id == bot_id)).one()
             entry.division = 1 + place % divisions
     return season_id, authors
@@ -77,7 +74,6 @@ def versions_of(world: World, series_id: int) -> set[int]:
 
 
 def tick(world: World, room: int) -> list[int]:
-    """Plan with a limit of open series."""
     with patch.object(capacity, "OPEN_SERIES", room):
         return world.write(tick_all)
 
@@ -102,9 +98,7 @@ def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats:
     ("seats", "length"), [(2, 10), *(pytest.param(*way, marks=pytest.mark.all) for way in ((3, 9), (6, 6))), (4, 20)]
 )
 def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: int, length: int) -> None:
-    """A bot that keeps state between the matches of a series never meets the same dice there. A machine that plays one
-    series after the other does not begin with the dice that it ended with.
-    """
+    """Nor does a machine begin a series with the dice that it ended the one before with."""
     a_season(world, seats + 3, game="liars-dice", seats=seats, series_length=length)
     for chosen in range(scaled(5, 2)):
         world.entropy = random.Random(f"{seats} {chosen}").randbytes
@@ -118,8 +112,7 @@ def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: in
 
 
 def claimed(world: World, series_ids: Sequence[int]) -> list[SeriesJob]:
-    jobs = [world.claim(series_id) for series_id in series_ids]
-    return [job for job in jobs if job is not None]
+    return [job for job in [world.claim(series_id) for series_id in series_ids] if job is not None]
 
 
 @pytest.mark.parametrize("game", ["yacht-auction", "betris-large"])
@@ -162,7 +155,6 @@ def shown_seeds(world: World) -> set[str]:
 
 
 def secret_seeds(world: World) -> set[str]:
-    """Return the seeds of matches that are still to be played."""
     waiting = select(Match.seed).where(Match.state == MatchState.SCHEDULED)
     return {seed.hex() for seed in world.rows(waiting)}
 
@@ -188,7 +180,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
     assert world.finish(job, [abandoned(job.matches[0]), won(job.matches[1])])
     check(2)
     (job,) = claimed(world, [other])
-    assert world.finish(job, [abandoned(match) for match in job.matches])
+    assert world.finish(job, abandoned)
     (running,) = claimed(world, [another])
     world.set_state(season_id, SeasonState.CLOSED, force=True)
     assert world.row(Series, rest).state is JobState.ABANDONED
@@ -210,7 +202,7 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
     """It is between two versions of one bot, at a table of two, and pairing does not count them as a pair."""
     season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3, series_length=5)
-    world.write(enter, owner, season_id, bot_id, gate=GateTerms())
+    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms())
     world.version(owner, bot_id)
     (series_id,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     job = world.claimed(series_id)
@@ -235,15 +227,14 @@ def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> No
     season_id, ((_, bot_id), *_) = a_season(world, 2, game="liars-dice", series_length=2, games_per_pair=2)
     first, _ = world.tick()
     (job,) = claimed(world, [first])
-    world.write(take_out, world.boss, season_id, bot_id, "it stops its host")
+    world.write(absence.take_out, world.boss, season_id, bot_id, "it stops its host")
     assert world.finish(job)
-    world.write(reinstate, world.boss, season_id, bot_id, "it does not")
+    world.write(absence.reinstate, world.boss, season_id, bot_id, "it does not")
     (left,) = claimed(world, world.tick())
     assert [match.seed == job.matches[0].seed for match in left.matches] == [False]
     assert left.matches[0].seats == job.matches[0].seats[::-1]
     assert world.finish(left)
-    assert world.tick() == []
-    assert pairs_played(world) == {(1, 2): 2}
+    assert (world.tick(), pairs_played(world)) == ([], {(1, 2): 2})
 
 
 def test_divisions_of_different_sizes_play_all_their_pairs(world: World) -> None:
@@ -264,7 +255,7 @@ def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]],
     world.play(planned, lower_wins)
 
 
-@pytest.mark.parametrize("leave", [take_out, disqualify])
+@pytest.mark.parametrize("leave", [absence.take_out, absence.disqualify])
 def test_a_bot_that_leaves_does_not_keep_the_others_from_playing(
     world: World, leave: Callable[[Session, Person, int, int, str], None]
 ) -> None:
@@ -309,8 +300,7 @@ def test_a_newcomer_is_behind_all_others(world: World) -> None:
     world.play(tick(world, 5), lower_wins)
     _, bot_id = world.entrant(season_id)
     (series_id,) = tick(world, 1)
-    since = waiting(world, season_id)
-    assert since[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
+    assert waiting(world, season_id)[bot_id] == (6 if 5 in versions_of(world, series_id) else 5)
 
 
 def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
@@ -322,8 +312,7 @@ def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
     owner, bot_id = authors[0]
     version = world.upload(owner, bot_id)
     world.build(version)
-    rows = world.ranking(season_id)
-    best = [row["version_id"] for row in rows if row["version_id"] != 1][:12]
+    best = [row["version_id"] for row in world.ranking(season_id) if row["version_id"] != 1][:12]
     met = [versions_of(world, series_id) for series_id in tick(world, 2)]
     (opponents,) = [found - {version} for found in met if version in found]
     assert opponents <= set(best)
@@ -338,8 +327,7 @@ def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
     for match_id in linking:
         world.write(void_match, world.boss, match_id, "a test")
     world.rank(season_id)
-    rows = world.ranking(season_id)
-    assert {row["version_id"]: row["part"] for row in rows} == {1: 1, 2: 1, 3: 3}
+    assert {row["version_id"]: row["part"] for row in world.ranking(season_id)} == {1: 1, 2: 1, 3: 3}
     series_ids = tick(world, 2)
     assert any(3 in versions_of(world, series_id) for series_id in series_ids)
 

@@ -18,25 +18,21 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.standings import refit, seasons_to_refit
-from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
-from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons import absence
+from deadheat.league.service.rankings import publishing, standings
+from deadheat.league.service.rulings import held, rulings
+from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
-from deadheat.league.service.seasons.absence import reinstate
-from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, enter
 from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.service.series import carrying_out
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
-from tests.league.world import World, forfeited, release_series, settings, void, won
+from tests.league.ground import settings
+from tests.league.outcomes import forfeited, release_series, void, won
+from tests.league.world import World
 
 STEPS = 250
 BOTS = 6
@@ -66,7 +62,7 @@ class Chaos:
             with world.db.transaction() as session:
                 enter(session, owner, self.season, bot_id, None, gate)
                 if number < 3:
-                    assign_division(session, world.boss, self.season, bot_id, 1)
+                    divisions.assign_division(session, world.boss, self.season, bot_id, 1)
         self.held: list[SeriesJob] = []
         self.known: list[int] = []
         self.versions_at_freeze: dict[int, int] = {}
@@ -110,15 +106,8 @@ class Chaos:
 
     def outcome(self, match: MatchJob) -> MatchOutcome:
         seat = self.chance.randrange(2)
-        return self.chance.choice(
-            [
-                *[won(match, seat)] * 6,
-                forfeited(match, seat),
-                forfeited(match, 0, 1),
-                void(match),
-                void(match, seat=seat),
-            ]
-        )
+        voids = void(match), void(match, seat=seat)
+        return self.chance.choice([*[won(match, seat)] * 6, forfeited(match, seat), forfeited(match, 0, 1), *voids])
 
     def release(self) -> None:
         if self.held:
@@ -129,12 +118,12 @@ class Chaos:
         self.world.clock.turn(self.chance.choice([1, 10, 40]))
         with self.world.db.transaction() as session:
             self.known += sweep(session)[SERIES]
-            record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
-            due, over = seasons_to_refit(session), seasons_to_publish(session)
+            hosts.record_check(session, self.world.host, {}, (), 0)  # the machine's engine has recovered
+            due, over = standings.seasons_to_refit(session), publishing.seasons_to_publish(session)
         for season_id in due:
-            self.world.write(refit, season_id)
+            self.world.write(standings.refit, season_id)
         for season_id in over:
-            self.world.write(publish, season_id)
+            self.world.write(publishing.publish, season_id)
 
     def upload(self) -> None:
         owner, bot_id = self.chance.choice(self.bots)
@@ -146,26 +135,26 @@ class Chaos:
     def disqualify(self) -> None:
         if self.chance.random() < 0.7:
             return
-        verb = self.chance.choice([absence.disqualify, reinstate])
+        verb = self.chance.choice([absence.disqualify, absence.reinstate])
         self.try_to(lambda session, _, bot_id: verb(session, self.world.boss, self.season, bot_id, "chaos"))
 
     def void(self) -> None:
         done = [match.id for match in self.world.read(matches, season_id=self.season) if match.finished_at]
         if done:
             match_id = self.chance.choice(done)
-            verb = self.chance.choice([void_match, rejudge_match])
+            verb = self.chance.choice([rulings.void_match, rulings.rejudge_match])
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
     def answer(self) -> None:
         """Let an organiser answer a match that failed too often."""
-        found = self.world.read(held_matches, self.world.boss)
+        found = self.world.read(held.held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
             verb: Callable[[Session], object] = self.chance.choice(
                 [
-                    lambda session: rejudge_match(session, self.world.boss, match_id, "chaos"),
-                    lambda session: decide_match(session, self.world.boss, match_id, loser, "chaos"),
-                    lambda session: leave_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: rulings.rejudge_match(session, self.world.boss, match_id, "chaos"),
+                    lambda session: held.decide_match(session, self.world.boss, match_id, loser, "chaos"),
+                    lambda session: held.leave_match(session, self.world.boss, match_id, "chaos"),
                 ]
             )
             self.try_to(lambda session, *_: verb(session))
@@ -196,22 +185,19 @@ class Chaos:
             self.answer()
             self.wait()
             self.remember()
-            if self.world.read(season_info, self.season).published_at is not None:
+            if self.world.read(seasons.season_info, self.season).published_at is not None:
                 return
         pytest.fail("it never came to its end")
 
 
 def check(chaos: Chaos) -> None:
-    """Check what must always hold."""
     assert chaos.world.rows(select(Series.id).where(col(Series.state).in_(UNFINISHED))) == []
     assert chaos.world.rows(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)) == []
     assert chaos.world.one(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True)))
     assert chaos.world.read(first_broken) is None
     at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)
     assert set(chaos.world.rows(at_gates.where(Series.purpose == Purpose.CHALLENGE))) <= {False}
-    entries = {
-        entry.version_id: entry for entry in chaos.world.rows(select(Entry).where(Entry.season_id == chaos.season))
-    }
+    entries = {one.version_id: one for one in chaos.world.rows(select(Entry).where(Entry.season_id == chaos.season))}
     rows = chaos.world.ranking(chaos.season)
     meetings = Counter(finals_tables(chaos.world))
     assert set(meetings.values()) <= {1}
@@ -223,7 +209,7 @@ def check(chaos: Chaos) -> None:
 
 
 def finals_tables(world: World) -> list[frozenset[int]]:
-    """The players at each table of the finals' rounds, without tables that an organiser had played again."""
+    """Return the players at each table of the finals' rounds, without tables that an organiser had played again."""
     again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
     seated = (
         select(Series.id, Participant.version_id)

@@ -12,15 +12,15 @@ from deadheat.engine.chance import commitment
 from deadheat.league import errors
 from deadheat.league.jobs import Host
 from deadheat.league.service.bots.bots import create_bot
-from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.seasons import create_season, season_info
-from deadheat.league.service.series.capacity import OPEN_SERIES
-from deadheat.league.service.series.hosts import host_arrives, record_check
+from deadheat.league.service.seasons import entries, seasons
+from deadheat.league.service.series import capacity, hosts
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Entry, Match, Pair, Series
-from tests.league.world import GAME, World, in_threads, tick
+from tests.league.ground import in_threads
+from tests.league.people import GAME
+from tests.league.world import World, tick
 
 
 @pytest.mark.parametrize(
@@ -31,22 +31,20 @@ def test_a_season_says_how_many_matches_are_really_played(
     world: World, game: str, seats: int, length: int, wished: int, played: int
 ) -> None:
     season_id = world.season(3, game=game, seats=seats, series_length=length, games_per_pair=wished)
-    season = world.read(season_info, season_id)
-    assert season.plays.games_per_pair == played
-    assert world.play_all() == 3 * played
+    season = world.read(seasons.season_info, season_id)
+    assert (season.plays.games_per_pair, world.play_all()) == (played, 3 * played)
     assert (f"{played} of each pair, not {wished}" in season.rounded) == (played != wished)
 
 
 def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
     """Let a machine arrive and be checked; it is unfit where there are reasons."""
-    world.write(host_arrives, host, "image")
-    world.write(record_check, host, {"slots": slots}, reasons, 60)
+    world.write(hosts.host_arrives, host, "image")
+    world.write(hosts.record_check, host, {"slots": slots}, reasons, 60)
 
 
 def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
-    assert len(world.tick()) == OPEN_SERIES
-    assert world.tick() == []
+    assert (len(world.tick()), world.tick()) == (capacity.OPEN_SERIES, [])
     has_slots(world, Host("big", "boot"), 30)
     has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
     assert len(world.tick()) == 2 * 30, "all 31 slots play, and as many series wait"
@@ -86,11 +84,10 @@ def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
             planned.extend(tick(session))
 
     in_threads(*[schedule] * 4)
-    assert len(planned) == len(set(planned)) == OPEN_SERIES
+    assert len(planned) == len(set(planned)) == capacity.OPEN_SERIES
     games = world.rows(select(Pair.games))
     waiting = world.rows(select(Entry.waiting_since))
-    assert sum(games) == len(planned)
-    assert max(since or 0 for since in waiting) == len(planned)
+    assert (sum(games), max(since or 0 for since in waiting)) == (len(planned), len(planned))
 
 
 def test_seeds_are_secret_and_committed_to(world: World) -> None:
@@ -122,14 +119,12 @@ def test_closing_drops_what_waits_and_counts_what_runs(world: World) -> None:
     causes = world.rows(select(Attempt.cause).where(col(Attempt.match_id).is_(None)))
     assert found[first] is JobState.DONE
     assert {found[other] for other in others} == {JobState.ABANDONED}
-    assert matches == {MatchState.DONE: 2, MatchState.ABANDONED: 4}
-    assert causes == ["season-closed"] * 2
+    assert (matches, causes) == ({MatchState.DONE: 2, MatchState.ABANDONED: 4}, ["season-closed"] * 2)
 
 
 def test_two_seasons_have_two_names(world: World) -> None:
-    world.write(create_season, world.boss, game=GAME, name="Winter")
-    with pytest.raises(errors.NameTaken):
-        world.write(create_season, world.boss, game=GAME, name="WINTER")
+    world.write(seasons.create_season, world.boss, game=GAME, name="Winter")
+    world.refused(errors.NameTaken, seasons.create_season, world.boss, game=GAME, name="WINTER")
 
 
 def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
@@ -147,10 +142,10 @@ def test_a_new_version_takes_over_once_it_is_ready(world: World) -> None:
 def test_a_chosen_version_stays(world: World) -> None:
     season_id = world.season(0)
     owner, bot_id = world.bot()
-    world.write(enter, owner, season_id, bot_id, 1)
+    world.write(entries.enter, owner, season_id, bot_id, 1)
     world.version(owner, bot_id)
     assert world.plays(season_id, bot_id) == 1
-    world.write(enter, owner, season_id, bot_id)
+    world.write(entries.enter, owner, season_id, bot_id)
     assert world.plays(season_id, bot_id) == 2
 
 
@@ -166,15 +161,13 @@ def test_only_an_owner_enters_a_bot_with_a_version_that_is_ready_in_an_open_seas
         (errors.NotFound, owner, season_id, 7),
         (errors.NotReady, owner, season_id, 2),
     ):
-        with pytest.raises(refusal):
-            world.write(enter, who, season, bot_id, number)
+        world.refused(refusal, entries.enter, who, season, bot_id, number)
 
 
 def test_a_bot_that_is_not_built_cannot_enter(world: World) -> None:
     season_id, owner = world.season(0), world.author()
     bot_id = world.write(create_bot, owner, GAME, "fresh").id
-    with pytest.raises(errors.NotReady, match="there are no uploads"):
-        world.write(enter, owner, season_id, bot_id)
+    assert "there are no uploads" in world.refused(errors.NotReady, entries.enter, owner, season_id, bot_id)
     world.version(owner, bot_id, "main.c:3: expected ';'\nmore of it")
     with pytest.raises(errors.NotReady, match=r"the newest is broken: main.c:3: expected ';'.$"):
-        world.write(enter, owner, season_id, bot_id)
+        world.write(entries.enter, owner, season_id, bot_id)

@@ -9,15 +9,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings.history import history
-from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
-from deadheat.league.service.rankings.recount import recount
-from deadheat.league.service.rankings.snapshots import kept
-from deadheat.league.service.rankings.standings import refit
+from deadheat.league.service.rankings import history, publishing, recount, snapshots, standings
 from deadheat.league.service.seasons.entries import entries
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import RatingSnapshot
-from tests.league.world import START, World, won
+from tests.league.clock import START
+from tests.league.outcomes import won
+from tests.league.world import World
 
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
@@ -26,11 +24,10 @@ HOUR = timedelta(hours=1)
 def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() -> None:
     at = START + 10 * DAY  # noon
     rankings = [(number, at - timedelta(minutes=10) * (2000 - number)) for number in range(1, 2001)]
-    found = kept(rankings, at, 10)
+    found = snapshots.kept(rankings, at, 10)
     newest = set(range(1991, 2001))
     hours = {number for number, made in rankings if at - made < DAY and made.minute == 50}
-    days = {number for number, made in rankings if (made.hour, made.minute) == (23, 50)}
-    assert found == newest | hours | days
+    assert found == newest | hours | {number for number, made in rankings if (made.hour, made.minute) == (23, 50)}
     assert len(hours) == 24
 
 
@@ -40,9 +37,9 @@ def test_what_was_kept_once_is_all_that_is_needed_later() -> None:
     left: list[tuple[int, object]] = []
     for number, made in rankings:
         left.append((number, made))
-        keep = kept(left, made, 5)  # type: ignore[arg-type]
+        keep = snapshots.kept(left, made, 5)  # type: ignore[arg-type]
         left = [one for one in left if one[0] in keep]
-    assert {number for number, _ in left} == kept(rankings, rankings[-1][1], 5)
+    assert {number for number, _ in left} == snapshots.kept(rankings, rankings[-1][1], 5)
 
 
 def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
@@ -58,17 +55,16 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
         job = world.claimed(series_id)
         assert world.finish(job, [won(match, number % 2) for match in job.matches])
         world.clock.turn(60)
-        assert world.write(refit, season_id)
+        assert world.write(standings.refit, season_id)
     rankings = world.read(stored, season_id)
-    assert len(rankings) == 16
-    assert [ranking.whole for ranking in rankings] == [False] * 13 + [True] * 3
+    assert (len(rankings), [ranking.whole for ranking in rankings]) == (16, [False] * 13 + [True] * 3)
     assert all(ranking.standings == {} for ranking in rankings[:13])
     assert all(ranking.standings["rows"] for ranking in rankings[13:])
     assert len({ranking.log_sha256 for ranking in rankings}) == 16
     assert all(ranking.config["method"] for ranking in rankings)
     for bot_id in names:
-        assert len(world.read(history, season_id, bot_id)) == 16
-    assert world.read(recount, season_id).same
+        assert len(world.read(history.history, season_id, bot_id)) == 16
+    assert world.read(recount.recount, season_id).same
     assert len(world.ranking(season_id)) == 2
 
 
@@ -80,9 +76,9 @@ def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_eve
     for _ in range(12):
         world.clock.turn(5)
         with world.db.transaction() as session:
-            refit(session, season_id)
-            for over in seasons_to_publish(session):
-                publish(session, over)
+            standings.refit(session, season_id)
+            for over in publishing.seasons_to_publish(session):
+                publishing.publish(session, over)
         world.play_all()
     rankings = world.read(stored, season_id)
     chosen = world.read(audit_log, subject=f"season/{season_id}", limit=50)

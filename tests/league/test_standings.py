@@ -15,15 +15,13 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings.history import history
-from deadheat.league.service.rankings.ranking import ranking_if_new
-from deadheat.league.service.rankings.recount import recount
-from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings import history, ranking, recount, results
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
 from deadheat.league.tables import Match, Participant, RatingSnapshot, Series
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.world import World
 
 
 def standings(world: World, season_id: int) -> dict[str, Any]:
@@ -33,10 +31,8 @@ def standings(world: World, season_id: int) -> dict[str, Any]:
 def play(world: World, *outcomes: object) -> None:
     """Play one series of that many matches: the number of the winner, the losers by forfeit, or "abandoned"."""
     world.tick()
-    series_id = world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1))
-    job = world.claimed(series_id)
-    made = [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)]
-    assert world.finish(job, made)
+    job = world.claimed(world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1)))
+    assert world.finish(job, [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)])
 
 
 def ending(match: MatchJob, outcome: object) -> MatchOutcome:
@@ -91,8 +87,8 @@ def test_of_two_rankings_at_once_one_is_stored(world: World, monkeypatch: pytest
     with world.db.transaction() as session:
 
         def overtaken(*log: Any) -> RatingSnapshot | None:
-            made = ranking_if_new(*log)
-            monkeypatch.setattr(fit, ranking_if_new)
+            made = ranking.ranking_if_new(*log)
+            monkeypatch.setattr(fit, ranking.ranking_if_new)
             assert refit(session, season_id)
             return made
 
@@ -106,8 +102,7 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
     play(world, 1, (1, 2), "abandoned", (2,))
     assert world.write(refit, season_id)
     found = {row["version_id"]: row for row in world.ranking(season_id)}
-    assert found[1]["games"] == 2
-    assert (found[1]["wins"], found[1]["timeouts"]) == (2, 1)
+    assert (found[1]["games"], (found[1]["wins"], found[1]["timeouts"])) == (2, (2, 1))
     assert (found[2]["losses"], found[2]["timeouts"]) == (2, 2)
     assert standings(world, season_id)["totals"] == {
         "rated": 2,
@@ -141,9 +136,8 @@ def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
     assert found[1]["elo"] < found[2]["elo"] == 1500
     assert found[2]["se"] == pytest.approx(350)
     assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
-    assert world.read(recount, season_id).same
-    assert world.read(history, season_id, 2)
-    assert world.read(history, season_id, 3) == []
+    assert world.read(recount.recount, season_id).same and world.read(history.history, season_id, 2)
+    assert world.read(history.history, season_id, 3) == []
 
 
 def resubmit(world: World, season_id: int, *outcomes: int) -> None:
@@ -183,10 +177,8 @@ def test_bots_with_equal_results_share_a_place(world: World) -> None:
     season_id = world.season(2, series_length=2, games_per_pair=2)
     play(world, 1, 2)
     assert world.write(refit, season_id)
-    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in world.ranking(season_id)] == [
-        (1, True, 1, 2),
-        (1, True, 1, 2),
-    ]
+    rows = world.ranking(season_id)
+    assert [(row["rank"], row["tied"], row["rank_low"], row["rank_high"]) for row in rows] == [(1, True, 1, 2)] * 2
 
 
 def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> None:
@@ -195,7 +187,7 @@ def test_matches_that_share_their_dice_are_a_group_of_the_log(world: World) -> N
     with world.db.transaction() as session:
         first, second, *_ = session.exec(select(Match).order_by(col(Match.id))).all()
         second.seed, second.commitment = first.seed, first.commitment
-    log = world.read(season_log, season_id)
+    log = world.read(results.season_log, season_id)
     assert log.groups == (first.commitment,)
     (tables,) = log.tables
     assert sorted(tables.groups.repeat(tables.counts).tolist()) == [-1, -1, 0, 0]
@@ -214,8 +206,8 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
     first = found["rows"][0]
     assert first["wins"] + first["draws"] + first["losses"] == first["games"] * (2 if ranks is Ranks.PLACEMENT else 1)
     assert world.read(leaderboard, season_id).config["ranks"] == ranks.value
-    assert world.read(recount, season_id).same
-    log = world.read(season_log, season_id)
+    assert world.read(recount.recount, season_id).same
+    log = world.read(results.season_log, season_id)
     (tables,) = log.tables
     assert np.bincount(tables.groups, tables.counts).tolist() == [3] * (log.games // 3)
 
@@ -224,15 +216,13 @@ def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
     """Players are the versions' numbers, and ranks are by seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
-    log = world.read(season_log, season_id)
+    log = world.read(results.season_log, season_id)
     seats: dict[int, list[tuple[str, int]]] = {}
-    for match_id, version_id, rank in world.rows(
-        select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
-    ):
+    seated = select(Participant.match_id, Participant.version_id, Participant.rank).order_by(col(Participant.seat))
+    for match_id, version_id, rank in world.rows(seated):
         seats.setdefault(match_id, []).append((str(version_id), rank or 0))
     lines = [json.dumps({"players": [p for p, _ in row], "ranks": [r for _, r in row]}) for row in seats.values()]
-    assert len(lines) == 9
-    assert read(line.encode() for line in lines).sha256 == log.sha256
+    assert (len(lines), read(line.encode() for line in lines).sha256) == (9, log.sha256)
 
 
 def test_a_season_that_continues_another_starts_from_its_ratings(world: World) -> None:
@@ -260,6 +250,6 @@ def test_an_unknown_season_has_no_leaderboard(world: World) -> None:
 
 def test_a_season_without_a_ranking_has_an_empty_leaderboard(world: World) -> None:
     season_id = world.season(0)
-    assert world.read(season_log, season_id).games == 0
+    assert world.read(results.season_log, season_id).games == 0
     found = standings(world, season_id)
     assert (found["rows"], found["unranked"], found["totals"], found["pairs"]) == ([], [], None, None)

@@ -14,17 +14,15 @@ from sqlmodel import Session, select
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.rankings.standings import refit
-from deadheat.league.service.rulings.appeals import waiting_appeals
-from deadheat.league.service.rulings.held import held_by_game, held_matches
+from deadheat.league.service.rulings import appeals, held
 from deadheat.league.service.seasons.seasons import seasons
-from deadheat.league.service.series.carrying_out import renew_series
+from deadheat.league.service.series import carrying_out, turns
 from deadheat.league.service.series.privacy import voids_at_planned
-from deadheat.league.service.series.turns import claim_next_series
-from deadheat.league.service.views.decisions import decisions
-from deadheat.league.service.views.voids import flagged_voids
+from deadheat.league.service.views import decisions, voids
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import Attempt
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
 """Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
@@ -48,8 +46,7 @@ def statements(world: World, act: Callable[[], object]) -> int:
 def test_a_series_costs_as_many_statements_whatever_its_length(world: World) -> None:
     """Compare series of two lengths in two seasons, from the planning to the ranking."""
     short, long = (_of_a_series(world, length) for length in (4, 50))
-    assert short == long
-    assert {step: count for step, count in long.items() if count > MOST[step]} == {}
+    assert (short, {step: count for step, count in long.items() if count > MOST[step]}) == (long, {})
 
 
 def _of_a_series(world: World, length: int) -> dict[str, int]:
@@ -57,8 +54,8 @@ def _of_a_series(world: World, length: int) -> dict[str, int]:
     jobs: list[SeriesJob | None] = []
     steps: dict[str, Callable[[], object]] = {
         "plan": world.tick,
-        "claim": lambda: jobs.append(world.write(claim_next_series, 0, "w1", world.host)),
-        "renew": lambda: world.write(renew_series, _only(jobs)),
+        "claim": lambda: jobs.append(world.write(turns.claim_next_series, 0, "w1", world.host)),
+        "renew": lambda: world.write(carrying_out.renew_series, _only(jobs)),
         "finish": lambda: world.finish(_only(jobs)),
         "sweep": lambda: world.write(sweep),
         "rank": lambda: world.write(refit, season_id),
@@ -83,7 +80,7 @@ FEW = "USING INDEX ix_match_held"
 
 
 def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path) -> None:
-    """Both run again and again."""
+    """Both run again and again, so neither may read a table as a whole."""
     world = World(settings(tmp_path))
     world.season(3, series_length=2, games_per_pair=2)
     world.tick()
@@ -92,11 +89,11 @@ def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path)
         event.listen(use(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
     world.write(sweep)
     with world.db.reading() as session:
-        decisions(session, world.boss, seasons(session))
-        held_by_game(session)
-        held_matches(session, world.boss, 50)
-        flagged_voids(session, world.boss, [1])
-        waiting_appeals(session, world.boss, after=0, limit=50)
+        decisions.decisions(session, world.boss, seasons(session))
+        held.held_by_game(session)
+        held.held_matches(session, world.boss, 50)
+        voids.flagged_voids(session, world.boss, [1])
+        appeals.waiting_appeals(session, world.boss, after=0, limit=50)
         scanned = {
             row[3]
             for statement, given in tuple(asked)

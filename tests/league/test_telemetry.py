@@ -53,8 +53,7 @@ def test_a_line_names_what_it_is_about(capsys: pytest.CaptureFixture[str]) -> No
     inside, outside = lines(capsys)
     about = {"series": 3, "match": 7, "versions": [1, 2]}
     assert inside.items() >= {**about, "level": "INFO", "logger": log.name, "message": "seat 1\nis slow"}.items()
-    assert str(inside["time"]).endswith("+00:00")
-    assert not about.keys() & outside.keys()
+    assert str(inside["time"]).endswith("+00:00") and not about.keys() & outside.keys()
 
 
 @pytest.mark.usefixtures("own_handlers")
@@ -87,8 +86,7 @@ def test_work_goes_on_in_the_trace_of_the_request(spans: InMemorySpanExporter) -
     asked, done = by_name["send"].context, by_name["deadheat.build"]
     assert asked is not None
     assert done.parent is not None
-    assert done.parent.span_id == asked.span_id
-    assert done.attributes == {"deadheat.version": 5}
+    assert (done.parent.span_id, done.attributes) == (asked.span_id, {"deadheat.version": 5})
     assert by_name["build"].attributes == {"deadheat.language": "c", "http.route": "/x"}
 
 
@@ -106,8 +104,7 @@ def test_a_line_names_its_trace(spans: InMemorySpanExporter, capsys: pytest.Capt
         log.info("played")
     (line,) = lines(capsys)
     (span,) = spans.get_finished_spans()
-    assert span.context is not None
-    assert line["trace"] == f"{span.context.trace_id:032x}"
+    assert span.context is not None and line["trace"] == f"{span.context.trace_id:032x}"
 
 
 def test_where_traces_are_off_nothing_of_them_is_loaded() -> None:

@@ -16,10 +16,13 @@ from deadheat.league.service.jobs.builds import claim_build, give_back_build
 from deadheat.league.service.series.hosts import hosts, record_check, unfit_reasons
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.tables import Attempt, BotVersion
-from tests.league.world import World, release_series, settings
+from tests.league.ground import settings
+from tests.league.outcomes import release_series
+from tests.league.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
+NOT_CHECKED = "It could not be checked."
 FAILURES = {"SandboxError", "TransportError"}
 OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
 """Causes of people's matches, which stand in no ledger."""
@@ -103,8 +106,7 @@ def test_a_machine_that_could_not_be_checked_says_why_to_operators_alone(world: 
     world.write(record_check, world.host, {}, [f"It could not be checked: {INNER}", "No clock."], 60)
     reasons = world.read(unfit_reasons, world.host)
     assert world.read(hosts)[0].reasons == reasons == (f"It could not be checked: {INNER}", "No clock.")
-    assert told_reasons(reasons) == ("It could not be checked.", "No clock.")
-    assert told_reasons([]) == ()
+    assert (told_reasons(reasons), told_reasons([])) == (("It could not be checked.", "No clock."), ())
 
 
 def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_has_them(tmp_path: Path) -> None:
@@ -124,11 +126,7 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
 
 def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
     old = {"cause": "engine", "detail": INNER, "evidence": {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
-    new = {
-        "cause": "engine",
-        "detail": Cause("engine").sentence,
-        "evidence": {Cause.HOST_UNFIT: ["It could not be checked."]},
-    }
+    new = {"cause": "engine", "detail": Cause("engine").sentence, "evidence": {Cause.HOST_UNFIT: [NOT_CHECKED]}}
     for attempts in ([old], [new]):
         assert told_findings({"verified": True, "attempts": attempts}) == {"verified": True, "attempts": [new]}
     assert told_findings({"verified": True}) == {"verified": True}

@@ -14,7 +14,8 @@ from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Entry, Season, Series
-from tests.league.world import World, release_series
+from tests.league.outcomes import release_series
+from tests.league.world import World
 
 MINUTE = 60
 
@@ -26,8 +27,7 @@ def claim(world: World, nudged_id: int) -> SeriesJob | None:
 def play(world: World, nudged_id: int) -> int:
     """Return the series that is played on a message about that series."""
     job = claim(world, nudged_id)
-    assert job is not None
-    assert world.finish(job)
+    assert job is not None and world.finish(job)
     return job.series_id
 
 
@@ -50,8 +50,7 @@ def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> Non
     while not any(seated):
         assert len(seated) < 4, "its series is planned as soon as there is room, and then it is next"
         job = claim(world, messages.popleft())
-        assert job is not None
-        assert world.finish(job)
+        assert job is not None and world.finish(job)
         seated.append(newcomer in job.matches[0].seats)
         messages.extend(world.tick())
     assert len(messages) > 10

@@ -18,13 +18,14 @@ from deadheat.league.service.views.matches import match_detail, matches
 from deadheat.league.states import MatchState, SeasonState
 from deadheat.league.tables import Match, Participant
 from deadheat.league.words import Uncounting
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.test_challenges import Entrant
-from tests.league.world import World, abandoned, forfeited, won
+from tests.league.world import World
 
 
 @pytest.fixture
 def season(world: World) -> int:
-    """A season of three bots in which every pair has played two matches."""
+    """Return a season of three bots in which every pair has played two matches."""
     season_id = world.season(3, games_per_pair=2)
     world.play_all()
     return season_id
@@ -35,7 +36,6 @@ def detail(world: World, match_id: int) -> MatchDetail:
 
 
 def why(world: World, match_id: int) -> Uncounted:
-    """Return why a match does not count."""
     found = detail(world, match_id).uncounted
     assert found is not None
     return found

@@ -11,19 +11,18 @@ import pytest
 from sqlmodel import Session, select
 
 from deadheat.league import errors
-from deadheat.league.service.course import states
-from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.course import open_matters, states
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings import appeals
-from deadheat.league.service.rulings.appeals import open_appeal
 from deadheat.league.service.seasons.seasons import create_season, edit_season
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Season, User
 from deadheat.league.words import Remedy
-from tests.league.world import START, World, tick
+from tests.league.clock import START
+from tests.league.world import World, tick
 
 HOUR = 3600.0
 CLOSES = START + timedelta(hours=1)
@@ -42,7 +41,7 @@ def appeal_in(session: Session, season_id: int) -> int:
     """Let the author of the bot in the first seat of the newest match appeal."""
     match = matches(session, season_id=season_id)[0]
     user = session.exec(select(User).where(User.name == match.seats[0].author)).one()
-    return open_appeal(session, Person(user.id, user.name, user.role), match.id, "no", {"verified": True}).id
+    return appeals.open_appeal(session, Person(user.id, user.name, user.role), match.id, "no", {"verified": True}).id
 
 
 def appeal(world: World, season_id: int) -> int:
@@ -50,9 +49,8 @@ def appeal(world: World, season_id: int) -> int:
 
 
 def rule(world: World, appeal_id: int, remedy: Remedy = Remedy.NONE) -> None:
-    world.write(
-        appeals.rule, world.boss, appeal_id, uphold=remedy is not Remedy.NONE, ruling="looked at", remedy=remedy
-    )
+    upheld = remedy is not Remedy.NONE
+    world.write(appeals.rule, world.boss, appeal_id, uphold=upheld, ruling="looked at", remedy=remedy)
 
 
 def newest_record(world: World, season_id: int) -> tuple[str, str, dict[str, Any]]:
@@ -171,5 +169,5 @@ def test_a_season_past_its_close_is_not_thawed_before_the_date_has_moved(world: 
 
 def test_a_season_that_has_not_begun_has_nothing_open(world: World) -> None:
     made = world.write(create_season, world.boss, game="yacht-auction", name="w", finals=FinalsFormat.SWISS)
-    assert not world.write(season_unfinished, made.id).anything
+    assert not world.write(open_matters.season_unfinished, made.id).anything
     world.set_state(made.id, SeasonState.CLOSED)

@@ -12,7 +12,7 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.errors import BadUpload
 from deadheat.league.service.bots.bots import Upload
 from deadheat.league.uploads import accept
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 def send(content: bytes, filename: str, tmp_path: Path) -> Upload:

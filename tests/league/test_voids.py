@@ -9,8 +9,7 @@ from deadheat.league.errors import BadSetting, NotAllowed, Unsettled, WrongState
 from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.rulings import VersionVoids
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings.publishing import seasons_to_publish
-from deadheat.league.service.rankings.standings import leaderboard, refit
+from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
 from deadheat.league.service.series.carrying_out import claim_series, finish_series
@@ -21,7 +20,8 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.service.views.voids import Share, excesses, season_voids
 from deadheat.league.states import Fitness, JobState, MatchState, SeasonState
 from deadheat.league.tables import Attempt, Match, Participant, Series, WorkerHost
-from tests.league.world import World, void, won
+from tests.league.outcomes import void, won
+from tests.league.world import World
 
 OTHER = Host("other", "boot")
 ALL = select(Match).order_by("id")
@@ -79,8 +79,7 @@ def test_a_failure_of_the_whole_series_changes_the_dice_of_every_match_that_is_l
     job = begun(world)
     assert world.write(finish_series, job, "w1", [won(job.matches[0])], Failure("engine", "it went away"))
     world.write(record_check, world.host, {}, (), 0)
-    again = world.claimed(job.series_id)
-    assert [match.attempt for match in again.matches] == [2, 2]
+    assert [match.attempt for match in world.claimed(job.series_id).matches] == [2, 2]
     assert world.rows(ALL)[0].attempt == 1
 
 
@@ -148,17 +147,13 @@ def test_a_held_match_is_listed_with_everything_that_happened_to_it(world: World
     assert world.rows(select(Series.state)) == [JobState.DONE]
     (found,) = world.read(held_matches, world.boss)
     assert found.id == match_id
-    assert [(line.cause, line.seat, line.seed_number) for line in found.attempts] == [
-        ("host-memory", 0, 1),
-        ("host-memory", 0, 2),
-    ]
+    assert [(one.cause, one.seat, one.seed_number) for one in found.attempts] == [("host-memory", 0, n) for n in (1, 2)]
     with pytest.raises(NotAllowed):
         world.read(held_matches, world.author())
 
 
 def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> None:
-    match_id = held(world)
-    again = world.write(rejudge_match, world.boss, match_id, "the machine was full")
+    again = world.write(rejudge_match, world.boss, held(world), "the machine was full")
     job = world.claimed(world.enqueued())
     assert [(match.match_id, match.attempt) for match in job.matches] == [(again, 1)]
     assert job.matches[0].seed != world.rows(ALL)[0].seed
@@ -168,19 +163,17 @@ def test_played_again_it_is_another_match_with_dice_of_its_own(world: World) -> 
 
 def test_decided_against_a_seat_it_counts_like_a_forfeit(world: World) -> None:
     match_id = held(world)
-    with pytest.raises(BadSetting):
-        world.write(decide_match, world.boss, match_id, 2, "no such seat")
+    world.refused(BadSetting, decide_match, world.boss, match_id, 2, "no such seat")
     world.write(decide_match, world.boss, match_id, 0, "its children fill the machine")
     (match,) = world.rows(ALL)
     assert (match.state, match.rated, match.transcript_sha256) == (MatchState.DECIDED, True, None)
     with world.db.transaction() as session:
         ranks = session.exec(select(Participant.rank, Participant.points).order_by("seat")).all()
         assert list(ranks) == [(2, None), (1, None)]
-        assert refit(session, match.season_id)
-        assert leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
+        assert standings.refit(session, match.season_id)
+        assert standings.leaderboard(session, match.season_id).standings["totals"]["rated"] == 1
         assert void_match(session, world.boss, match_id, "too harsh")
-    with pytest.raises(WrongState):
-        world.write(leave_match, world.boss, match_id, "it is decided")
+    world.refused(WrongState, leave_match, world.boss, match_id, "it is decided")
 
 
 def test_left_unplayed_it_counts_for_nobody_and_the_reason_stands_in_the_audit_log(world: World) -> None:
@@ -208,9 +201,9 @@ def test_nothing_is_published_while_a_match_of_a_closed_season_is_held(world: Wo
     (match,) = world.rows(ALL)
     world.set_state(match.season_id, SeasonState.CLOSED, force=True)
     assert world.finish(again, [void(again.matches[0], seat=0)])
-    assert world.write(seasons_to_publish) == []
+    assert world.write(publishing.seasons_to_publish) == []
     world.write(decide_match, world.boss, match.id, 0, "its own doing")
-    assert world.write(seasons_to_publish) == [match.season_id]
+    assert world.write(publishing.seasons_to_publish) == [match.season_id]
 
 
 def test_versions_with_equal_shares_of_the_void_attempts_are_not_flagged() -> None:
@@ -264,9 +257,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
 def failed(world: World, cause: str) -> list[VersionVoids]:
     """Return the organisers' view of a series that failed three times, after one match, on the only machine."""
     job = begun(world, 3)
-    assert world.write(
-        finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it went away")
-    )
+    assert world.write(finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it is away"))
     for _ in range(2):
         world.write(record_check, world.host, {}, (), 0)
         job = world.claimed(job.series_id)

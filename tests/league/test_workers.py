@@ -9,26 +9,16 @@ from deadheat.league.jobs import Failure, Host, SeriesJob
 from deadheat.league.records.hosts import Worker
 from deadheat.league.service.bots.bots import versions_of
 from deadheat.league.service.rulings.operators import set_role
-from deadheat.league.service.series.carrying_out import claim_series
-from deadheat.league.service.series.hosts import (
-    FORGET_DAYS,
-    RECHECK_SECONDS,
-    due_check,
-    host_arrives,
-    host_seen,
-    hosts,
-    record_canary,
-    record_check,
-    take_canary,
-    unfit_reasons,
-)
-from deadheat.league.service.series.turns import turn_away_series
+from deadheat.league.service.series import carrying_out, turns
+from deadheat.league.service.series import hosts as machines
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series
 from deadheat.league.words import NoticeKind
+from tests.league.ground import settings
+from tests.league.outcomes import forfeited, release_series, void
 from tests.league.test_notices import told
-from tests.league.world import World, forfeited, release_series, settings, void
+from tests.league.world import World
 
 OTHER = Host("other", "boot")
 WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}
@@ -36,7 +26,6 @@ WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}
 
 @pytest.fixture
 def series(world: World) -> int:
-    """Return a series that waits."""
     world.season(games_per_pair=2)
     return world.tick()[0]
 
@@ -44,13 +33,13 @@ def series(world: World) -> int:
 def arrive(world: World, host: Host, *reasons: str, checked: bool = True) -> None:
     """Let a machine start and be checked; it is unfit where there are reasons."""
     with world.db.transaction() as session:
-        host_arrives(session, host, "image")
+        machines.host_arrives(session, host, "image")
         if checked:
-            record_check(session, host, {}, reasons, 60)
+            machines.record_check(session, host, {}, reasons, 60)
 
 
 def claim(world: World, series: int, host: Host) -> SeriesJob | None:
-    return world.write(claim_series, series, "w", host)
+    return world.write(carrying_out.claim_series, series, "w", host)
 
 
 def claimed(world: World, series: int) -> SeriesJob:
@@ -61,11 +50,11 @@ def claimed(world: World, series: int) -> SeriesJob:
 
 
 def info(world: World, host: Host) -> Worker:
-    return next(found for found in world.read(hosts) if found.name == host.name)
+    return next(found for found in world.read(machines.hosts) if found.name == host.name)
 
 
 def canary(world: World, host: Host, *wrong: dict[str, object], voids: int = 0, end: bool = True) -> None:
-    world.write(record_canary, host, voids, list(wrong) if end else None, 3)
+    world.write(machines.record_canary, host, voids, list(wrong) if end else None, 3)
 
 
 def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]]]:
@@ -82,7 +71,7 @@ def test_a_machine_that_nobody_has_checked_gets_no_series(world: World, series: 
     arrive(world, OTHER)
     assert claim(world, series, OTHER) is not None
     arrive(world, OTHER, checked=False)
-    assert sorted(host.name for host in world.read(hosts)) == sorted([world.host.name, OTHER.name])
+    assert sorted(host.name for host in world.read(machines.hosts)) == sorted([world.host.name, OTHER.name])
 
 
 def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series: int) -> None:
@@ -102,8 +91,7 @@ def test_a_silent_machine_gets_no_series_until_it_reports(world: World, series: 
     arrive(world, OTHER)
     world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None
-    assert not info(world, OTHER).judges
-    assert world.write(host_seen, OTHER)
+    assert not info(world, OTHER).judges and world.write(machines.host_seen, OTHER)
     assert claim(world, series, OTHER) is not None
 
 
@@ -111,7 +99,7 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     arrive(world, OTHER)
     rebooted = Host(OTHER.name, "another boot")
     assert claim(world, series, rebooted) is None
-    assert not world.write(host_seen, rebooted)
+    assert not world.write(machines.host_seen, rebooted)
     world.clock.turn(world.settings.lease_seconds + 1)
     arrive(world, rebooted)
     assert claim(world, series, OTHER) is None
@@ -126,30 +114,28 @@ def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None
     assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
 
 
-def test_a_series_that_is_turned_away_is_enqueued_again_only_if_a_machine_may_play_it(
-    world: World, series: int
-) -> None:
+def test_a_series_is_turned_away_only_if_another_machine_may_play_it(world: World, series: int) -> None:
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
-        assert turn_away_series(session, series, OTHER)  # the world's own machine is fit
-        assert not turn_away_series(session, series, world.host)  # it may play; another worker was faster
+        assert turns.turn_away_series(session, series, OTHER)  # the world's own machine is fit
+        assert not turns.turn_away_series(session, series, world.host)  # it may play; another worker was faster
     arrive(world, world.host, "Too much noise as well.")
-    assert not world.write(turn_away_series, series, OTHER)  # otherwise one message would circulate for ever
+    assert not world.write(turns.turn_away_series, series, OTHER)  # otherwise one message would circulate for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
-    assert not world.write(turn_away_series, series, OTHER)  # it does not wait
+    assert not world.write(turns.turn_away_series, series, OTHER)  # it does not wait
 
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
     arrive(world, world.host, "Too much noise.")
     assert world.enqueued() == []  # it was enqueued a moment ago
-    world.write(record_check, world.host, {}, (), 60)
+    world.write(machines.record_check, world.host, {}, (), 60)
     assert world.enqueued() == [series]
 
 
 def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
     def due() -> Fitness | None:
-        return world.read(due_check, world.host)
+        return world.read(machines.due_check, world.host)
 
     assert due() is None
     arrive(world, world.host, checked=False)
@@ -169,7 +155,7 @@ def test_a_canary_is_due_after_a_time_and_after_some_series(tmp_path, monkeypatc
     world = World(settings(tmp_path))
 
     def take() -> int | None:
-        return world.write(take_canary, world.host)
+        return world.write(machines.take_canary, world.host)
 
     assert take() is None  # the check has just taken place
     world.season(3, games_per_pair=2)
@@ -196,9 +182,9 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert (info(world, world.host).canaries, info(world, world.host).canary_failures) == (2, 1)
     assert info(world, world.host).canary_voids == 1
     assert all(claim(world, waiting, world.host) is None for waiting in other)
-    assert world.read(due_check, world.host) is None  # after a pause
-    world.clock.turn(RECHECK_SECONDS)
-    assert world.read(due_check, world.host) is Fitness.UNFIT
+    assert world.read(machines.due_check, world.host) is None  # after a pause
+    world.clock.turn(machines.RECHECK_SECONDS)
+    assert world.read(machines.due_check, world.host) is Fitness.UNFIT
 
 
 def test_what_made_a_machine_unfit_is_kept_until_the_next_time(world: World, series: int) -> None:
@@ -238,13 +224,11 @@ def test_a_machine_of_any_name_may_become_unfit(world: World) -> None:
 def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world: World, series: int) -> None:
     canary(world, world.host, voids=3, end=False)
     assert claim(world, series, world.host) is not None
-    assert world.read(due_check, world.host) is Fitness.FIT
+    assert world.read(machines.due_check, world.host) is Fitness.FIT
 
 
 @pytest.mark.parametrize("again", [False, True])
-def test_what_was_played_while_its_machine_was_found_unfit_is_played_again(
-    world: World, series: int, again: bool
-) -> None:
+def test_what_was_played_while_a_machine_became_unfit_is_played_again(world: World, series: int, again: bool) -> None:
     """`again`: a check finds the machine fit again before the series ends."""
     job = claimed(world, series)
     world.clock.turn(1)
@@ -297,10 +281,10 @@ def test_an_operator_may_let_unfit_machines_judge_and_every_attempt_says_so(tmp_
 
 def test_machines_that_were_not_seen_for_long_are_forgotten(world: World) -> None:
     arrive(world, OTHER)
-    world.clock.turn(FORGET_DAYS * 86_400 + 1)
+    world.clock.turn(machines.FORGET_DAYS * 86_400 + 1)
     arrive(world, world.host)
-    assert [host.name for host in world.read(hosts)] == [world.host.name]
-    assert world.read(unfit_reasons, OTHER) != ()
+    assert [host.name for host in world.read(machines.hosts)] == [world.host.name]
+    assert world.read(machines.unfit_reasons, OTHER) != ()
 
 
 def test_series_and_voids_are_counted_by_machine(world: World, series: int) -> None:

@@ -9,7 +9,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.league.records.matches import FaultView, Match, SeatView
 from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import player
-from tests.league.world import START
+from tests.league.clock import START
 
 NUMBER = 7
 

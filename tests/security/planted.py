@@ -38,7 +38,8 @@ from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
-from tests.league.world import GAME, abandoned, forfeited, release_series, won
+from tests.league.outcomes import abandoned, forfeited, release_series, won
+from tests.league.people import GAME
 
 ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}

@@ -17,7 +17,7 @@ from deadheat.league.service.rankings.standings import refit
 from tests.api.site import bearer
 from tests.language import outside
 from tests.language.catalogue import kept
-from tests.league.world import forfeited
+from tests.league.outcomes import forfeited
 from tests.security.planted import ROLES, PlantedLeague, ask
 from tests.security.table import SIGNED, TABLE, Line
 

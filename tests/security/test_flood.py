@@ -32,7 +32,8 @@ from deadheat.league.service.people.users import insert_user
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import Role
 from deadheat.league.tables import BotVersion
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 ROOT = Path(__file__).parents[2]
 UPLOADS = int(os.environ.get("DEADHEAT_FLOOD", "1000"))

@@ -27,7 +27,6 @@ MOST_BAD = 10
 
 @cache
 def stage() -> Stage:
-    """Make this process's stage."""
     return Stage(Path(tempfile.mkdtemp(prefix="deadheat-simulation-", dir=MEMORY if MEMORY.is_dir() else None)))
 
 

@@ -26,7 +26,7 @@ from deadheat.sandbox.build import BuildFailed, Built
 from deadheat.sandbox.languages import Recipe
 from deadheat.workers.context import PLAY
 from tests.bots.loading import in_process
-from tests.league.world import GAME
+from tests.league.people import GAME
 from tests.simulation.stage import packed
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class SimulatedContext:
 
     @contextlib.contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
-        """A working folder that goes away with the job; to play takes none, because programs are not unpacked."""
+        """Yield a folder that goes away with the job; to play takes none, because programs are not unpacked."""
         if purpose == PLAY:
             yield self._simulator.stage.folder
             return

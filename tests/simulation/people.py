@@ -9,9 +9,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league import errors
 from deadheat.league.service.bots.bots import Upload, add_version
-from deadheat.league.service.jobs.builds import BUILDS
-from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
-from deadheat.league.service.jobs.exhibitions import answer, open_of, resign, table, take_seat
+from deadheat.league.service.jobs import builds, exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
@@ -34,7 +32,7 @@ RESIGNS, FALLS_SILENT = 0.2, 0.2
 
 
 def organiser(now: Simulator) -> None:
-    """Somebody who finds machines unfit, and matches worth another look."""
+    """Find machines unfit, and matches worth another look."""
     while True:
         now.pause(10)
         for action in (_find_unfit, _rule, _answer):
@@ -44,8 +42,7 @@ def organiser(now: Simulator) -> None:
 
 
 def _find_unfit(now: Simulator, session: Session) -> None:
-    host = now.chance.choice(now.hosts)
-    record_check(session, host, {}, ["its canary sang"], now.chance.uniform(0, 30))
+    record_check(session, now.chance.choice(now.hosts), {}, ["its canary sang"], now.chance.uniform(0, 30))
 
 
 def _rule(now: Simulator, session: Session) -> None:
@@ -69,7 +66,7 @@ def _answer(now: Simulator, session: Session) -> None:
 
 
 def author(now: Simulator) -> None:
-    """Uploads new versions of some bots, whatever becomes of them."""
+    """Upload new versions of some bots, whatever becomes of them."""
     while now.uploads < now.extent.uploads:
         now.uploads += 1
         now.pause(now.chance.uniform(0, now.extent.storm_seconds / 2))
@@ -80,7 +77,7 @@ def author(now: Simulator) -> None:
             with now.stage.database.transaction() as session:
                 upload = Upload(FILENAME, len(text), sha256, "python", "main.py")
                 version_id = add_version(session, owner, bot_id, upload).id
-            now.enqueue(BUILDS, version_id)
+            now.enqueue(builds.BUILDS, version_id)
         if now.happens(0.3):
             with now.task(), contextlib.suppress(errors.LeagueError), now.stage.database.transaction() as session:
                 _ask(now, session, owner, bot_id)
@@ -93,13 +90,13 @@ def _ask(now: Simulator, session: Session, owner: Person, bot_id: int) -> None:
 
 
 def guest(now: Simulator) -> None:
-    """Sits down against a bot and moves, until resigning or falling silent."""
+    """Sit down against a bot and move, until resigning or falling silent."""
     silent: set[int] = set()
     while True:
         now.pause(now.chance.uniform(1, 8))
         with now.task():
             with now.stage.database.transaction() as session:
-                exhibition_id = open_of(session, now.league.guest)
+                exhibition_id = exhibitions.open_of(session, now.league.guest)
                 if exhibition_id is not None and exhibition_id not in silent:
                     _take_turn(now, session, exhibition_id, silent)
             if exhibition_id is None:
@@ -107,19 +104,19 @@ def guest(now: Simulator) -> None:
                     return
                 with now.stage.database.transaction() as session:
                     try:
-                        seat = take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
+                        seat = exhibitions.take_seat(session, now.league.guest, now.chance.choice(now.league.bots)[1])
                     except errors.WrongState:  # no version of the bot has played in a season yet
                         continue
                 now.sittings += 1
-                now.enqueue(EXHIBITIONS, seat)
+                now.enqueue(exhibiting.EXHIBITIONS, seat)
 
 
 def _take_turn(now: Simulator, session: Session, exhibition_id: int, silent: set[int]) -> None:
-    shown = table(session, now.league.guest, exhibition_id)
+    shown = exhibitions.table(session, now.league.guest, exhibition_id)
     mood = now.chance.random()
     if shown.prompt is None or mood < FALLS_SILENT:
         silent.update({exhibition_id} if shown.prompt is not None else ())
     elif mood < FALLS_SILENT + RESIGNS:
-        resign(session, now.league.guest, exhibition_id)
+        exhibitions.resign(session, now.league.guest, exhibition_id)
     else:
-        answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))
+        exhibitions.answer(session, now.league.guest, exhibition_id, shown.turn, move(shown))

@@ -45,14 +45,13 @@ from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.rankings.standings import seasons_to_refit
-from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.hosts import due_check, host_seen, record_check
+from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
 from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
 from deadheat.workers.broker.queue import task_name
 from tests.invariants import broken, every, unfinished
-from tests.league.world import START
+from tests.league.clock import START
 from tests.simulation import people
 from tests.simulation.machines import REASONS, Arena, Builder, SimulatedContext, Source
 from tests.simulation.stage import HOSTS, Stage, StormyBlobs
@@ -68,15 +67,8 @@ REDELIVERY_SECONDS = 60
 """When the broker hands a dead worker's message to another one, if it has not forgotten it."""
 
 EXPLAINED = (
-    "played",
-    "host-unknown",
-    "host-memory",
-    "watch-ended",
-    "host-unfit",
-    "lease-expired",
-    "worker-stopped",
-    "blobs-away",
-    "database-away",
+    *("played", "host-unknown", "host-memory", "watch-ended", "host-unfit"),
+    *("lease-expired", "worker-stopped", "blobs-away", "database-away"),
 )
 """What a storm causes."""
 
@@ -110,7 +102,7 @@ class Simulator:
         lease_seconds = stage.settings.lease_seconds
         self.stops = (lease_seconds / 4, lease_seconds, lease_seconds)  # for a moment, or until another worker is asked
         self.uploads = self.sittings = 0
-        self.messages = [(0.0, SERIES, series_id) for series_id in self.league.series_ids]
+        self.messages = [(0.0, carrying_out.SERIES, series_id) for series_id in self.league.series_ids]
         self.trace: list[tuple[float, str, str]] = []
         self.blobs = StormyBlobs(self)
         for content in self.league.programs:
@@ -126,7 +118,7 @@ class Simulator:
         first = self.hosts[0]
         for host in self.hosts:
             skew_seconds = self.chance.choice([0, 0, -40, 40])
-            yield Process(f"{host.name}:1", host, partial(self.work, (SERIES, BUILDS)), skew_seconds)
+            yield Process(f"{host.name}:1", host, partial(self.work, (carrying_out.SERIES, BUILDS)), skew_seconds)
         for number in range(self.extent.schedulers):
             yield Process(f"scheduler{number}", first, self.schedule)
         yield Process("keepers", first, self.keep)
@@ -277,11 +269,11 @@ class Simulator:
         while True:
             with self.task(), self.stage.database.transaction() as session:
                 for host in self.hosts:
-                    host_seen(session, host)
+                    hosts.host_seen(session, host)
                 doubted = set(session.exec(DOUBTED))
                 for host in self.hosts:
-                    if host.name in doubted and due_check(session, host) is not None:
-                        record_check(session, host, {}, (), 0)
+                    if host.name in doubted and hosts.due_check(session, host) is not None:
+                        hosts.record_check(session, host, {}, (), 0)
             self.pause(25)
 
     @contextlib.contextmanager
@@ -329,15 +321,12 @@ class Simulator:
         return START + timedelta(seconds=60 + self.seconds + self.process.skew_seconds)
 
     def sleep(self, seconds: float) -> None:
-        """Stand in for `time.sleep`."""
         self.pause(seconds)
 
     def monotonic(self) -> float:
-        """Stand in for `time.monotonic`."""
         return self.seconds
 
     def time_ns(self) -> int:
-        """Stand in for `time.time_ns`."""
         return int(self.clock().timestamp()) * 1_000_000_000
 
     def look(self) -> None:
@@ -362,12 +351,7 @@ class Simulator:
             ),
             (
                 play,
-                {
-                    "Arena": arena,
-                    "time": self,
-                    "fetch_program": fetch_program,
-                    "play_canary_when_due": lambda *_: None,
-                },
+                {"Arena": arena, "time": self, "fetch_program": fetch_program, "play_canary_when_due": lambda *_: None},
             ),
             (holding, {"time": self}),
             (build, {"Arena": arena, "build": Builder(self), "os": SimpleNamespace(urandom=self.stage.entropy)}),

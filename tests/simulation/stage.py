@@ -26,7 +26,8 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import host_arrives, record_check
 from deadheat.league.states import Role
 from deadheat.league.tables import Bot, BotVersion, User
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 if TYPE_CHECKING:
     from tests.simulation.simulator import Simulator
@@ -40,7 +41,7 @@ HOSTS = [Host(f"machine{number}", "boot") for number in range(3)]
 
 
 def packed(text: str) -> bytes:
-    """A built program of one file, the same bytes whenever it is built."""
+    """Return a built program of one file, the same bytes whenever it is built."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         entry = tarfile.TarInfo("main.py")
@@ -51,9 +52,7 @@ def packed(text: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class League:
-    """A prepared league: two bots in a season, a third in none, and a guest without a bot. Its first series are planned
-    and its machines have been checked.
-    """
+    """Two bots in a season whose first series are planned, a third in none, and a guest; all machines are fit."""
 
     content: bytes
     series_ids: Sequence[int]
@@ -64,7 +63,7 @@ class League:
     @classmethod
     @cache
     def prepared(cls, games: int) -> League:
-        """One whose pair plays that many games, in series of two."""
+        """Return a league whose pair plays that many games, in series of two."""
         folder = Path(tempfile.mkdtemp())
         world = World(settings(folder))
         world.season(2, games_per_pair=games, series_length=2, unrated_games=8)
@@ -96,12 +95,7 @@ class Stage:
     _resets: int = 0
 
     def __post_init__(self) -> None:
-        self.settings = settings(
-            self.folder / "run",
-            match_attempts=3,
-            requeue_seconds=30,
-            exhibition_move_seconds=20,
-        )
+        self.settings = settings(self.folder / "run", match_attempts=3, requeue_seconds=30, exhibition_move_seconds=20)
         self.settings.data_dir.mkdir()
         self.database = StormyDatabase(self)
 
@@ -144,9 +138,7 @@ class StormyDatabase(Database):
 
     @property
     def connection(self) -> Connection:
-        """The one for all sessions, of which none begins within another: to get it from a pool takes as long as a
-        statement.
-        """
+        """Return the one for all sessions, which never overlap: one from a pool costs as much as a statement."""
         if self._connection is None:
             self._connection = self._readers.connect()
         return self._connection
@@ -184,7 +176,6 @@ class StormyBlobs(Blobs):
         self._simulator = simulator
 
     def put(self, data: bytes) -> str:
-        """Stand in for `Blobs.put`."""
         self._simulator.pause()
         if self._simulator.happens(self._simulator.weather.blob_refused):
             raise errors.BlobsAway("no space left on device")

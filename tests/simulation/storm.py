@@ -30,7 +30,7 @@ class Weather:
 
     @classmethod
     def of(cls, chance: random.Random) -> Weather:
-        """A storm with some of it, each mild or heavy."""
+        """Draw a storm with some of it, each mild or heavy."""
         harms = {kind.name: chance.choice([0.0, 0.02, 0.1]) for kind in fields(cls)}
         return cls(**{**harms, "message_lost": harms["message_lost"] * 3, "void": harms["void"] * 3})
 

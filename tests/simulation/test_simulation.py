@@ -190,7 +190,7 @@ def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch:
 
 
 def found_within(stage: Stage, seeds: int, weather: Weather = ROUGH) -> bool:
-    """Whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
+    """Say whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
     for seed in range(seeds):
         try:
             if Simulator(stage, seed, weather).run():

@@ -22,7 +22,7 @@ from deadheat.league.states import EvaluationFormat, SeasonState
 from deadheat.league.tables import Match, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site
-from tests.league.world import won
+from tests.league.outcomes import won
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 BOTS = ("expert", "counter", "greedy", "random", "teller", "solid")

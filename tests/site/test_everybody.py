@@ -22,7 +22,7 @@ from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.tables import Series, User
 from tests.api.served import served
 from tests.lanes import Lane
-from tests.league.world import void, won
+from tests.league.outcomes import void, won
 from tests.security.planted import NAMES, ROLES, PlantedLeague
 from tests.security.table import TABLE
 from tests.security.test_access import path

@@ -18,7 +18,7 @@ from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.service.series import live
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import Match, Series
-from tests.league.world import won
+from tests.league.outcomes import won
 from tests.site.conftest import PHONE, League, Open, barriers, overflows
 from tests.site.leagues import TRANSCRIPTS
 

@@ -15,7 +15,7 @@ from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, BotVersion
 from deadheat.league.uploads import accept
 from deadheat.workers.build import build_version
-from tests.league.world import GAME
+from tests.league.people import GAME
 from tests.workers.conftest import WorkingWorld
 
 

@@ -23,7 +23,9 @@ from deadheat.league.service.series.hosts import hosts
 from deadheat.league.tables import Attempt, Series
 from deadheat.workers.context import Context
 from tests.deployment import free_port
-from tests.league.world import GAME, World, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
+from tests.league.world import World
 
 
 class WorkingWorld(World):

@@ -21,7 +21,8 @@ from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import build
 from deadheat.workers.build import build_version
-from tests.league.world import GAME, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
 from tests.workers.building import BuildingWorld, zipped
 
 pytestmark = pytest.mark.containers

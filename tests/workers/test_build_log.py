@@ -22,7 +22,8 @@ from deadheat.workers import build, build_log, holding
 from deadheat.workers.build import build_version
 from deadheat.workers.build_log import BuildLog
 from deadheat.workers.holding import LeaseLost
-from tests.league.world import GAME, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
 from tests.workers.building import BuildingWorld
 
 RANDOM = (bots_of(GAME) / "random" / "main.py").read_text()

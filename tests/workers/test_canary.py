@@ -23,7 +23,7 @@ from deadheat.workers import canary
 from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
-from tests.league.world import settings
+from tests.league.ground import settings
 from tests.workers.conftest import PlayingWorld
 
 CPUS = sorted(os.sched_getaffinity(0))[:2]

@@ -24,7 +24,8 @@ from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import DeliveryState
 from deadheat.workers.sending import deliveries, webhooks
 from deadheat.workers.sending.webhooks import NotReached, post
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 from tests.receiver import Receiver
 
 

@@ -12,7 +12,8 @@ from deadheat.league.service.bots.environments import installed_languages
 from deadheat.workers import environment
 from deadheat.workers.context import Context
 from deadheat.workers.environment import describe_environment
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 
 
 @pytest.fixture

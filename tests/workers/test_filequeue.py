@@ -13,7 +13,7 @@ from kombu.simple import SimpleQueue
 from kombu.utils.json import dumps
 
 from deadheat.workers.broker.queue import celery_app
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 class Folder:

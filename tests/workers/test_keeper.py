@@ -28,7 +28,8 @@ from deadheat.sandbox.host.fitness import Facts, Report, judged
 from deadheat.workers import keeper, metrics
 from deadheat.workers.context import Context
 from deadheat.workers.keeper import Keeper, arrive
-from tests.league.world import GAME, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
 from tests.workers.conftest import PlayingWorld
 
 GOOD = judged(Facts())

@@ -23,7 +23,8 @@ from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES, detect
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from tests.league.world import GAME, settings
+from tests.league.ground import settings
+from tests.league.people import GAME
 from tests.workers.building import BuildingWorld, sources, zipped
 
 FULL_IMAGE = "deadheat/judge:full"

@@ -18,7 +18,7 @@ from deadheat.workers import leader
 from deadheat.workers.broker import queue
 from deadheat.workers.broker.queue import celery_app
 from deadheat.workers.leader import KEY, Lease, LedScheduler, RedisLease, lease_of
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 @pytest.fixture(params=["files", "redis"])

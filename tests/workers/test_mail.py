@@ -28,7 +28,8 @@ from deadheat.league.states import DeliveryState
 from deadheat.workers.sending import deliveries, mail
 from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached
-from tests.league.world import World, settings
+from tests.league.ground import settings
+from tests.league.world import World
 from tests.receiver import SHUTDOWN_SECONDS
 
 SENDER = "Deadheat <league@league.example>"

@@ -17,7 +17,7 @@ from deadheat.workers import metrics
 from deadheat.workers.exposition import expose
 from deadheat.workers.outcomes import evidence, fault_records, latencies
 from tests.engine.busy import convicted_on_a_busy_host, on_a_busy_host
-from tests.league.world import settings
+from tests.league.ground import settings
 
 TRANSCRIPTS = Path(__file__).parent.parent / "transcripts"
 CALM = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())

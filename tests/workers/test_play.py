@@ -36,7 +36,7 @@ from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, metrics, play, stopping
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
-from tests.league.world import GAME
+from tests.league.people import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
 

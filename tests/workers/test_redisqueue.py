@@ -11,7 +11,7 @@ from kombu.simple import SimpleQueue
 
 from deadheat.workers.broker.queue import celery_app
 from deadheat.workers.broker.redisqueue import Channel
-from tests.league.world import settings
+from tests.league.ground import settings
 
 
 def let_go_of(queue: SimpleQueue) -> None:

@@ -25,7 +25,7 @@ from deadheat.league.tables import Attempt, BotVersion
 from deadheat.workers import play, stopping, tasks
 from deadheat.workers.build import build_version
 from deadheat.workers.play import play_series
-from tests.league.world import GAME
+from tests.league.people import GAME
 from tests.workers.conftest import PlayingWorld
 
 

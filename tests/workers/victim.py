@@ -18,7 +18,7 @@ from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import play
 from deadheat.workers.context import Context
-from tests.league.world import settings
+from tests.league.ground import settings
 
 EXCHANGES = 40
 """The exchanges before a death in mid-match. A match of Yacht Auction has 26, so it is in the second one."""

@@ -40,7 +40,7 @@ class Ledger:
         self._grown[step.name] += _peak_kib() - peak
 
     def table(self) -> str:
-        """A line for each step, the most expensive first."""
+        """Return a line for each step, the most expensive first."""
         lines = [
             f"    {'step':34}{'times':>8}{'CPU, ms: median':>17}{'most':>9}{'sum, s':>9}{'statements':>12}{'+MiB':>7}"
         ]

@@ -22,18 +22,18 @@ from sqlmodel import Session, SQLModel, col, func, select
 
 from deadheat.engine.core import Result
 from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.service.course.running_low import low_after
-from deadheat.league.service.course.schedule import go_on
+from deadheat.league.service.course import running_low, schedule
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.service.series.hosts import record_check
-from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.series import carrying_out, hosts, turns
 from deadheat.league.states import EvaluationState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Evaluation, EvaluationPairing, User
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.workers.broker.queue import TICK_SECONDS
 from tests.benchmarks.contests.ledger import Ledger
-from tests.league.world import GAME, SHA, START, World, forfeited, won
+from tests.league.clock import START
+from tests.league.outcomes import forfeited, won
+from tests.league.people import GAME, SHA
+from tests.league.world import World
 
 FAULTS, DRAWS = 0.01, 0.05
 """Shares of matches that end by a failure, or with equal ranks."""
@@ -63,7 +63,6 @@ class Lateness:
 
     @property
     def sentence(self) -> str:
-        """Put all figures in a sentence."""
         rounds = max(self.rounds, default=timedelta()).total_seconds()
         began = max(self.evaluations, default=timedelta()).total_seconds()
         held = max(self.held_up, default=timedelta()).total_seconds()
@@ -90,8 +89,7 @@ class Contest:
         self._day_ends: Callable[[Lateness], None]
         self._running = False  # an evaluation
         self._ended_at = world.clock.now  # when the latest series ended
-        with world.db.transaction() as session:
-            record_check(session, world.host, {"slots": slots}, (), 0)
+        world.write(hosts.record_check, world.host, {"slots": slots}, (), 0)
         self.season_id = world.season(0, ladder_during_evaluations=False, games_per_pair=2)
         self._strength = self._teams(teams)
         world.write(set_timetable, world.boss, self.season_id, [line])
@@ -134,9 +132,7 @@ class Contest:
     # The course of time -----------------------------------------------------------------------------------------
 
     def play(self, day_ends: Callable[[Lateness], None] = lambda _: None) -> Lateness:
-        """Until the timetable is over and everything has been played; what was late. `day_ends` is called with what was
-        late so far when a day's last evaluation is over.
-        """
+        """Play until the timetable is over, and say what was late; `day_ends` is told so after each day's last one."""
         self._day_ends = day_ends
         clock = self.world.clock
         look_at = clock.now
@@ -176,7 +172,7 @@ class Contest:
         """Do what the tasks `tick` and `plan` do."""
         before = self.world.read(_state)
         with self.ledger.step() as step:
-            made = self.world.write(go_on, self.season_id)
+            made = self.world.write(schedule.go_on, self.season_id)
             after = self.world.read(_state)
             step.name = self._name(before, after, made)
         self._note(before, after)
@@ -218,7 +214,7 @@ class Contest:
         while self._free and self._waiting:
             nudged_id = self._waiting.pop(0)
             with self.ledger.step() as step:
-                job = self.world.write(claim_next_series, nudged_id, "w1", self.world.host)
+                job = self.world.write(turns.claim_next_series, nudged_id, "w1", self.world.host)
                 step.name = "claim a series"
             if job is None:
                 continue
@@ -230,14 +226,13 @@ class Contest:
     def _end(self, job: SeriesJob) -> None:
         outcomes = [self._outcome(match) for match in job.matches]
         with self.ledger.step() as step:
-            with self.world.db.transaction() as session:
-                assert finish_series(session, job, "w1", outcomes)
+            assert self.world.write(carrying_out.finish_series, job, "w1", outcomes)
             step.name = "finish a series"
         self._free += 1
         self.series, self.matches = self.series + 1, self.matches + len(outcomes)
         self._ended_at = self.world.clock.now
         with self.ledger.step() as step:
-            low = self.world.read(low_after, job.series_id)
+            low = self.world.read(running_low.low_after, job.series_id)
             step.name = "ask whether few are left"
         if low is not None:
             self._plan()

@@ -57,11 +57,9 @@ class Pairing:
 
 
 def counted(world: World) -> str:
-    """Say how much was computed again."""
     with world.db.reading() as session:
-        evaluations = (
-            session.connection().execute(text("SELECT count(*) FROM evaluation WHERE state = 'done'")).scalar()
-        )
+        ended = text("SELECT count(*) FROM evaluation WHERE state = 'done'")
+        evaluations = session.connection().execute(ended).scalar()
         pairings = session.connection().execute(text("SELECT count(*) FROM evaluation_pairing")).scalar()
     return f"{evaluations} evaluations with {pairings} pairings"
 
@@ -75,7 +73,7 @@ class Recount:
     newest: int = 0
 
     def go_on(self) -> list[str]:
-        """Compute those that are done since; all differences so far."""
+        """Compute those that are done since; return all differences so far."""
         with self.world.db.reading() as session:
             newest = session.connection().execute(text("SELECT max(id) FROM evaluation WHERE state = 'done'")).scalar()
         self.faults += differences(self.world, self.newest)
@@ -144,9 +142,7 @@ def _of_evaluation(
     for version in field:
         if any(kept[version].figures[name] != figure for name, figure in figures[version].items()):
             yield f"evaluation {number}: version {version} has {figures[version]}, not {kept[version].figures}"
-    order = sorted(
-        field, key=lambda version: [*(-figure for figure in figures[version].values()), field.index(version)]
-    )
+    order = sorted(field, key=lambda one: [*(-figure for figure in figures[one].values()), field.index(one)])
     if (theirs := sorted(field, key=lambda version: kept[version].place)) != order:
         first = next(place for place in range(len(order)) if order[place] != theirs[place])
         yield f"evaluation {number}: place {first + 1} should be version {order[first]}'s, not {theirs[first]}'s"
@@ -185,7 +181,7 @@ def _draws(number: int, field: list[int], pairings: list[Pairing]) -> Iterator[s
 
 
 def _swiss(field: list[int], pairings: list[Pairing]) -> dict[int, dict[str, float]]:
-    """For each version, its figures in the order in which they decide."""
+    """Return each version's figures in the order in which they decide."""
     rounds = max(one.round for one in pairings)
     of_round: dict[int, list[int]] = {version: [0] * (rounds + 1) for version in field}
     won, opponents = dict.fromkeys(field, 0), {version: list[int]() for version in field}

@@ -7,8 +7,7 @@ import sqlite3
 from typing import Any
 
 from deadheat.engine.chance import commitment
-from deadheat.league.pairing.contest import draw, placed
-from deadheat.league.pairing.figures import NEWEST, Meeting, figures
+from deadheat.league.pairing import contest, figures
 from deadheat.league.states import EvaluationFormat
 
 ROUNDS = 20
@@ -22,17 +21,12 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
 
     The ids of its rows are multiples of a thousand times those of the versions, so that they are free.
     """
-    met: list[Meeting] = []
+    met: list[figures.Meeting] = []
     for round_ in range(1, ROUNDS + 1):
-        pairs, _ = draw(versions, set(versions), met)
-        met += [Meeting(round_, *pair, *_TAKEN[sum(pair) % 3]) for pair in pairs]
-    values: dict[str, Any] = {
-        "id": number,
-        "season": season_id,
-        "rounds": ROUNDS,
-        "at": AT,
-        "first": number * 1000 * versions[0],
-    }
+        pairs, _ = contest.draw(versions, set(versions), met)
+        met += [figures.Meeting(round_, *pair, *_TAKEN[sum(pair) % 3]) for pair in pairs]
+    values: dict[str, Any] = {"id": number, "season": season_id, "rounds": ROUNDS, "at": AT}
+    values["first"] = number * 1000 * versions[0]
     values |= {"state": "done" if done else "running", "ended": AT if done else None}
     values |= {"seed": bytes(32), "commitment": commitment(bytes(32)), "sha": "c" * 64}
     connection.execute(
@@ -41,18 +35,12 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
         " VALUES (:id, :season, :id, 'Daily ' || :id, 'swiss', :rounds, 2, 0, :state, '', :at, :at, :ended)",
         values,
     )
-    standings = placed(figures(EvaluationFormat.SWISS, NEWEST), versions, met)
+    standings = contest.placed(figures.figures(EvaluationFormat.SWISS, figures.NEWEST), versions, met)
     connection.executemany(
         "INSERT INTO evaluation_player (evaluation_id, version_id, bot_id, seed, place, figures)"
         " VALUES (?, ?, ?, ?, ?, ?)",
         [
-            (
-                number,
-                one.player,
-                one.player,
-                one.seed,
-                *((one.place, json.dumps(one.figures)) if done else (None, None)),
-            )
+            (number, one.player, one.player, one.seed, *((one.place, json.dumps(one.figures)) if done else (None,) * 2))
             for one in standings
         ],
     )
@@ -69,7 +57,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
         connection.execute(statement, values)
 
 
-def _taken(one: Meeting) -> tuple[float, float]:
+def _taken(one: figures.Meeting) -> tuple[float, float]:
     return one.first_points, one.second_points
 
 

@@ -1,0 +1,17 @@
+"""Refusals, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ParamSpec
+
+import pytest
+
+P = ParamSpec("P")
+
+
+def refused(error: type[Exception], act: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> str:
+    """Do what must end with that error, and return what the error says."""
+    with pytest.raises(error) as refusal:
+        act(*arguments, **named)
+    return str(refusal.value)
