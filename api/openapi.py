@@ -36,6 +36,7 @@ def _document(app: FastAPI) -> dict[str, Any]:
     made = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
     document: dict[str, Any] = json.loads(LIST.sub(r"\1s", json.dumps(made)))
     schemas = document["components"]["schemas"]
+    assert len(schemas) == len(made["components"]["schemas"]), "two lists have one name"
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)

@@ -75,7 +75,8 @@ KEPT_BOARDS = 8
 """The number of seasons whose newest ranking is kept; one of 2,000 bots is 1.3 MB."""
 
 KEPT_PARTS = 64
-"""The number of pieces of pages made from rankings; a page of a leaderboard has 150 kB."""
+"""The number of pieces of pages, and of what they are made from; a page of a leaderboard has 150 kB, the meetings of an
+evaluation of 1,600 players over 20 rounds some megabytes."""
 
 SHOWING = 4
 """Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""

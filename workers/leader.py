@@ -128,7 +128,7 @@ class LedScheduler(Scheduler):
 
     def adjust(self, n: Any, drift: float = 0.0) -> Any:
         """Return the pause as it is. Celery would wake up ten milliseconds early, find nothing due, and look again and
-        again until then: ten beats for each message.
+        again until it is due: ten beats for each message.
         """
         return n
 

@@ -176,9 +176,10 @@ def tick() -> None:
     """Make the next series of every open season, and request the rankings that are due."""
     with context().database.reading() as session:
         going_on = seasons_going_on(session)
-        rank = seasons_to_refit(session) or seasons_to_publish(session)
     make_series(going_on)
-    if rank:
+    with context().database.reading() as session:
+        due = seasons_to_refit(session) or seasons_to_publish(session)
+    if due:
         enqueue_refit()
 
 

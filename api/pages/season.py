@@ -36,6 +36,7 @@ from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.league.terms import TERMS, Group
 from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/seasons/{season_id}")
@@ -116,6 +117,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         dates=[(what.capitalize() if date > at else past, date) for what, past, date in _dates(info)],
         draws=draws,
         begun=info.state.is_after(SeasonState.FROZEN),
+        limits=_limits(info),
         coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
         + [(what, date) for what, _past, date in _dates(info) if date > at],
         note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
@@ -184,6 +186,20 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         tally=about,
     )
     return Shown(Markup(table), len(found))  # noqa: S704  a template's, which escapes
+
+
+def _limits(info: Season) -> list[tuple[str, str]]:
+    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload; the
+    panel is told of in a sentence.
+    """
+    found = []
+    for name, term in TERMS.items():
+        value = getattr(info, name)
+        if term.setting.group in (Group.ENTRY, Group.QUOTAS) and "panel" not in name and value != term.default:
+            options = term.setting.options
+            text = gettext(options[str(value).lower()]) if options else ", ".join(value) if term.kind is list else value
+            found.append((gettext(term.setting.label), str(text)))
+    return found
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:

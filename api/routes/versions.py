@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from functools import partial
 from typing import Annotated, BinaryIO, cast
@@ -31,9 +30,6 @@ from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
-
-SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-"""Of an upload's name, which somebody else has chosen; nothing more of it goes into a header."""
 
 _FORM = {
     "requestBody": {

@@ -11,7 +11,7 @@ from alembic import op
 
 
 def edit_in_sqlite(table: str, edit: Callable[[str], str]) -> None:
-    """Give a table the text that `edit` makes of its own."""
+    """Give a table the text that `edit` makes of its own; this connection reads the schema again."""
     connection = op.get_bind()
     of_it = {"table": table}
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = :table"), of_it).scalar_one()
@@ -20,7 +20,7 @@ def edit_in_sqlite(table: str, edit: Callable[[str], str]) -> None:
     changed = sa.text("UPDATE sqlite_master SET sql = :sql WHERE type = 'table' AND name = :table")
     connection.execute(changed, {"sql": edit(text), **of_it})
     connection.execute(sa.text(f"PRAGMA schema_version = {version + 1}"))
-    connection.execute(sa.text("PRAGMA writable_schema = OFF"))
+    connection.execute(sa.text("PRAGMA writable_schema = RESET"))
 
 
 def replaced(text: str, before: str, after: str) -> str:

@@ -199,8 +199,7 @@ class Attempt(SQLModel, table=True):
         index_where("ix_attempt_series_id", "series_id", where="match_id IS NULL"),
         Index(None, "match_id"),
         index_where("ix_attempt_version_id", "version_id", where="version_id IS NOT NULL"),
-        # Figures are of void attempts, which are few.
-        index_where("ix_attempt_void", "season_id", "cause", where="cause <> 'played'"),
+        Index(None, "season_id", "cause"),
     )
 
     id: int = Field(default=None, primary_key=True)

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import event
-from sqlalchemy.dialects import sqlite
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from deadheat.league.jobs import SeriesJob
 from deadheat.league.service.jobs.sweep import sweep
@@ -17,10 +16,8 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings import appeals, held
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.series import carrying_out, turns
-from deadheat.league.service.series.privacy import voids_at_planned
 from deadheat.league.service.views import decisions, voids
 from deadheat.league.states import SeasonState
-from deadheat.league.tables import Attempt
 from tests.league.ground import settings
 from tests.league.world import World
 
@@ -104,13 +101,3 @@ def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path)
     world.close()
     assert len(asked) > 6
     assert scanned == set()
-
-
-def test_void_attempts_are_found_by_an_index_without_the_others(tmp_path: Path) -> None:
-    world = World(settings(tmp_path))
-    asked = select(Attempt.id).where(*voids_at_planned(1)).compile(dialect=sqlite.dialect())
-    given = tuple(asked.params[name] for name in asked.positiontup or ())
-    with world.db.reading() as session:
-        plan = [row[3] for row in session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {asked}", given)]
-    world.close()
-    assert "SEARCH attempt USING INDEX ix_attempt_void (season_id=?)" in plan

@@ -68,6 +68,7 @@ def test_every_route_has_a_line_and_every_line_a_route(league: PlantedLeague) ->
     document = league.site.client.get("/v1/openapi.json").json()["paths"]
     assert {(method.upper(), path) for path, methods in document.items() for method in methods} <= known
     assert {(line.method, line.route) for line in TABLE} == known - STREAMS
+    assert {path for path in document if not path.startswith("/v1/")} == {"/healthz", "/readyz", "/metrics"}
 
 
 def test_no_route_answers_to_the_path_of_another(league: PlantedLeague) -> None:

@@ -35,10 +35,11 @@ DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
 
 TICK_SECONDS = 2
-"""How often new series are made, and rankings requested that are due: with nothing to do, indexed queries."""
+"""How often new series are made and due rankings requested: a few indexed queries if there is nothing to do."""
 
 RANK_SECONDS = 60
-"""How often rankings are made that nobody requested; there are none, but this shows that they would be made."""
+"""How often rankings are made unasked. The tick requests all that are due, so usually there are none; that the task
+runs shows that rankings would be made."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""

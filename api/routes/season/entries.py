@@ -61,7 +61,9 @@ def change_entry(shared: Shared, asker: Asker, season_id: Id, bot_id: Id, body: 
 
 @router.get("/{bot_id}/challenges", responses={401: {}, 404: {}})
 def list_challenges(shared: Shared, asker: Asker, season_id: Id, bot_id: Id) -> base.Items[Challenge]:
-    """List new versions at the entry's promotion gate, with their progress or verdicts. Only for its author."""
+    """List new versions at the entry's promotion gate, the newest first, with their progress or verdicts. Only for its
+    author.
+    """
     with shared.db.reading() as session:
         return base.Items[Challenge](items=challenges(session, asker, season_id, bot_id))
 

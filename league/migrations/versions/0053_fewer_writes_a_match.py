@@ -1,12 +1,11 @@
 """A match writes fewer index entries, and the database no longer looks for its seats once for each response time.
 
 Response times and ends of processes are stored with their seat's result, and no seat is ever removed. The index that
-lists a version's matches now also ensures that it sits in each only once; figures are of void attempts alone.
+lists a version's matches now also ensures that it sits in each only once.
 """
 
 from __future__ import annotations
 
-import sqlalchemy as sa
 from alembic import op
 
 from deadheat.league.migrations.checks import edit_in_sqlite, replaced
@@ -16,12 +15,13 @@ down_revision = "0052"
 
 SEATED = """,
     CONSTRAINT fk_{}_match_id_seat FOREIGN KEY(match_id, seat) REFERENCES participant (match_id, seat)"""
-VOID = sa.text("cause <> 'played'")
 
 
 def upgrade() -> None:
     """Forward."""
     in_sqlite = op.get_bind().dialect.name == "sqlite"
+    if not in_sqlite:  # all at once, before the index is made: others who hold one of them may want another
+        op.execute("LOCK TABLE latency_summary, ending, participant IN ACCESS EXCLUSIVE MODE")
     op.drop_index(op.f("ix_participant_version_id_match_id"), "participant")
     if in_sqlite:
         unique = "CONSTRAINT uq_participant_{} UNIQUE {}"
@@ -29,6 +29,8 @@ def upgrade() -> None:
         after = unique.format("version_id_match_id", "(version_id, match_id)")
         edit_in_sqlite("participant", lambda text: replaced(text, before, after))
         op.execute("REINDEX participant")
+        listed = op.get_bind().exec_driver_sql("PRAGMA index_info(sqlite_autoindex_participant_2)").all()
+        assert [row[2] for row in listed] == ["version_id", "match_id"], listed
     else:
         op.drop_constraint(op.f("uq_participant_match_id_version_id"), "participant")
         op.create_unique_constraint(
@@ -39,7 +41,3 @@ def upgrade() -> None:
             edit_in_sqlite(table, lambda text: replaced(text, SEATED.format(table), ""))  # noqa: B023
         else:
             op.drop_constraint(op.f(f"fk_{table}_match_id_seat"), table)
-    op.drop_index(op.f("ix_attempt_season_id_cause"), "attempt")
-    op.create_index(
-        op.f("ix_attempt_void"), "attempt", ["season_id", "cause"], sqlite_where=VOID, postgresql_where=VOID
-    )

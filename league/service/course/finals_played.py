@@ -13,7 +13,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.pairing.rounds import berger, match_points, swiss_rounds
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.ground.counting import counts, disqualified, taking_part
-from deadheat.league.service.series.privacy import VOID
 from deadheat.league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose
 from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
 
@@ -60,7 +59,7 @@ def played(session: Session, season_id: int, field: Field) -> list[Played]:
     """Return the series of the finals in which one of these versions sits. Series dropped when a bot was taken out are
     left out: they were never played, and are due again if it comes back.
     """
-    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, VOID, Attempt.cause == Cause.ENTRY_ABSENT)
+    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
     chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
     seats = (
         select(Series, Participant.version_id, Participant.bot_id)

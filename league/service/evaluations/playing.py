@@ -90,9 +90,13 @@ LAST_OPEN = (
 )
 
 
-def meetings(session: Session, evaluation_id: int, since: int = 1) -> list[Meeting]:
-    """Return the settled pairings from the round `since` on, round by round."""
-    found = session.connection().execute(MET, {"evaluation_id": evaluation_id, "since": since})
+LAST = 1_000_000
+"""Later than any round."""
+
+
+def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Meeting]:
+    """Return the settled pairings of the rounds from `since` to `until`, round by round."""
+    found = session.connection().execute(MET, {"evaluation_id": evaluation_id, "since": since, "until": until})
     return [*map(Meeting._make, found)]
 
 
@@ -106,7 +110,7 @@ MET = (
     )
     .where(
         col(EvaluationPairing.evaluation_id) == bindparam("evaluation_id"),
-        col(EvaluationPairing.round) >= bindparam("since"),
+        col(EvaluationPairing.round).between(bindparam("since"), bindparam("until")),
         col(EvaluationPairing.first_points).is_not(None),
     )
     .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))

@@ -169,8 +169,8 @@ def evaluation(
 
 
 def _so_far(session: Session, row: Evaluation, since: int, keep: Keep) -> list[Placed]:
-    """Compute the standings; the meetings before the round `since`, which is still drawn or played, do not change."""
-    earlier = keep(("met", row.id), since, lambda: [one for one in meetings(session, row.id) if one.round < since])
+    """Compute the standings; the meetings before the round `since`, which is still being drawn or played, do not change."""
+    earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
     return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
 
 

@@ -228,7 +228,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
         yield _("No machine is judging now; this assumes one slot.")
     if field < 2:
         yield _("Fewer than two bots have entered; say how many you expect.")
-    if season.state.holds and season.opens_at is None and season.evaluations:
+    if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
