@@ -169,7 +169,7 @@ def evaluation(
 
 
 def _so_far(session: Session, row: Evaluation, since: int, keep: Keep) -> list[Placed]:
-    """Compute the standings; the meetings before the round `since`, which is still being drawn or played, do not change."""
+    """Compute the standings. The round `since` is still being drawn or played; the meetings before it do not change."""
     earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
     return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
 

@@ -171,9 +171,7 @@ def _parts(text: str) -> dict[str, tuple[int, int]]:
     """Where each part begins and ends."""
     begins, at = [], 0
     for name in PARTS:
-        find = (
-            text.rfind if name == "unranked" else text.find
-        )  # what follows is shorter than the rows; no other key has its name
+        find = text.rfind if name == "unranked" else text.find  # less follows than precedes; no key has its name
         found = find(f'"{name}": ', at)
         if found >= 0:
             begins.append((name, at := found))
