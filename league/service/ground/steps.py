@@ -88,8 +88,8 @@ def update_rows(session: Session, statement: Update, where: Mapping[str, Any], *
 
 
 def set_by_key(session: Session, table: type[SQLModel], key: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> int:
-    """Set values of many rows, all with the same columns, in one batch. The columns of `key` identify each row; return how
-    many of them were found.
+    """Set values of many rows, all with the same columns, in one batch, and return how many were found. The columns of
+    `key` identify each row.
     """
     if rows and (statement := setting_by_key(session, table, (*rows[0],), (*key,))) is not None:
         session.flush()
