@@ -13,8 +13,9 @@ from deadheat.engine.transcript import Exchange, Transcript, decode, encode
 from deadheat.league.blobs import _path
 from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
 from tests.api.site import Site
-from tests.league.outcomes import abandoned, forfeited, release_series, won
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME
+from tests.league.world import release_series
 
 
 def transcript(job: SeriesJob, number: int = 0) -> bytes:

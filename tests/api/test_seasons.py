@@ -69,6 +69,21 @@ def test_whole_deals_are_told_when_a_season_is_made_and_on_its_page(site: Site) 
     assert "8 matches, at least 20 per pair" in page and found["rounded"] in page
 
 
+def test_the_page_of_a_season_tells_the_limits_that_are_not_as_usual(site: Site) -> None:
+    boss = site.organiser()
+    usual = site.client.get(f"/seasons/{made(site, boss)['id']}").text
+    settings = {"upload_kib": 64, "languages": ["c", "python"], "entries_per_author": 2, "teams_only": True}
+    limited = site.client.get(f"/seasons/{made(site, boss, name='Spring', **settings)['id']}").text
+    for label, value in (
+        ("Largest upload that may enter, in KiB", "64"),
+        ("Languages", "c, python"),
+        ("Entries per author", "2"),
+        ("Owners of bots", "teams only"),
+    ):
+        told = f"<dt>{label}</dt><dd>{value}</dd>"
+        assert told in limited and f"<dt>{label}</dt>" not in usual
+
+
 def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> None:
     boss = site.organiser()
     site.ok(201, site.client.post("/v1/seasons", json={"name": "Summer", "game": GAME}, headers=boss))

@@ -203,7 +203,6 @@ def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:
 
 
 def test_a_build_that_we_failed_is_told_to_its_author(site: Site) -> None:
-
     ada = site.author()
     bot_id = site.bot(ada)
     job = site.world.building(site.ok(202, site.upload(ada, bot_id, b"print()"))["id"], "w1")

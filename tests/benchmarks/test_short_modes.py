@@ -26,7 +26,9 @@ def short(name: str) -> str:
 
 
 def on_target(name: str, *beginnings: str) -> str:
-    """Return what a benchmark prints, if no line that begins like this misses its target twice."""
+    """Return what a benchmark prints, if no line that begins like this misses its target. Only a ratio that is
+    behind twice fails: other tests run meanwhile.
+    """
     table = short(name)
     if _missed(table, beginnings):
         table = short(name)

@@ -59,7 +59,10 @@ def test_a_crash_is_explained(folder: Path) -> None:
             "print('PUT YACHT 77777', flush=True); continue",
             ("malformed at SCORE in round 5; lost.", "In detail '77777' is not 5 dice.", ">> 0"),
         ),
-        ("import time; time.sleep(9)", ("it was waiting for something, or had answered without a newline or a",)),
+        (
+            "import time; time.sleep(9)",
+            ("it was waiting for something, or had answered without a newline or a flush.",),
+        ),
         ("print(reply, end=''); input()", ("(no line: timeout)",)),
     ],
 )

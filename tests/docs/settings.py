@@ -57,7 +57,9 @@ def example(text: str) -> str:
 
 def rewrite(page: Path, old: str, new: str) -> None:
     """Write `new` in place of what the pattern `old` finds on a page."""
-    page.write_text(re.sub(old, lambda _: new, page.read_text(encoding="utf-8")), encoding="utf-8")
+    text, found = re.subn(old, lambda _: new, page.read_text(encoding="utf-8"))
+    assert found == 1, f"{page} has {old} {found} times"
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

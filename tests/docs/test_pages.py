@@ -97,6 +97,10 @@ def test_the_clients_page_knows_which_refusals_pass() -> None:
     assert not passing & {"NotFound", "BadUpload", "NotAllowed"}
 
 
-@pytest.mark.parametrize(("page", "repeated"), [(PAGE, table()), (EXPORT, states()), (CLIENT, steps())])
+@pytest.mark.parametrize(
+    ("page", "repeated"),
+    [(PAGE, table()), (EXPORT, states()), (CLIENT, steps())],
+    ids=["operators", "export", "client"],
+)
 def test_a_page_repeats_the_settings_and_states_of_the_code(page: Path, repeated: str) -> None:
     assert repeated in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"

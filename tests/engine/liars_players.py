@@ -24,7 +24,7 @@ Claim = tuple[int, int]
 
 
 def may_follow(new: Claim, old: Claim) -> bool:
-    """Follow the section "Raising Rules" rule by rule; ones over ones by L-01."""
+    """Return whether the section "Raising Rules", rule by rule, allows the bid; ones over ones follow L-01."""
     (quantity, face), (before, face_before) = new, old
     if face != 1 and face_before != 1:
         return quantity > before or (quantity == before and face > face_before)

@@ -8,7 +8,17 @@ import pytest
 
 from deadheat.engine.core import Fault
 from deadheat.engine.games.parsing import Refused
-from deadheat.games.yacht_auction import rules
+from deadheat.games.yacht_auction.rules import (
+    BASIC,
+    CATEGORIES,
+    Bid,
+    Player,
+    Put,
+    adjustment,
+    assign,
+    read_bid,
+    read_put,
+)
 
 SCORES = {  # dice = thousands of points
     # Basic: the sum of the dice that show the face.
@@ -37,24 +47,24 @@ SCORES = {  # dice = thousands of points
 def test_y01_five_dice_score_what_the_text_says(category: str) -> None:
     for row in SCORES[category].split():
         dice, thousands = row.split("=")
-        assert rules.CATEGORIES[category](dice) == 1_000 * int(thousands), dice
+        assert CATEGORIES[category](dice) == 1_000 * int(thousands), dice
 
 
-@pytest.mark.parametrize("category", rules.CATEGORIES)
+@pytest.mark.parametrize("category", CATEGORIES)
 def test_y05_the_order_of_the_dice_never_matters(category: str) -> None:
     for dice in ("12345", "33322", "44441", "55555", "13456", "61666"):
         turned = [dice[n:] + dice[:n] for n in range(5)]
-        assert {rules.CATEGORIES[category](one) for one in [*turned, dice[::-1]]} == {rules.CATEGORIES[category](dice)}
+        assert {CATEGORIES[category](one) for one in [*turned, dice[::-1]]} == {CATEGORIES[category](dice)}
 
 
 def test_the_text_names_twelve_categories() -> None:
-    assert ([*rules.CATEGORIES], len(SCORES)) == ([*SCORES], 12)
+    assert ([*CATEGORIES], len(SCORES)) == ([*SCORES], 12)
 
 
-def player_with(basic: str, combination: int = 0, bids: int = 0) -> rules.Player:
+def player_with(basic: str, combination: int = 0, bids: int = 0) -> Player:
     """`basic` says how many dice of each face from 1 to 6 were scored."""
-    scores = {name: 1_000 * (n + 1) * int(basic[n]) for n, name in enumerate(rules.BASIC)}
-    return rules.Player("", {**scores, "CHOICE": combination}, bids)
+    scores = {name: 1_000 * (n + 1) * int(basic[n]) for n, name in enumerate(BASIC)}
+    return Player("", {**scores, "CHOICE": combination}, bids)
 
 
 @pytest.mark.parametrize(
@@ -71,14 +81,12 @@ def player_with(basic: str, combination: int = 0, bids: int = 0) -> rules.Player
     ],
     ids=["63", "62", "64", "most", "Y-04-combinations", "Y-04-bids-won", "Y-04-bids-paid", "Y-08-negative"],
 )
-def test_y04_the_bonus_is_for_63000_in_the_basic_categories(
-    player: rules.Player, basic: int, bonus: int, total: int
-) -> None:
+def test_y04_the_bonus_is_for_63000_in_the_basic_categories(player: Player, basic: int, bonus: int, total: int) -> None:
     assert (player.basic, player.bonus, player.total) == (basic, bonus, total)
 
 
 def test_y04_one_point_below_the_threshold_earns_nothing() -> None:
-    assert (rules.Player("", {"SIX": 62_999}).bonus, rules.Player("", {"SIX": 63_000}).bonus) == (0, 35_000)
+    assert (Player("", {"SIX": 62_999}).bonus, Player("", {"SIX": 63_000}).bonus) == (0, 35_000)
 
 
 A, B = "A", "B"
@@ -87,43 +95,39 @@ A, B = "A", "B"
 @pytest.mark.parametrize(
     ("bids", "coin", "received", "changes"),
     [
-        pytest.param(
-            (rules.Bid(A, 10), rules.Bid(B, 70)), 0, (A, B), (-10, -70), id="Y-02 different targets: each pays its own"
-        ),
-        pytest.param((rules.Bid(B, 10), rules.Bid(A, 70)), 1, (B, A), (-10, -70), id="Y-02 the other way round"),
-        pytest.param((rules.Bid(A, 10), rules.Bid(A, 70)), 0, (B, A), (10, -70), id="Y-03 the loser gains its own bid"),
-        pytest.param((rules.Bid(A, 70), rules.Bid(A, 10)), 1, (A, B), (-70, 10), id="Y-03 seat 0 wins"),
-        pytest.param((rules.Bid(B, 70), rules.Bid(B, 10)), 1, (B, A), (-70, 10), id="Y-03 of bundle B"),
-        pytest.param((rules.Bid(B, 10), rules.Bid(B, 11)), 0, (A, B), (10, -11), id="higher by one"),
-        pytest.param((rules.Bid(A, 50), rules.Bid(A, 50)), 0, (A, B), (-50, 50), id="tie, coin for seat 0"),
-        pytest.param((rules.Bid(A, 50), rules.Bid(A, 50)), 1, (B, A), (50, -50), id="tie, coin for seat 1"),
-        pytest.param((rules.Bid(B, 50), rules.Bid(B, 50)), 0, (B, A), (-50, 50), id="tie for B"),
-        pytest.param((rules.Bid(A, 0), rules.Bid(A, 0)), 0, (A, B), (0, 0), id="Y-12 0 against 0, coin for seat 0"),
-        pytest.param((rules.Bid(A, 0), rules.Bid(A, 0)), 1, (B, A), (0, 0), id="Y-12 0 against 0, coin for seat 1"),
-        pytest.param(
-            (rules.Bid(A, 50), rules.Bid(B, 50)), 1, (A, B), (-50, -50), id="equal bids on different bundles: no tie"
-        ),
-        pytest.param((rules.Bid(A, 0), rules.Bid(A, 100_000)), 0, (B, A), (0, -100_000), id="the widest difference"),
+        pytest.param((Bid(A, 10), Bid(B, 70)), 0, (A, B), (-10, -70), id="Y-02 different targets: each pays its own"),
+        pytest.param((Bid(B, 10), Bid(A, 70)), 1, (B, A), (-10, -70), id="Y-02 the other way round"),
+        pytest.param((Bid(A, 10), Bid(A, 70)), 0, (B, A), (10, -70), id="Y-03 the loser gains its own bid"),
+        pytest.param((Bid(A, 70), Bid(A, 10)), 1, (A, B), (-70, 10), id="Y-03 seat 0 wins"),
+        pytest.param((Bid(B, 70), Bid(B, 10)), 1, (B, A), (-70, 10), id="Y-03 of bundle B"),
+        pytest.param((Bid(B, 10), Bid(B, 11)), 0, (A, B), (10, -11), id="higher by one"),
+        pytest.param((Bid(A, 50), Bid(A, 50)), 0, (A, B), (-50, 50), id="tie, coin for seat 0"),
+        pytest.param((Bid(A, 50), Bid(A, 50)), 1, (B, A), (50, -50), id="tie, coin for seat 1"),
+        pytest.param((Bid(B, 50), Bid(B, 50)), 0, (B, A), (-50, 50), id="tie for B"),
+        pytest.param((Bid(A, 0), Bid(A, 0)), 0, (A, B), (0, 0), id="Y-12 0 against 0, coin for seat 0"),
+        pytest.param((Bid(A, 0), Bid(A, 0)), 1, (B, A), (0, 0), id="Y-12 0 against 0, coin for seat 1"),
+        pytest.param((Bid(A, 50), Bid(B, 50)), 1, (A, B), (-50, -50), id="equal bids on different bundles: no tie"),
+        pytest.param((Bid(A, 0), Bid(A, 100_000)), 0, (B, A), (0, -100_000), id="the widest difference"),
     ],
 )
 def test_bundles_are_assigned_and_bids_settled(
-    bids: tuple[rules.Bid, rules.Bid], coin: int, received: tuple[str, str], changes: tuple[int, int]
+    bids: tuple[Bid, Bid], coin: int, received: tuple[str, str], changes: tuple[int, int]
 ) -> None:
-    assert rules.assign(bids, coin) == received
-    assert (rules.adjustment(bids[0], received[0]), rules.adjustment(bids[1], received[1])) == changes
+    assert assign(bids, coin) == received
+    assert (adjustment(bids[0], received[0]), adjustment(bids[1], received[1])) == changes
 
 
 @pytest.mark.parametrize(
     ("line", "bid"),
     [
-        ("BID A 0", rules.Bid("A", 0)),
-        ("BID B 100000", rules.Bid("B", 100_000)),
-        (" \tBID   A\t007 \r", rules.Bid("A", 7)),
-        ("BID A 000100000", rules.Bid("A", 100_000)),
+        ("BID A 0", Bid("A", 0)),
+        ("BID B 100000", Bid("B", 100_000)),
+        (" \tBID   A\t007 \r", Bid("A", 7)),
+        ("BID A 000100000", Bid("A", 100_000)),
     ],
 )
-def test_a_bid_is_read(line: str, bid: rules.Bid) -> None:
-    assert rules.read_bid(line, rules.Player()) == bid
+def test_a_bid_is_read(line: str, bid: Bid) -> None:
+    assert read_bid(line, Player()) == bid
 
 
 ILLEGAL_BIDS = "BID A 100001|BID A 999999999"
@@ -133,7 +137,7 @@ MALFORMED_BIDS = (
 )
 
 
-def fault_in(read: Callable[[str, rules.Player], object], line: str, player: rules.Player) -> Fault:
+def fault_in(read: Callable[[str, Player], object], line: str, player: Player) -> Fault:
     with pytest.raises(Refused) as refused:
         read(line, player)
     return refused.value.fault
@@ -149,24 +153,24 @@ def lines_by_fault(illegal: str, malformed: str) -> list[tuple[Fault, str]]:
 
 @pytest.mark.parametrize(("fault", "line"), lines_by_fault(ILLEGAL_BIDS, MALFORMED_BIDS))
 def test_a_bid_is_refused(fault: Fault, line: str) -> None:
-    assert fault_in(rules.read_bid, line, rules.Player()) is fault
+    assert fault_in(read_bid, line, Player()) is fault
 
 
-HELD = rules.Player(dice="1123456666", scores={"ONE": 3_000})
+HELD = Player(dice="1123456666", scores={"ONE": 3_000})
 
 
 @pytest.mark.parametrize(
     ("line", "put"),
     [
-        ("PUT CHOICE 11234", rules.Put("CHOICE", "11234")),
-        ("PUT YACHT 66166", rules.Put("YACHT", "66166")),
-        ("PUT SIX 66662", rules.Put("SIX", "66662")),
-        ("  PUT\tTWO  54321 \r", rules.Put("TWO", "54321")),
+        ("PUT CHOICE 11234", Put("CHOICE", "11234")),
+        ("PUT YACHT 66166", Put("YACHT", "66166")),
+        ("PUT SIX 66662", Put("SIX", "66662")),
+        ("  PUT\tTWO  54321 \r", Put("TWO", "54321")),
     ],
     ids=["first", "Y-09-for-no-points", "all-of-a-face", "C-06-Y-05-any-order"],
 )
-def test_a_scoring_is_read_in_the_players_own_order(line: str, put: rules.Put) -> None:
-    assert rules.read_put(line, HELD) == put
+def test_a_scoring_is_read_in_the_players_own_order(line: str, put: Put) -> None:
+    assert read_put(line, HELD) == put
 
 
 ILLEGAL_SCORINGS = "PUT ONE 11234|PUT CHOICE 11123|PUT CHOICE 66666|PUT CHOICE 12344"
@@ -179,22 +183,22 @@ MALFORMED_SCORINGS = (
 
 @pytest.mark.parametrize(("fault", "line"), lines_by_fault(ILLEGAL_SCORINGS, MALFORMED_SCORINGS))
 def test_a_scoring_is_refused(fault: Fault, line: str) -> None:
-    assert fault_in(rules.read_put, line, HELD) is fault
+    assert fault_in(read_put, line, HELD) is fault
 
 
 def test_y05_in_round_13_only_the_five_dice_held_can_be_scored() -> None:
-    last = rules.Player(dice="12345")
-    assert rules.read_put("PUT CHOICE 54321", last) == rules.Put("CHOICE", "54321")
-    assert fault_in(rules.read_put, "PUT CHOICE 12346", last) is Fault.ILLEGAL
+    last = Player(dice="12345")
+    assert read_put("PUT CHOICE 54321", last) == Put("CHOICE", "54321")
+    assert fault_in(read_put, "PUT CHOICE 12346", last) is Fault.ILLEGAL
 
 
 def test_the_dice_scored_are_consumed_and_the_others_carry_over() -> None:
-    player = rules.Player(dice="1123456666")
+    player = Player(dice="1123456666")
     assert (player.score("CHOICE", "61616"), sorted(player.dice)) == (20_000, [*"23456"])
     assert player.scores == {"CHOICE": 20_000}
 
 
 def test_y09_a_category_used_for_no_points_is_used() -> None:
-    player = rules.Player(dice="1123456666")
+    player = Player(dice="1123456666")
     assert player.score("YACHT", "11234") == 0
-    assert fault_in(rules.read_put, "PUT YACHT 56666", player) is Fault.ILLEGAL
+    assert fault_in(read_put, "PUT YACHT 56666", player) is Fault.ILLEGAL

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 
-from sqlmodel import Session
-
 from deadheat.engine.core import Fault, Result
-from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, Latency, MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.jobs import AttemptRecord, FaultRecord, Latency, MatchJob, MatchOutcome
 from deadheat.sandbox.box import Exit
 
 Outcome = Callable[[MatchJob], MatchOutcome]
@@ -70,9 +67,3 @@ def abandoned(match: MatchJob) -> MatchOutcome:
     """Return an outcome of a match that is held and then left unplayed by an organiser (see `World.finish`)."""
     attempts = (attempt("host-unknown", stolen_ms=1.5, seat=0),) * 3
     return MatchOutcome(match.match_id, None, None, attempts=attempts)
-
-
-def release_series(
-    session: Session, job: SeriesJob, worker: str, failure: Failure, voids: Sequence[MatchOutcome] = ()
-) -> None:
-    finish_series(session, job, worker, voids, failure)

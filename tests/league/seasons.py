@@ -72,7 +72,7 @@ class Seasons(People):
         return list(self.read(leaderboard, season_id).standings["rows"])
 
     def settle_rankings(self) -> None:
-        """Do the same without playing anything."""
+        """Do what rankings do at their next turns; nothing is played."""
         self.clock.turn(REFIT_SECONDS)
         for season_id in self.write(seasons_to_refit):
             self.write(refit, season_id)

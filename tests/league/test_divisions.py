@@ -176,7 +176,9 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
 
 @pytest.mark.parametrize("number", [None, 3])
 def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, number: int | None) -> None:
-    """A bot without a version in these languages stays out, whatever `number` its author chose."""
+    """A bot without a version in these languages stays out, whatever `number` its author chose, and the log says
+    so.
+    """
     season_id = world.season(0)
     bots = []
     for other in ("python", "c"):

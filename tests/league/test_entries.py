@@ -78,7 +78,7 @@ def test_an_author_with_the_most_entries_joins_no_team_with_more(world: World) -
         world.write(teams.invite_to_team, bob, team_id, who.name)
         world.write(teams.join_team, who, team_id)
 
-    assert r"season 1 for ada" in refused(errors.TooMany, join, ada)
+    assert "season 1 for ada" in refused(errors.TooMany, join, ada)
     join(eve)
     world.set_state(season_id, SeasonState.CLOSED)
     join(ada)

@@ -21,8 +21,8 @@ from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import Fitness, JobState, MatchState, VersionState
 from deadheat.league.tables import MOST_WORD, Attempt, BotVersion, Match, Participant, Series
 from tests.league.ground import in_threads
-from tests.league.outcomes import release_series, won
-from tests.league.world import World
+from tests.league.outcomes import won
+from tests.league.world import World, release_series
 
 
 def queued(world: World) -> int:

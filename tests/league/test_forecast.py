@@ -12,6 +12,7 @@ from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.evaluations import forecast as reckoning
 from deadheat.league.service.evaluations.beginning import set_timetable
+from deadheat.league.service.evaluations.forecast import FEWEST_MEASURED, Machines, Work, measured
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.declared import preview_file
 from deadheat.league.service.seasons.seasons import create_season
@@ -54,46 +55,44 @@ def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = N
 
 
 def test_the_pace_is_fitted_to_series_of_different_lengths() -> None:
-    found = reckoning.measured(
-        played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(reckoning.FEWEST_MEASURED)]), PACE
-    )
+    found = measured(played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FEWEST_MEASURED)]), PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((2.0, 0.25))
-    assert found.series == 2 * reckoning.FEWEST_MEASURED
+    assert found.series == 2 * FEWEST_MEASURED
 
 
 def test_series_of_one_length_leave_the_start_as_it_was_estimated() -> None:
-    found = reckoning.measured(played(*[(10, 3.0)] * reckoning.FEWEST_MEASURED), PACE)
+    found = measured(played(*[(10, 3.0)] * FEWEST_MEASURED), PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((1.0, 0.2))
     assert found.seconds(10) == pytest.approx(3.0)
-    quick = reckoning.measured(played(*[(10, 0.5)] * reckoning.FEWEST_MEASURED), PACE)
+    quick = measured(played(*[(10, 0.5)] * FEWEST_MEASURED), PACE)
     assert quick.seconds(10) == pytest.approx(0.5)
     assert quick.match_seconds > 0
 
 
-@pytest.mark.parametrize("count", [0, reckoning.FEWEST_MEASURED - 1])
+@pytest.mark.parametrize("count", [0, FEWEST_MEASURED - 1])
 def test_too_few_series_are_an_estimate(count: int) -> None:
-    assert reckoning.measured(played(*[(10, 3.0)] * count), reckoning.Pace(1.0, 0.5)) == reckoning.Pace(1.0, 0.5)
+    assert measured(played(*[(10, 3.0)] * count), reckoning.Pace(1.0, 0.5)) == reckoning.Pace(1.0, 0.5)
 
 
 def test_what_passes_between_two_series_is_measured_but_not_the_time_without_any() -> None:
-    one = played(*[(10, 3.0)] * reckoning.FEWEST_MEASURED, turn=0.5)
-    assert reckoning.measured(one, PACE).turn_seconds == pytest.approx(0.5)
+    one = played(*[(10, 3.0)] * FEWEST_MEASURED, turn=0.5)
+    assert measured(one, PACE).turn_seconds == pytest.approx(0.5)
     hours = timedelta(hours=3)
     later = [reckoning.Played(10, *(at + hours for at in (a.queued_at, a.started_at, a.finished_at))) for a in one]
-    assert reckoning.measured([*one, *later], PACE).turn_seconds == pytest.approx(0.5, abs=0.03)
-    assert reckoning.measured([*one, *one], PACE, slots=2).turn_seconds == pytest.approx(0.5)
+    assert measured([*one, *later], PACE).turn_seconds == pytest.approx(0.5, abs=0.03)
+    assert measured([*one, *one], PACE, slots=2).turn_seconds == pytest.approx(0.5)
 
 
 def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
-    assert reckoning.measured(played(*[(2, 3.0), (10, 1.0)] * reckoning.FEWEST_MEASURED), PACE).match_seconds == 0.0
-    steep = reckoning.measured(played(*[(2, 0.1), (10, 9.0)] * reckoning.FEWEST_MEASURED), PACE)
+    assert measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE).match_seconds == 0.0
+    steep = measured(played(*[(2, 0.1), (10, 9.0)] * FEWEST_MEASURED), PACE)
     assert steep.start_seconds == pytest.approx(0.0, abs=1e-9)
 
 
 def test_work_follows_from_the_format_and_the_field() -> None:
-    assert reckoning.evaluation_work(line(rounds=20), 1603, 1, 2) == reckoning.Work(20, 801, 2)
+    assert reckoning.evaluation_work(line(rounds=20), 1603, 1, 2) == Work(20, 801, 2)
     assert reckoning.evaluation_work(line(rounds=20), 1603, 1, 1).all_matches == 16_020
-    assert reckoning.evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 1, 5) == reckoning.Work(1, 253, 5)
+    assert reckoning.evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 1, 5) == Work(1, 253, 5)
 
 
 def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
@@ -102,12 +101,12 @@ def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
 
 
 def test_a_round_takes_turns_and_more_slots_take_fewer() -> None:
-    work = reckoning.Work(3, 4, 2)
-    one, two, five = (reckoning.Machines(slots, PACE).seconds(work) for slots in (1, 2, 5))
+    work = Work(3, 4, 2)
+    one, two, five = (Machines(slots, PACE).seconds(work) for slots in (1, 2, 5))
     assert one == pytest.approx(2 * two, rel=0.1)
-    assert five == reckoning.Machines(4, PACE).seconds(work) < two
-    assert reckoning.Machines(2, PACE, ladder_seconds=6.0).seconds(work) == pytest.approx(two + 3 * 3.0)
-    assert reckoning.Machines(2, PACE).seconds(reckoning.Work(3, 0, 2)) == 0
+    assert five == Machines(4, PACE).seconds(work) < two
+    assert Machines(2, PACE, ladder_seconds=6.0).seconds(work) == pytest.approx(two + 3 * 3.0)
+    assert Machines(2, PACE).seconds(Work(3, 0, 2)) == 0
 
 
 def test_what_is_done_in_time_is_not_late() -> None:
@@ -184,7 +183,7 @@ def test_a_forecast_is_measured_with_what_was_played(world: World) -> None:
         world.tick()
     found = world.read(season_forecast, world.boss, season_id)
     assert found.bots == 6
-    assert found.series_measured >= reckoning.FEWEST_MEASURED
+    assert found.series_measured >= FEWEST_MEASURED
     assert (found.ladder_matches, found.ladder_done_at) == (0, None)
 
 
@@ -250,9 +249,9 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
 def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
     declared = stages(["swiss rounds=3 keep=8", "round-robin matches=4 keep=5 further=20", "knockout further=6"])
     swiss, round_robin, knockout = reckoning.stage_work(declared, 11, 1, lambda matches: matches)
-    assert (swiss[0], round_robin) == (reckoning.Work(3, 5, 2), [reckoning.Work(1, 28, 4), reckoning.Work(5, 1, 4)])
+    assert (swiss[0], round_robin) == (Work(3, 5, 2), [Work(1, 28, 4), Work(5, 1, 4)])
     assert [work.series for work in knockout[::2]] == [1, 2, 1], "three of five have a bye"
-    assert knockout[1] == reckoning.Work(3, 1, 2)
+    assert knockout[1] == Work(3, 1, 2)
 
 
 @pytest.mark.databases

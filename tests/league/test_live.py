@@ -14,8 +14,8 @@ from deadheat.league.service.series import live
 from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.news import running_series
 from deadheat.league.states import JobState, MatchState
-from tests.league.outcomes import release_series, void
-from tests.league.world import World
+from tests.league.outcomes import void
+from tests.league.world import World, release_series
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 6)}
 BIDS = {0: Reply("BID A 100", 7), 1: Reply("BID B 200", 8)}

@@ -25,9 +25,9 @@ from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Participant, Season, Series
 from tests.lanes import scaled
-from tests.league.outcomes import abandoned, lower_wins, release_series, won
+from tests.league.outcomes import abandoned, lower_wins, won
 from tests.league.people import GAME
-from tests.league.world import World
+from tests.league.world import World, release_series
 from tests.league.world import tick as tick_all
 
 Author = tuple[Person, int]
@@ -44,7 +44,9 @@ def a_season(
     games_per_pair: int | None = None,
     divisions: int = 1,
 ) -> tuple[int, list[Author]]:
-    """Open a season and share its bots out over its divisions; what is likely, not certain, is the same each time."""
+    """Open a season and share its bots out over its divisions. Random numbers are the same each time, because even
+    seats and good placements are likely and not certain.
+    """
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
         season_id = seasons.create_season(

@@ -31,8 +31,8 @@ from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Pur
 from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
 from tests.league.ground import settings
-from tests.league.outcomes import forfeited, release_series, void, won
-from tests.league.world import World
+from tests.league.outcomes import forfeited, void, won
+from tests.league.world import World, release_series
 
 STEPS = 250
 BOTS = 6

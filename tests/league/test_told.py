@@ -17,12 +17,10 @@ from deadheat.league.service.series.hosts import hosts, record_check, unfit_reas
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.tables import Attempt, BotVersion
 from tests.league.ground import settings
-from tests.league.outcomes import release_series
-from tests.league.world import World
+from tests.league.world import World, release_series
 
 ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
-NOT_CHECKED = "It could not be checked."
 FAILURES = {"SandboxError", "TransportError"}
 OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
 """Causes of people's matches, which stand in no ledger."""
@@ -126,7 +124,11 @@ def test_why_an_unfit_machine_judged_is_told_without_inner_words_and_the_ledger_
 
 def test_findings_of_an_old_appeal_are_told_without_inner_words() -> None:
     old = {"cause": "engine", "detail": INNER, "evidence": {Cause.HOST_UNFIT: [f"It could not be checked: {INNER}"]}}
-    new = {"cause": "engine", "detail": Cause("engine").sentence, "evidence": {Cause.HOST_UNFIT: [NOT_CHECKED]}}
+    new = {
+        "cause": "engine",
+        "detail": Cause("engine").sentence,
+        "evidence": {Cause.HOST_UNFIT: ["It could not be checked."]},
+    }
     for attempts in ([old], [new]):
         assert told_findings({"verified": True, "attempts": attempts}) == {"verified": True, "attempts": [new]}
     assert told_findings({"verified": True}) == {"verified": True}

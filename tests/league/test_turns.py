@@ -14,8 +14,7 @@ from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.service.series.turns import HEAD_STARTS, claim_next_series
 from deadheat.league.states import JobState, Precedence
 from deadheat.league.tables import Entry, Season, Series
-from tests.league.outcomes import release_series
-from tests.league.world import World
+from tests.league.world import World, release_series
 
 MINUTE = 60
 

@@ -16,9 +16,9 @@ from deadheat.league.states import Fitness, JobState, MatchState, Role
 from deadheat.league.tables import Attempt, Match, Series
 from deadheat.league.words import NoticeKind
 from tests.league.ground import settings
-from tests.league.outcomes import forfeited, release_series, void
+from tests.league.outcomes import forfeited, void
 from tests.league.test_notices import told
-from tests.league.world import World
+from tests.league.world import World, release_series
 
 OTHER = Host("other", "boot")
 WRONG = {"told": "a bot that was in time was convicted", "elapsed_ns": 1}

@@ -38,8 +38,9 @@ from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
-from tests.league.outcomes import abandoned, forfeited, release_series, won
+from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME
+from tests.league.world import release_series
 
 ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}

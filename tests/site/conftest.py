@@ -122,10 +122,12 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 
 
 def keeps_out(page: Page, *, dark: bool | None = None) -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, in light and in `dark` (None: in runs of everything, as
-    contrasts are computed from the palette, in `test_colours`); afterwards the page is as
-    before. Everything that can be unfolded is unfolded. All of axe's rules run on a phone, where parts scroll; in the
-    dark, only those about colours.
+    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; afterwards the page is as wide
+    and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only the one about
+    contrasts.
+
+    `dark`: whether to look in the dark too; None: in runs of everything. `test_colours` computes the contrasts of the
+    palette's own colours; where grounds are mixed or translucent, say True.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")

@@ -12,7 +12,7 @@ from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.evaluations.beginning import begin_now, running_evaluation
+from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.rankings.standings import refit
@@ -42,7 +42,7 @@ SHOWN = {
 def furnish(site: Site) -> dict[str, int]:
     """Fill the league, and return the match of each transcript."""
     shown = {name: play(site, name, game) for name, game in SHOWN.items()}
-    _evaluate(site)
+    _evaluate(site, shown["yacht-auction"])
     return shown
 
 
@@ -86,19 +86,18 @@ def play(site: Site, name: str, game: str) -> int:
     return first.match_id
 
 
-def _evaluate(site: Site) -> None:
-    """Give the first season an evaluation whose only round is over, unless one began before."""
+def _evaluate(site: Site, match_id: int) -> None:
+    """Give the season of that match an evaluation whose only round is over."""
     world = site.world
+    season_id = world.row(Match, match_id).season_id
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)
     with world.db.transaction() as session:
-        if running_evaluation(session, 1) is not None:
-            return  # a planted league's own evaluation continues
-        begin_now(session, world.boss, 1, swiss)
-        made = plan_evaluation(session, lock_season(session, 1))
+        begin_now(session, world.boss, season_id, swiss)
+        made = plan_evaluation(session, lock_season(session, season_id))
     for series_id in made:
         assert world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
-        plan_evaluation(session, lock_season(session, 1))
+        plan_evaluation(session, lock_season(session, season_id))
 
 
 def _fault(seat: int, fault: Fault) -> FaultRecord:

@@ -16,9 +16,12 @@ from sqlmodel import select
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
+from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import EvaluationState
 from deadheat.league.tables import Series, User
 from tests.api.served import served
 from tests.lanes import Lane
@@ -57,6 +60,18 @@ class Everything(League):
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
+    def played(self) -> list[str]:
+        """Return the pages of a season of real transcripts, of its evaluation, which is over, and of those in it."""
+        match = self.site.world.read(match_detail, self.matches["yacht-auction"])
+        first, second = match.seats
+        season, bot = f"/seasons/{match.season_id}", f"/bots/{first.bot_id}"
+        (evaluation,) = self.site.world.read(evaluations, match.season_id)
+        assert evaluation.state is EvaluationState.DONE
+        of_season = ("", "?q=expert", "/statistics", "/evaluations", "/participants", "/matches")
+        of_bot = ("", f"/matches?opponent={second.bot_id}", "/opponents")
+        pages = [*(f"{season}{page}" for page in of_season), *(f"{bot}{page}" for page in of_bot)]
+        return [*pages, f"/evaluations/{evaluation.id}", f"/authors/{first.author}"]
+
     def signed_in(self, role: str) -> StorageState | None:
         """Return the browser storage of somebody in that role."""
         if role == "anonymous":
@@ -90,9 +105,6 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Everything]
     planted.close()
 
 
-FOUND = ("/search?q=timeout", "/bots?q=author", "/seasons/4?q=expert", "/seasons/4", "/bots/4/opponents")
-"""Pages of searches that find something, and of a season of real transcripts."""
-
 SEES_LESS = pytest.param("organiser", marks=pytest.mark.all)
 """All that an organiser sees, an administrator sees too."""
 
@@ -118,18 +130,20 @@ def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, rol
 
 
 @pytest.mark.all
-def test_nor_does_a_text_or_a_search(browser: Browser, everything: Everything) -> None:
+def test_texts_searches_and_a_season_that_was_played_keep_nobody_out(browser: Browser, everything: Everything) -> None:
+    texts = [f"/about/{name}" for name in TITLES]
     with watched(browser, everything.url) as opens:
         page = opens("/docs")
         problems = []
-        for each in (*(f"/about/{name}" for name in TITLES), *FOUND):
-            page.goto(each)
+        for each in (*texts, "/search?q=timeout", "/bots?q=author", *everything.played()):
+            answer = page.goto(each)
+            assert answer is not None and answer.ok, each
             problems += [f"{each}: {problem}" for problem in keeps_out(page)]
     assert problems == []
 
 
 @pytest.mark.parametrize(("role", "asked"), [("anonymous", "/nothing"), ("owner", "/desk")])
-def test_nor_does_a_refusal(browser: Browser, everything: Everything, role: str, asked: str) -> None:
+def test_a_refusal_keeps_nobody_out(browser: Browser, everything: Everything, role: str, asked: str) -> None:
     with browser.new_context(base_url=everything.url, storage_state=everything.signed_in(role)) as context:
         page = context.new_page()
         page.goto(asked)

@@ -146,7 +146,7 @@ def test_an_observation_of_liars_dice_begins_with_ones_own_seat() -> None:
 
 
 def test_yacht_auction_is_counted_as_the_rules_count_it() -> None:
-    """A house bot, which reads the protocol's lines, plays until it has reached the bonus."""
+    """House bots, which read the protocol's lines, play twelve matches, in some of which the bonus is reached."""
     new_bot = bot_class(bots_of("yacht-auction") / "greedy")
     env = plain("yacht-auction")
     bonuses = 0

@@ -99,22 +99,10 @@ class MailServer(socketserver.ThreadingTCPServer):
         if mode != "smtp":
             self.certificate = folder / "mail.pem"
             key, only = str(self.certificate), str(folder / "only.pem")
-            made = [
-                "openssl",
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:P-256",
-                "-nodes",
-                "-days",
-                "2",
-                "-subj",
-                "/CN=localhost",
-            ]
-            made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", only]
-            subprocess.run(made, check=True, capture_output=True)
+            made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
+            names = "-addext subjectAltName=DNS:localhost"
+            command = [*made.split(), *names.split(), "-keyout", key, "-out", only]
+            subprocess.run(command, check=True, capture_output=True)
             self.certificate.write_text(self.certificate.read_text() + (folder / "only.pem").read_text())
             self.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             self.tls.load_cert_chain(self.certificate)

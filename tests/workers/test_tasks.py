@@ -97,7 +97,9 @@ def test_an_unfit_machine_hands_a_message_on_and_waits(world: PlayingWorld, monk
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError(), OperationalError("SELECT", {}, Exception("parser stack overflow"))]
+    "error",
+    [ZeroDivisionError(), OperationalError("SELECT", {}, Exception("parser stack overflow"))],
+    ids=lambda error: type(error).__name__,
 )
 def test_a_season_that_cannot_be_planned_stops_no_other(world: PlayingWorld, monkeypatch, sent, error) -> None:
     bad, good = world.season(series_length=1), world.season(series_length=1)

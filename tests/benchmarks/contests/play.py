@@ -132,7 +132,9 @@ class Contest:
     # The course of time -----------------------------------------------------------------------------------------
 
     def play(self, day_ends: Callable[[Lateness], None] = lambda _: None) -> Lateness:
-        """Play until the timetable is over, and say what was late; `day_ends` is told so after each day's last one."""
+        """Play until the timetable is over and everything has been played; return what was late. `day_ends` is called
+        with what was late so far when a day's last evaluation is over.
+        """
         self._day_ends = day_ends
         clock = self.world.clock
         look_at = clock.now
