@@ -45,7 +45,8 @@ def test_a_running_match_is_told_from_its_first_second_to_its_end(site: Site) ->
     assert site.client.get(path, headers={"If-None-Match": answer.headers["etag"]}).status_code == 304
     show(site, job, READY, {0: Reply("BID A 1", 7), 1: Reply("BID B 2", 8)})
     more = site.client.get(path, headers={"If-None-Match": answer.headers["etag"]})
-    assert len(site.ok(200, more)["match"]["scenes"]) == 3 and site.world.finish(job, [void(job.matches[0])])
+    assert len(site.ok(200, more)["match"]["scenes"]) == 3
+    assert site.world.finish(job, [void(job.matches[0])])
     second = site.world.claim(job.series_id)
     assert second is not None
     show(site, second, READY)

@@ -68,6 +68,10 @@ def page(site: Site, path: str, status: int = 200) -> Page:
     return found
 
 
+def test_an_empty_league_has_a_home(site: Site) -> None:
+    assert "no season yet" in page(site, "/").text
+
+
 def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
     site = played.site
     site.world.write(refit, played.season)
@@ -366,8 +370,6 @@ def test_round_numbers_enclose_what_is_drawn() -> None:
 
 def test_home_tells_what_is_going_on(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.api.pages.home.SEASONS", 2)
-    assert "no season yet" in page(site, "/").text
-    site.app.state.services.bodies._kept.clear()
     seasons = [site.world.season(2) for _ in range(3)]
     [series_id, *_] = site.world.tick()
     assert site.world.claim(series_id) is not None

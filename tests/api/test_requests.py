@@ -123,9 +123,12 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("kind", "path"), [(kind, path) for kind, paths in WRONG.items() for path in paths.split()])
-def test_each_wrong_request_is_a_problem_document(site: Site, kind: tuple[str, int], path: str) -> None:
-    site.problem(kind[1], site.client.request(kind[0], path))
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [(method, path, status) for (method, status), paths in WRONG.items() for path in paths.split()],
+)
+def test_each_wrong_request_is_a_problem_document(site: Site, method: str, path: str, status: int) -> None:
+    site.problem(status, site.client.request(method, path))
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/seasons", "/healthz", "/static/site.css", "/nothing"])

@@ -157,10 +157,21 @@ def call(site: Site, client: Endless, headers: dict[str, str], path: str) -> tup
     async def send(message: Any) -> None:
         sent.append(message)
 
-    scope: dict[str, Any] = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST"}
-    scope |= {"scheme": "http", "path": path, "raw_path": path.encode(), "query_string": b"", "root_path": ""}
-    scope |= {"client": ("127.0.0.1", 1), "server": ("league", 80), "state": {}}
-    scope["headers"] = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "root_path": "",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers.items()],
+        "client": ("127.0.0.1", 1),
+        "server": ("league", 80),
+        "state": {},
+    }
 
     async def run() -> None:
         await site.app(scope, client.receive, send)

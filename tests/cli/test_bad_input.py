@@ -67,11 +67,14 @@ def test_a_bot_that_does_not_compile_shows_why(tmp_path: Path) -> None:
     assert "SyntaxError" in done.stderr
 
 
-def test_a_folder_of_two_languages_or_with_something_strange_in_it(tmp_path: Path) -> None:
-    (tmp_path / "main.c").touch()
-    shutil.copy(RANDOM, tmp_path)
+def test_a_bot_of_two_languages(tmp_path: Path) -> None:
+    for name in ("main.py", "main.c"):
+        (tmp_path / name).touch()
     assert_one_sentence(play(str(tmp_path), "house:random"), "This could be c or python")
-    (tmp_path / "main.c").unlink()
+
+
+def test_a_folder_with_something_strange_in_it(tmp_path: Path) -> None:
+    shutil.copy(RANDOM, tmp_path)
     with socket.socket(socket.AF_UNIX) as strange:
         strange.bind(str(tmp_path / "socket"))
         assert_one_sentence(play(str(tmp_path), "house:random"), f"{tmp_path} cannot be copied: ")
@@ -91,13 +94,17 @@ def test_an_executable_that_does_not_start(content: bytes, sentence: str, tmp_pa
     assert_one_sentence(play(str(bot), "house:random"), sentence.replace("BOT", str(bot)), code=1)
 
 
-def test_a_zip_and_an_empty_executable(tmp_path: Path) -> None:
-    packed, empty = tmp_path / "bot.zip", tmp_path / "bot"
-    with zipfile.ZipFile(packed, "w") as archive:
+def test_a_zip(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.zip"
+    with zipfile.ZipFile(bot, "w") as archive:
         archive.write(RANDOM, "main.py")
-    empty.touch(0o755)
-    assert_one_sentence(play(str(packed), "house:random"), f"{packed} is a zip; unpack it and name the folder")
-    assert_one_sentence(play(str(empty), "house:random"), f"{empty} is empty")
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is a zip; unpack it and name the folder")
+
+
+def test_an_empty_executable(tmp_path: Path) -> None:
+    bot = tmp_path / "bot"
+    bot.touch(0o755)
+    assert_one_sentence(play(str(bot), "house:random"), f"{bot} is empty")
 
 
 @pytest.mark.parametrize(

@@ -102,9 +102,12 @@ def test_what_is_unsafe_is_told_by_the_rule_that_refuses_it(environment: str, ve
     assert any(finding.verdict is Verdict.GOOD for finding in findings) is (environment == "development")
 
 
-def test_files_that_others_can_read_are_remarked_and_want_of_room_is_wrong(well: Settings, monkeypatch) -> None:
+def test_files_that_others_can_read_are_remarked(well: Settings) -> None:
     well.data_dir.chmod(0o755)
     assert any("can read" in text for text in found(well, "settings")[Verdict.REMARK])
+
+
+def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup, "LOW_DISK_SHARE", 1.0)
     assert "Only" in found(well, "disk")[Verdict.WRONG][0]
 

@@ -127,7 +127,9 @@ def test_a_damaged_file_is_named(server: str, settings: Path) -> None:
     assert_one_sentence(invoke("whoami"), "is damaged; delete it", 1)
 
 
-def test_in_ci_the_environment_is_enough_and_no_file_is(site: Site, server: str, settings: Path, monkeypatch) -> None:
+def test_in_ci_the_environment_is_enough_and_nothing_is_written(
+    site: Site, server: str, settings: Path, monkeypatch
+) -> None:
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.author()))
     assert told("whoami") == f"ada (author) at {server}\n"

@@ -1,4 +1,4 @@
-"""Running a season and taking part in it, at the command line against a real server."""
+"""Running a season, taking part in it, and the inbox, at the command line against a real server."""
 
 from __future__ import annotations
 

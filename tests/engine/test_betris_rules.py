@@ -39,7 +39,8 @@ FIXED_FORMS = {name: count for count, names in NAMES_BY_FORMS.items() for name i
 
 def test_b16_the_text_names_21_blocks_in_this_order() -> None:
     text = "I1, I2, I3, L3, I4, L4, S4, T4, O4, I5, L5, F5, N5, P5, T5, U5, V5, W5, X5, Y5, Z5"
-    assert (text.split(", "), [SIZES[name] for name in NAMES]) == ([*NAMES], [int(name[1]) for name in NAMES])
+    assert text.split(", ") == [*NAMES]
+    assert [SIZES[name] for name in NAMES] == [int(name[1]) for name in NAMES]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -107,7 +107,9 @@ both_games = pytest.mark.parametrize("players", [yacht, betris], ids=["yacht-auc
 @both_games
 @pytest.mark.parametrize("seat", [0, 1])
 @pytest.mark.parametrize(("answer", "fault"), ANSWERS.values(), ids=ANSWERS)
-def test_c13_c14_any_fault_ends_the_match_there(players: Any, answer: Answer | None, fault: Fault, seat: int) -> None:
+def test_c13_c14_a_fault_at_any_prompt_ends_the_match_there(
+    players: Any, answer: Answer | None, fault: Fault, seat: int
+) -> None:
     for at_prompt in range(PROMPTS):
         seated: list[Player] = [players.Legal(0), players.Legal(1)]
         seated[seat] = faulty(seated[seat], at_prompt, answer)

@@ -129,7 +129,9 @@ def test_l19_opponents_are_the_active_ones_in_seat_order() -> None:
         pytest.param("11111 11111", ["P1 30x6", "P2 15x1", "P1 30x1", "P2 challenge"], 10, "P1", id="L-03 the top"),
     ],
 )
-def test_a_challenge_shows_all_dice_and_costs_one(dice: str, turns: list[str], counted: int, loser: str) -> None:
+def test_a_challenge_shows_all_dice_and_costs_its_loser_one(
+    dice: str, turns: list[str], counted: int, loser: str
+) -> None:
     table = play_table(dice + "66666 6666", turns)
     for seat in (0, 1):
         (notice,) = table.notices(seat)
@@ -387,7 +389,9 @@ def test_the_dice_of_a_match_are_the_seed_alone() -> None:
     [*ANSWERS.values(), (Answer('{"type":"bid","quantity":31,"faceValue":2}', 5), None)],
     ids=[*ANSWERS, "illegal"],
 )
-def test_c14_l15_any_fault_eliminates_its_seat_there(answer: Answer | None, fault: Fault | None, seats: int) -> None:
+def test_c14_l15_a_fault_at_any_exchange_eliminates_its_seat_there(
+    answer: Answer | None, fault: Fault | None, seats: int
+) -> None:
     whole = play(seats, 4)
     for seat in range(seats):
         prompts = [number for number, exchange in enumerate(whole.exchanges) if seat in exchange.replies]

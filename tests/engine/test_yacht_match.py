@@ -80,8 +80,14 @@ def test_a_round_reads_like_the_text() -> None:
     assert [event["points"] for event in events(transcript, "score")] == [30_000, 22_000]
     assert list(transcript.events())[-2:] == [
         {"type": "fault", "seat": 0, "fault": "malformed", "command": "ROLL", "why": "BID takes 2 words, got 0"},
-        {"type": "final", "basic": [0, 0], "bonus": [0, 0], "combination": [30_000, 22_000]}
-        | {"bids": [-107, 91], "total": [29_893, 22_091]},
+        {
+            "type": "final",
+            "basic": [0, 0],
+            "bonus": [0, 0],
+            "combination": [30_000, 22_000],
+            "bids": [-107, 91],
+            "total": [29_893, 22_091],
+        },
     ]
     assert transcript.result.ranks == (2, 1)
 

@@ -58,8 +58,17 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "response_times": ({"command": "another"},),
     "machine": ({"id": 2, "name": "another"},),
     "exhibition": (
-        {"id": 1, "seats": 2, "seat": 1, "state": "running", "resigned": False, "fault": "timeout"}
-        | dict.fromkeys(("transcript_sha256", "ranks", "points")),
+        {
+            "id": 1,
+            "seats": 2,
+            "seat": 1,
+            "state": "running",
+            "resigned": False,
+            "transcript_sha256": None,
+            "ranks": None,
+            "points": None,
+            "fault": "timeout",
+        },
         {"id": 2, "state": "done", "lease_until": None, "open_user_id": None, "open_place": None}
         | {"seats": 2, "seat": 1, "ranks": [1, 2], "points": ["1", "0"], "fault": None},
     ),

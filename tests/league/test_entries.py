@@ -319,7 +319,9 @@ def test_a_thaw_takes_no_version_in_another_language(world: World) -> None:
 @pytest.mark.parametrize("meanwhile", ["its season thaws", "its bot enters"])
 @pytest.mark.parametrize("build_first", [False, True])
 @pytest.mark.databases
-def test_a_version_that_becomes_ready_at_the_same_time_plays(world: World, meanwhile: str, build_first: bool) -> None:
+def test_a_version_that_becomes_ready_while_its_season_thaws_or_its_bot_enters_plays(
+    world: World, meanwhile: str, build_first: bool
+) -> None:
     thaws = meanwhile == "its season thaws"
     season_id, owner, bot_id = frozen(world) if thaws else (world.season(0), *world.bot())
     job = world.building(world.upload(owner, bot_id))

@@ -97,7 +97,7 @@ def test_response_times_add_up_over_series(world: World) -> None:
         assert world.finish(job, [replace(won(match), latencies=timed) for match in job.matches])
     [both] = world.read(command_times, season_id, versions)
     shown = world.read(latency_by_version, season_id)
-    assert ((both.command, both.prompts, both.worst_ns), both.mean_ns) == (("ROLL", 48, 310 * MS), 160 * MS)
+    assert (both.command, both.prompts, both.worst_ns, both.mean_ns) == ("ROLL", 48, 310 * MS, 160 * MS)
     assert both.p50 == pytest.approx(0.02, rel=0.1)
     assert both.p99 == pytest.approx(0.62, rel=0.1)
     assert {int(version_id) for version_id in shown} <= versions

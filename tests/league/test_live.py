@@ -64,7 +64,8 @@ def test_spectators_hear_of_an_attempt_that_failed_and_see_the_other_dice(world:
 
 def test_nothing_is_left_when_the_series_ends(world: World) -> None:
     job = running(world)
-    assert show(world, job, READY) and world.finish(job)
+    assert show(world, job, READY)
+    assert world.finish(job)
     seen = watch(world, job.matches[0].match_id)
     assert (seen.match, seen.state, seen.series) == (None, MatchState.DONE, JobState.DONE)
     assert not show(world, job, READY), "who comes late changes nothing"

@@ -16,7 +16,6 @@ from tests.league.ground import drifted
 pytestmark = pytest.mark.databases
 
 AT = "2026-01-01 12:00:00.000000+00:00"
-MADE: dict[str, object] = {"created_at": AT}
 
 FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
     ("user_account", {"id": 7, "name": "ada", "name_key": "ada", "role": "author", "created_at": AT}),
@@ -34,14 +33,20 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
     ),
     ("division", {"season_id": 2, "number": 1, "name": "A"}),
     ("entry", {"id": 9, "season_id": 2, "bot_id": 3, "version_id": 5, "follows": True, "created_at": AT}),
-    ("series", {"id": 4, "season_id": 2, "state": "queued", "attempt": 0, "queued_at": AT, "nudge_at": AT} | MADE),
+    (
+        "series",
+        {"id": 4, "season_id": 2, "state": "queued", "attempt": 0, "queued_at": AT, "nudge_at": AT, "created_at": AT},
+    ),
     (
         "match",
         {"id": 6, "series_id": 4, "season_id": 2, "number": 0, "seed": b"", "commitment": "", "state": "done"}
         | {"rated": True, "transcript_sha256": "", "created_at": AT, "finished_at": AT},
     ),
     ("participant", {"match_id": 6, "seat": 1, "version_id": 5, "bot_id": 3, "rank": 1}),
-    ("rating_snapshot", {"id": 1, "season_id": 2, "log_sha256": "", "config": "{}", "standings": "{}"} | MADE),
+    (
+        "rating_snapshot",
+        {"id": 1, "season_id": 2, "log_sha256": "", "config": "{}", "standings": "{}", "created_at": AT},
+    ),
 )
 """A league that has played, as the first release knew it."""
 

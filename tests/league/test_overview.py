@@ -92,7 +92,8 @@ def test_neighbours_are_within_reach_where_the_intervals_of_places_overlap() -> 
         for bot, best, worst in ((1, 1, 1), (2, 2, 3), (3, 2, 3), (4, 4, 4))
     ]
     assert [row["bot_id"] for row, _ in near(rows[2], rows[1::-1], rows[3:])] == [2, 3]
-    assert near(rows[0], [], rows[1:]) == near(None, [], []) == []
+    assert near(rows[0], [], rows[1:]) == []
+    assert near(None, [], []) == []
 
 
 def test_a_cycle_is_three_bots_that_beat_each_other() -> None:

@@ -36,7 +36,8 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     season_id = world.season(2, games_per_pair=2, transcripts=TranscriptsFrom.CLOSED)
     (series_id,) = world.tick()
     job = world.claimed(series_id)
-    assert world.read(watch, 1).withheld and world.finish(job)
+    assert world.read(watch, 1).withheld
+    assert world.finish(job)
     told = world.read(matches.match_detail, 1)
     assert (told.withheld, told.seed, told.transcript_sha256) == (True, None, None)
     assert told.seats[0].rank is not None, "results are public at once"

@@ -229,7 +229,7 @@ def test_the_order_of_the_log_changes_nothing(lines: list[Line], ranks: Ranks, c
     config = RatingConfig(ranks=ranks)
     there, back = rate(log(lines), config), rate(log(chance.sample(lines, len(lines))), config)
     assert there.entries == back.entries  # to the last bit
-    assert (there.log.sha256, (there.fit(), there.seats())) == (back.log.sha256, (back.fit(), back.seats()))
+    assert (there.log.sha256, there.fit(), there.seats()) == (back.log.sha256, back.fit(), back.seats())
 
 
 @examples(40)

@@ -24,8 +24,10 @@ def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(wo
         found = {row.season_id: row.rules for row in honesty.honesty(session)}
         board = standings.leaderboard(session, season_id)
         recount = league_recount.recount(session, season_id)
-    assert ([version for version, _ in found[season_id]], found[season_id][0][1]) == ([1, 2], began)
-    assert (found[other], board.standings["rules"]) == ((), [1, 2])
+    assert [version for version, _ in found[season_id]] == [1, 2]
+    assert found[season_id][0][1] == began
+    assert found[other] == ()
+    assert board.standings["rules"] == [1, 2]
     assert recount.same
 
 

@@ -214,7 +214,8 @@ def test_a_match_that_we_failed_to_play_is_played_again(world: World) -> None:
     repeated = world.claimed(world.enqueued())
     assert repeated.matches == (replace(lost, match_id=again, seed=repeated.matches[0].seed),)
     assert repeated.matches[0].seed != lost.seed
-    assert world.finish(repeated) and world.write(refit, season)
+    assert world.finish(repeated)
+    assert world.write(refit, season)
     assert world.write(leaderboard, season).standings["totals"]["rated"] == 2
     assert world.write(match_detail, again).repeats_id == lost.match_id
 

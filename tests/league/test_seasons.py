@@ -32,7 +32,8 @@ def test_a_season_says_how_many_matches_are_really_played(
 ) -> None:
     season_id = world.season(3, game=game, seats=seats, series_length=length, games_per_pair=wished)
     season = world.read(seasons.season_info, season_id)
-    assert (season.plays.games_per_pair, world.play_all()) == (played, 3 * played)
+    assert season.plays.games_per_pair == played
+    assert world.play_all() == 3 * played
     assert (f"{played} of each pair, not {wished}" in season.rounded) == (played != wished)
 
 
@@ -44,7 +45,8 @@ def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
 
 def test_the_bound_of_open_series_follows_the_slots_that_judge(world: World) -> None:
     world.season(4, series_length=1, games_per_pair=100)
-    assert (len(world.tick()), world.tick()) == (capacity.OPEN_SERIES, [])
+    assert len(world.tick()) == capacity.OPEN_SERIES
+    assert world.tick() == []
     has_slots(world, Host("big", "boot"), 30)
     has_slots(world, Host("unfit", "boot"), 100, "Too much noise.")
     assert len(world.tick()) == 2 * 30, "all 31 slots play, and as many series wait"

@@ -102,7 +102,7 @@ def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) 
     play(world, 1, (1, 2), "abandoned", (2,))
     assert world.write(refit, season_id)
     found = {row["version_id"]: row for row in world.ranking(season_id)}
-    assert (found[1]["games"], (found[1]["wins"], found[1]["timeouts"])) == (2, (2, 1))
+    assert (found[1]["games"], found[1]["wins"], found[1]["timeouts"]) == (2, 2, 1)
     assert (found[2]["losses"], found[2]["timeouts"]) == (2, 2)
     assert standings(world, season_id)["totals"] == {
         "rated": 2,

@@ -59,7 +59,8 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     newcomer.play(newcomer.queue.pop(0), 20)
     ahead = 2 * len(newcomer.queue)
     found = newcomer.waits()
-    assert ((found.playing, found.before), found.seconds) == ((0, ahead), round((10 * ahead + 2 * 10) / 2 + 20))
+    assert (found.playing, found.before) == (0, ahead)
+    assert found.seconds == round((10 * ahead + 2 * 10) / 2 + 20)
     assert f"after {ahead} matches of other bots." in found.sentence
     assert newcomer.waits(version=1) == found
     assert newcomer.world.claim(own[0])

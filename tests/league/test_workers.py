@@ -91,7 +91,8 @@ def test_a_silent_machine_gets_no_series_until_it_reports(world: World, series: 
     arrive(world, OTHER)
     world.clock.turn(world.settings.lease_seconds + 1)
     assert claim(world, series, OTHER) is None
-    assert not info(world, OTHER).judges and world.write(machines.host_seen, OTHER)
+    assert not info(world, OTHER).judges
+    assert world.write(machines.host_seen, OTHER)
     assert claim(world, series, OTHER) is not None
 
 
@@ -114,7 +115,7 @@ def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None
     assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
 
 
-def test_a_series_is_turned_away_only_if_another_machine_may_play_it(world: World, series: int) -> None:
+def test_a_series_that_is_turned_away_is_told_of_only_if_another_may_play_it(world: World, series: int) -> None:
     arrive(world, OTHER, "Too much noise.")
     with world.db.transaction() as session:
         assert turns.turn_away_series(session, series, OTHER)  # the world's own machine is fit

@@ -71,7 +71,9 @@ def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
         ("2,3;1", [0], [(2, 3), (1,)]),
     ],
 )
-def test_the_first_of_many_processors_is_no_slot(spec: str, cpus: list[int], slots: list[tuple[int, ...]]) -> None:
+def test_each_processor_is_a_slot_and_of_many_the_first_is_for_the_rest(
+    spec: str, cpus: list[int], slots: list[tuple[int, ...]]
+) -> None:
     assert plan(spec, cpus) == slots
 
 

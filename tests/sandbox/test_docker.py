@@ -167,7 +167,9 @@ def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
     assert list((tmp_path / "run").glob("box-*")) == []
 
 
-def test_a_container_that_never_started_is_swept(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
+def test_a_container_that_never_started_is_swept_if_its_owner_is_gone(
+    docker_sandbox: DockerSandbox, tmp_path: Path
+) -> None:
     run_dir = docker_sandbox._run_dir
     (run_dir / "box-of-the-living").mkdir()
     client = docker.APIClient(version="auto")

@@ -110,7 +110,9 @@ def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: 
     assert all("was convicted (exited)" in reason for reason in found.reasons)  # also for other reasons than lateness
 
 
-def test_void_attempts_are_repeated_and_a_canary_without_end_has_us_checked(world: PlayingWorld, monkeypatch) -> None:
+def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check(
+    world: PlayingWorld, monkeypatch
+) -> None:
     starved = mock.Mock(side_effect=TransportError("host-starved", "for the test", stolen_ns=5))
     monkeypatch.setattr(Arena, "play", starved)
     play_canary(world.context, CPUS, 0)

@@ -81,7 +81,9 @@ def test_a_notice_arrives_once_signed_as_discord_and_slack_take_it(world: World,
     version_id = world.upload(ada, bot_id)
     world.build(version_id, reason="<!everyone> & @everyone")
     world.write(notices.version_settled, version_id)
-    assert send(world) == 2 and send(world) == 0 and states(world, ada) == [(DeliveryState.SENT, 1)] * 2
+    assert send(world) == 2
+    assert send(world) == 0
+    assert states(world, ada) == [(DeliveryState.SENT, 1)] * 2
     (ready, broken) = sorted(receiver.got, key=lambda one: int(one[0]["Deadheat-Delivery"]))
     headers, body = broken
     signed = headers["Deadheat-Timestamp"].encode() + b"." + body
@@ -148,8 +150,10 @@ def test_what_a_dead_process_had_claimed_is_sent_by_another_and_its_own_note_com
     (parcel,) = world.write(channels.claim_deliveries, 8)
     assert world.write(channels.claim_deliveries, 8) == []
     world.clock.turn(channels.LEASE.total_seconds())
-    assert send(world) == 1 and not world.write(channels.not_delivered, parcel, "late")
-    assert not world.write(channels.delivered, parcel, "late") and states(world, ada) == [(DeliveryState.SENT, 2)]
+    assert send(world) == 1
+    assert not world.write(channels.not_delivered, parcel, "late")
+    assert not world.write(channels.delivered, parcel, "late")
+    assert states(world, ada) == [(DeliveryState.SENT, 2)]
 
 
 def test_a_webhook_is_its_owners_and_ends_with_the_account(world: World, receiver: Hook) -> None:

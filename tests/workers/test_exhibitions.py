@@ -229,7 +229,9 @@ def test_a_void_attempt_begins_again_and_asks_nothing_twice(world: PlayingWorld,
     replay(GAMES[found.game], record)
 
 
-def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_bots(world: PlayingWorld, monkeypatch) -> None:
+def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bots(
+    world: PlayingWorld, monkeypatch
+) -> None:
     _, exhibition_id = seated(world)
     fail(monkeypatch, "host-starved")
     play_exhibition(world.context, exhibition_id)

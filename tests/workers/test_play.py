@@ -183,7 +183,9 @@ def void(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch, *tries: int, **ev
     return seeds
 
 
-def test_a_void_match_is_played_again_with_other_dice_and_the_former_count(world: PlayingWorld, monkeypatch) -> None:
+def test_a_void_match_is_played_again_with_other_dice_and_what_came_before_it_counts(
+    world: PlayingWorld, monkeypatch
+) -> None:
     series_id = world.queued(3)
     seeds = void(world, monkeypatch, 2)
     play_series(world.context, series_id)

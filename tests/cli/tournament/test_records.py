@@ -20,9 +20,23 @@ LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1"}
 
 def request(*labels: str, **other: object) -> Request:
     bots = tuple(Bot(label, label, "00", f"{place:02}", ("./bot",)) for place, label in enumerate(labels))
-    known: dict[str, object] = {"deadheat": "1", "game": "yacht-auction", "rules_version": 1, "bots": bots, "seats": 2}
-    known |= {"kind": Kind.ROUND_ROBIN, "stages": (Stage(len(bots), 4),), "sprt": None, "until": None, "seed": "seed"}
-    known |= {"keep": "none", "sandbox": "local", "started": "2026-11-23T12:00:00+00:00", "games": 4, "block": 1}
+    known: dict[str, object] = {
+        "deadheat": "1",
+        "game": "yacht-auction",
+        "rules_version": 1,
+        "bots": bots,
+        "kind": Kind.ROUND_ROBIN,
+        "seats": 2,
+        "games": 4,
+        "stages": (Stage(len(bots), 4),),
+        "sprt": None,
+        "until": None,
+        "seed": "seed",
+        "keep": "none",
+        "sandbox": "local",
+        "started": "2026-11-23T12:00:00+00:00",
+        "block": 1,
+    }
     return Request(**{**known, **other})  # type: ignore[arg-type]
 
 
