@@ -41,7 +41,9 @@ PATIENCE_SECONDS = 15
 """After this long without a finished match, the demonstration says whether this machine may judge. As often, it reports
 what a server that is not ready yet is doing."""
 
-LONGEST_SERIES = 10
+LONGEST_SERIES = 20
+"""A series opens boxes of its own, which costs as much as some ten matches: of 200 matches in series of 10, three seconds
+more."""
 
 
 @dataclass(frozen=True)

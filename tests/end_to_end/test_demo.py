@@ -51,7 +51,7 @@ def finished_matches(folder: Path) -> dict[int, int]:
 
 
 def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
-    first = demo(tmp_path, 81)  # 10 pairs, each of which plays a series of 10
+    first = demo(tmp_path, 81)  # 10 pairs, each of which plays a series of ten: 81 rounded up
     assert set(first) == {"matches", "voids", "leaderboard", "url", "seconds"}
     assert first["matches"] == 100
     order = [row["bot"] for row in first["leaderboard"]]

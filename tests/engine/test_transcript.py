@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deadheat.engine import transcript
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, decode, encode
 from tests.engine.players import play
@@ -197,6 +198,12 @@ FORGERIES: dict[str, Callable[[Lines], object]] = {
     "labels that are no object": lambda lines: lines[0].update(about=[]),
     "another header field": lambda lines: lines[0].update(more=1),
     "another field order": lambda lines: renamed(lines[0], "game", "game"),
+    "a variant in the first format": lambda lines: (
+        lines[0].pop("attempt"),
+        lines[0].update(deadheat=1, variant={"a": 1}),
+    ),
+    "an attempt before the first": lambda lines: lines[0].update(attempt=0),
+    "evidence that is a text": lambda lines: lines[1]["replies"][0].extend([0, {"delay_ns": "1"}]),
     "a wrong number of an exchange": lambda lines: lines[1].update(n=1),
     "no number of an exchange": lambda lines: lines[1].pop("n"),
     "a missing reply": lambda lines: lines[1]["replies"].clear(),
@@ -274,6 +281,12 @@ JUNK = {
 def test_junk_is_no_transcript(data: bytes) -> None:
     with pytest.raises(BadTranscript):
         decode(data)
+
+
+def test_a_transcript_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transcript, "MAX_TRANSCRIPT_BYTES", len(SHORT) - 1)
+    with pytest.raises(BadTranscript, match="larger than"):
+        decode(SHORT)
 
 
 def test_a_deep_or_huge_value_in_a_good_chain_is_refused_too() -> None:
