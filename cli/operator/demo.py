@@ -42,8 +42,8 @@ PATIENCE_SECONDS = 15
 what a server that is not ready yet is doing."""
 
 LONGEST_SERIES = 20
-"""A series opens boxes of its own, which costs as much as some ten matches: of 200 matches in series of 10, three seconds
-more."""
+"""A series opens boxes of its own, which costs as much as some ten matches. In series of 10, 200 matches take three
+seconds more."""
 
 
 @dataclass(frozen=True)
@@ -172,30 +172,27 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
             uploaded(clients[entrant.author], entrant)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
-        games_per_pair = games_of_a_pair(matches, pairs)
-        season_id = create_season(organiser, games_per_pair)
+        number, length = series_of_a_pair(matches, pairs)
+        season_id = create_season(organiser, number, length)
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
         organiser.change_season(season_id, {"state": "open"})
         note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
-        follow(organiser, season_id, pairs * games_per_pair)
+        follow(organiser, season_id, pairs * number * length)
     return season_id
 
 
-def games_of_a_pair(matches: int, pairs: int) -> int:
-    """Round up so that both bots have each seat equally often and series are whole."""
-    games = 2 * math.ceil(matches / pairs / 2)
-    return games if games <= LONGEST_SERIES else math.ceil(games / LONGEST_SERIES) * LONGEST_SERIES
+def series_of_a_pair(matches: int, pairs: int) -> tuple[int, int]:
+    """Return the number of series and their length. Both bots have each seat equally often, so lengths are even."""
+    games = math.ceil(matches / pairs)
+    number = math.ceil(games / LONGEST_SERIES)
+    return number, 2 * math.ceil(games / number / 2)
 
 
-def create_season(organiser: Client, games_per_pair: int) -> int:
+def create_season(organiser: Client, number: int, length: int) -> int:
     """Create another season, and return its number."""
-    season = {
-        "game": GAME,
-        "name": f"Demo {len(organiser.seasons()) + 1}",
-        "series_length": min(games_per_pair, LONGEST_SERIES),
-        "games_per_pair": games_per_pair,
-    }
+    name = f"Demo {len(organiser.seasons()) + 1}"
+    season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
     return organiser.create_season(season).id
 
 
