@@ -22,8 +22,6 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
-from deadheat.engine.visible import visible
-
 for _stream in (sys.stdout, sys.stderr):
     if hasattr(_stream, "reconfigure"):
         _stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a mark, not a traceback
@@ -77,9 +75,15 @@ def make_folder(folder: Path) -> None:
         cannot(f"make the folder {folder}", error, USAGE)
 
 
+def _visible(text: str, kept: str = "\t") -> str:
+    from deadheat.engine.visible import visible  # imported here: help and completions show nobody's text
+
+    return visible(text, kept)
+
+
 def harmless(text: str, style: str = "") -> Text:
     """Make untrusted text safe to show in a terminal."""
-    return Text(visible(text, "\n\t"), style=style)
+    return Text(_visible(text, "\n\t"), style=style)
 
 
 def plain(text: str) -> str:
@@ -89,13 +93,13 @@ def plain(text: str) -> str:
 
 def short(text: str, width: int) -> str:
     """Cut a name to `width` characters from the left, because the end of a path says more than its beginning."""
-    shown = visible(text.expandtabs(1))
+    shown = _visible(text.expandtabs(1))
     return shown if len(shown) <= width else "…" + shown[1 - width :]
 
 
 def quoted(text: str) -> Text:
     """Mark lines as a program's output."""
-    lines = [f"  | {visible(line)}" for line in text.splitlines()]
+    lines = [f"  | {_visible(line)}" for line in text.splitlines()]
     return Text("\n".join(lines))
 
 

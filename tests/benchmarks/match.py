@@ -44,8 +44,8 @@ VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 
 def main() -> int:
-    short = arguments(__doc__, "two rounds of each, and slack").parse_args().short
-    rounds, targets = (2 if short else 5), Targets(short)
+    short = arguments(__doc__, "three rounds of each, and slack").parse_args().short
+    rounds, targets = (3 if short else 5), Targets(short)
     with measured(joined=True) as (group, folder):
         docker = DockerSandbox(Settings().image, folder / "run")
         costs = {language: measure_matches(language, docker, folder, group, rounds) for language in BOT_BY_LANGUAGE}

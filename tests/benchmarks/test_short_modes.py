@@ -27,12 +27,11 @@ def short(name: str) -> str:
 
 def on_target(name: str, *beginnings: str) -> str:
     """Return what a benchmark prints, if no line that begins like this misses its target. Only a ratio that is
-    behind three times fails: other tests run meanwhile, and twice was not enough on a busy machine.
+    behind twice fails: other tests run meanwhile.
     """
     table = short(name)
-    for _ in range(2):
-        if _missed(table, beginnings):
-            table = short(name)
+    if _missed(table, beginnings):
+        table = short(name)
     assert not _missed(table, beginnings), table
     return table
 
