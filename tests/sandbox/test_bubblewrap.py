@@ -245,12 +245,16 @@ def alive(word: str) -> dict[int, str]:
 
 
 def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
-    """Wait until as many are alive as expected, at most five seconds, and return them."""
+    """Wait until as many are alive as expected, at most five seconds, and return them.
+
+    A second look could miss one of them: a process that is just starting a program has no command.
+    """
     for _ in range(500):
-        if len(alive(word)) == expected:
+        found = alive(word)
+        if len(found) == expected:
             break
         time.sleep(0.01)
-    return alive(word)
+    return found
 
 
 def test_nothing_of_a_run_outlives_it(home: Path) -> None:
