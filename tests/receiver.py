@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -35,6 +36,11 @@ class Receiver:
     def answer(self, request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
         request.end_headers()
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Answer over TLS from now on."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
+        self.url = self.url.replace("http:", "https:")
 
     def close(self) -> None:
         self._server.shutdown()

@@ -24,6 +24,7 @@ a minute can be sent again, while one that waits forever holds a connection.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator
@@ -52,6 +53,9 @@ BODY_SECONDS = 30.0
 UPLOAD_SECONDS = 300.0
 """The limits for a whole body. An upload of 16 MiB needs 56 KB/s."""
 
+UPLOADS = re.compile(r"(/v1)?/bots/[0-9]+/versions/?")
+"""The paths of the API and of the page that take uploads. Their routes count the bytes, as nothing here does."""
+
 CLOSE = {"Connection": "close"}
 BUSY = "Too many uploads are in progress. Try again in a moment."
 LATER = {"Retry-After": "10", "Connection": "close"}
@@ -59,8 +63,7 @@ LATER = {"Retry-After": "10", "Connection": "close"}
 
 def is_upload(scope: Scope) -> bool:
     """Say whether this request uploads a version, to the API or to a page."""
-    path: str = scope["path"]
-    return scope["method"] == "POST" and path.rstrip("/").endswith("/versions")
+    return scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]) is not None
 
 
 class Incoming(Around):

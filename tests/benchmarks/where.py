@@ -25,9 +25,12 @@ from collections import defaultdict
 from pathlib import Path
 from time import process_time, process_time_ns
 
+from sqlmodel import col, select
+
 from deadheat.engine.core import NS_PER_MS
 from deadheat.league.service.bots.bots import Upload, add_version
 from deadheat.league.service.people.person import Person
+from deadheat.league.tables import Participant
 from deadheat.workers.play import play_series
 from tests.benchmarks.engine_of_our_own import measured
 from tests.benchmarks.programs import HERE, built
@@ -72,9 +75,9 @@ DOING = {
 class CWorld(PlayingWorld):
     """A league whose bots are written in C."""
 
-    def upload(self, owner: Person, bot_id: int, content: str = "", language: str = "c") -> int:
+    def upload(self, owner: Person, bot_id: int, content: str = "", language: str = "") -> int:
         sha256 = f"{next(self._uploads):064x}"
-        return self.write(add_version, owner, bot_id, Upload("bot.c", 10, sha256, language, "main.c")).id
+        return self.write(add_version, owner, bot_id, Upload("bot.c", 10, sha256, "c", "main.c")).id
 
 
 class League:
@@ -93,6 +96,9 @@ class League:
         assert play_series(self.world.context, self.waiting.pop(0)) is not None
 
     def close(self) -> None:
+        """Close the league, in which every match must have been played to its end."""
+        with self.world.db.reading() as session:
+            assert session.exec(select(Participant.fault).where(col(Participant.fault).is_not(None))).all() == []
         self.world.close()
         self.world.context.sandbox.close()  # type: ignore[attr-defined]
 

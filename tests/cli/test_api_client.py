@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import ssl
-import subprocess
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 
 from deadheat.cli.server import api_client, wire
 from deadheat.cli.server.api_client import Client, Refused
+from tests.certificates import certified
 from tests.cli.line import CUT, RESET, SILENT, Line, answer, line
 
 ME = {"id": 1, "name": "ada", "role": "author"}
@@ -216,12 +215,7 @@ def test_only_the_environments_proxy_is_asked(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_certificate_counts_if_this_machine_trusts_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key} -out {certificate}"
-    subject = ["-subj", "/CN=league", "-addext", "subjectAltName=IP:127.0.0.1"]
-    subprocess.run([*made.split(), *subject], check=True, capture_output=True)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(certificate, key)
+    certificate, context = certified(tmp_path)
     with line(answer(200, ME)) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         url = server.url.replace("http:", "https:")

@@ -249,11 +249,12 @@ def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
 
     A second look could miss one of them: a process that is just starting a program has no command.
     """
+    found = alive(word)
     for _ in range(500):
-        found = alive(word)
         if len(found) == expected:
             break
         time.sleep(0.01)
+        found = alive(word)
     return found
 
 

@@ -24,6 +24,7 @@ from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import DeliveryState
 from deadheat.workers.sending import deliveries, webhooks
 from deadheat.workers.sending.webhooks import NotReached, post
+from tests.certificates import certified
 from tests.league.ground import settings
 from tests.league.world import World
 from tests.receiver import Receiver
@@ -239,10 +240,17 @@ def test_nothing_is_sent_inside_whatever_a_name_stands_for(tmp_path: Path, recei
     assert asked == ["rebound.example"] * 2
 
 
-def test_a_server_that_never_ends_its_answer_holds_nobody(receiver: Hook, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhooks, "TOTAL_SECONDS", 0.5)
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_server_that_never_ends_its_answer_holds_nobody(
+    scheme: str, receiver: Hook, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if scheme == "https":
+        certificate, tls = certified(tmp_path)
+        receiver.encrypt(tls)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     receiver.drip_seconds = 0.05
     began = time.monotonic()
+    monkeypatch.setattr(webhooks, "TOTAL_SECONDS", 0.5)
     with suppress(NotReached):
         assert len(post(receiver.url, b"{}", {}, inside=True).text) < webhooks.MOST_READ_BYTES
-    assert time.monotonic() - began < 10
+    assert receiver.got and time.monotonic() - began < 10

@@ -6,7 +6,6 @@ import base64
 import re
 import socketserver
 import ssl
-import subprocess
 import threading
 from collections.abc import Iterator
 from email import message_from_bytes
@@ -28,6 +27,7 @@ from deadheat.league.states import DeliveryState
 from deadheat.workers.sending import deliveries, mail
 from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached
+from tests.certificates import certified
 from tests.league.ground import settings
 from tests.league.world import World
 from tests.receiver import SHUTDOWN_SECONDS
@@ -97,15 +97,7 @@ class MailServer(socketserver.ThreadingTCPServer):
         self.mode, self.password, self.answer = mode, "", "250 ok"
         self.got: list[tuple[str, bool, EmailMessage]] = []
         if mode != "smtp":
-            self.certificate = folder / "mail.pem"
-            key, only = str(self.certificate), str(folder / "only.pem")
-            made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=localhost"
-            names = "-addext subjectAltName=DNS:localhost"
-            command = [*made.split(), *names.split(), "-keyout", key, "-out", only]
-            subprocess.run(command, check=True, capture_output=True)
-            self.certificate.write_text(self.certificate.read_text() + (folder / "only.pem").read_text())
-            self.tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-            self.tls.load_cert_chain(self.certificate)
+            self.certificate, self.tls = certified(folder)
         threading.Thread(target=self.serve_forever, args=(SHUTDOWN_SECONDS,), daemon=True).start()
 
     def handle_error(self, *_: object) -> None:
@@ -210,7 +202,7 @@ def test_mail_goes_encrypted_to_a_server_that_proves_its_name(server: MailServer
     named = settings(tmp_path, smtp_url=server.url, mail_from=SENDER, site_url=SITE)
     with pytest.raises(NotReached, match="SSLCertVerificationError"):
         mail.send(named, letter)
-    trusting = ssl.create_default_context(cafile=str(tmp_path / "only.pem"))
+    trusting = ssl.create_default_context(cafile=server.certificate)
     monkeypatch.setattr(ssl, "create_default_context", lambda: trusting)
     server.password = "a@b"
     assert mail.send(named, letter) == "The mail server took it."

@@ -62,8 +62,8 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> 
         raise NotReached(f"The address is not accepted: {error}.") from error
     addresses = _checked_addresses(target, inside)
     try:
-        with _connected(addresses, target.port) as plain:
-            timer = threading.Timer(TOTAL_SECONDS, _shut_down, [plain])
+        with _connected(addresses, target.port) as plain, plain.dup() as same:  # TLS takes `plain`'s descriptor away
+            timer = threading.Timer(TOTAL_SECONDS, _shut_down, [same])
             timer.daemon = True
             timer.start()
             try:
@@ -112,6 +112,6 @@ def _exchange(plain: socket.socket, target: Target, body: bytes, headers: Mappin
         return Answer(answer.status, answer.read(MOST_READ_BYTES).decode("utf-8", "replace"))
 
 
-def _shut_down(plain: socket.socket) -> None:
+def _shut_down(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
-        plain.shutdown(socket.SHUT_RDWR)
+        connection.shutdown(socket.SHUT_RDWR)
