@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,3 +12,17 @@ Ints = NDArray[np.signedinteger[Any]]
 Bools = NDArray[np.bool_]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+
+
+def how_many(conditions: Iterable[Bools]) -> Ints:
+    """Count for each row the conditions, (rows,) each, that hold there. There is at least one."""
+    first, *others = conditions
+    total = first.astype(np.int64)
+    for other in others:
+        total += other
+    return total
+
+
+def joined(parts: Sequence[Ints]) -> Ints:
+    """Return one array after another. A single one is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

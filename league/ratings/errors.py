@@ -89,7 +89,9 @@ def _evidence(tables: Sequence[Tables], ranks: Ranks, players: int) -> Vector:
 def _kinds(tables: Sequence[Tables]) -> tuple[list[Tables], list[Tables]]:
     """Split the tables into independent and clustered results."""
     alone = [(table, (table.groups == NO_GROUP) & (table.seats == 2)) for table in tables]
-    independent = [table.only(np.flatnonzero(single)) for table, single in alone if single.any()]
+    independent = [
+        table if single.all() else table.only(np.flatnonzero(single)) for table, single in alone if single.any()
+    ]
     clustered = [table.only(np.flatnonzero(~single)) for table, single in alone if not single.all()]
     return independent, clustered
 

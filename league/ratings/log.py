@@ -23,7 +23,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints
+from deadheat.league.ratings.arrays import Ints, how_many, joined
 
 NO_GROUP = -1
 
@@ -115,10 +115,10 @@ def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[t
 
 def _tables(parts: Sequence[Games], place: Ints, players: int, group_place: Ints, groups: int) -> Tables:
     seats = range(parts[0].players.shape[1])
-    seated = [np.concatenate([place[part.players[:, seat]] for part in parts]) for seat in seats]
-    raw = [np.concatenate([part.ranks[:, seat] for part in parts]) for seat in seats]
-    ranks = [np.add.reduce([other < own for other in raw if other is not own], axis=0, dtype=np.int64) for own in raw]
-    group = np.concatenate(
+    seated = [joined([place[part.players[:, seat]] for part in parts]) for seat in seats]
+    raw = [joined([part.ranks[:, seat] for part in parts]) for seat in seats]
+    ranks = [how_many(other < own for other in raw if other is not own) for own in raw]
+    group = joined(
         [np.full(len(part.players), NO_GROUP) if part.groups is None else group_place[part.groups] for part in parts]
     )
     columns: list[Ints] = [*seated, *ranks, group - NO_GROUP]
@@ -160,8 +160,9 @@ def _packing(bases: Sequence[int]) -> list[tuple[int, int]]:
 def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
     key = columns[0].astype(np.int64)
     for column, base in zip(columns[1:], bases[1:], strict=True):
-        key *= base
-        key += column
+        if base > 1:
+            key *= base
+            key += column
     return key
 
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Bools, Ints, Vector
+from deadheat.league.ratings.arrays import Bools, Ints, Vector, how_many
 from deadheat.league.ratings.log import Tables
 from deadheat.league.states import Ranks
 
@@ -71,7 +71,7 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
             keys.append(np.minimum(own, other) * players + np.maximum(own, other))
             results.append(np.where(own < other, comparison.results, 1 - comparison.results))
             counts.append(tables.counts[comparison.rows].astype(np.float64))
-    found, pair = np.unique(np.concatenate(keys), return_inverse=True)
+    found, pair = _distinct(np.concatenate(keys), players**2)
     result, count = np.concatenate(results), np.concatenate(counts)
     first, second = np.divmod(found, max(players, 1))
     games, wins, squares = (
@@ -79,6 +79,17 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
         for weight in (count, count * result, count * result**2)
     )
     return Pairs(first, second, games, wins, squares)
+
+
+def _distinct(keys: Ints, below: int) -> tuple[Ints, Ints]:
+    """Return the distinct keys in ascending order, and each key's place among them."""
+    if below > 2 * len(keys):
+        found, places = np.unique(keys, return_inverse=True)
+        return found, places
+    found = np.flatnonzero(np.bincount(keys, minlength=below))  # counting beats sorting unless counters are sparse
+    place = np.zeros(below, np.int64)
+    place[found] = np.arange(len(found))
+    return found, place[keys]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,15 +111,15 @@ def tallies_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Tallies:
     totals = np.zeros((4, players))  # games, wins, draws, losses
     for tables in parts:
         for seat in range(tables.seats):
-            own = tables.ranks[:, [seat]]
-            better = np.sum(own < tables.ranks, axis=1)
-            level = np.sum(own == tables.ranks, axis=1) - 1  # subtract the player itself, which is level with itself
+            own, others = tables.ranks[:, seat], np.delete(tables.ranks, seat, axis=1).T
+            better, level = how_many(own < other for other in others), how_many(own == other for other in others)
             if ranks is Ranks.WINS:
-                first = own[:, 0] == 0
+                first = own == 0
                 worse = np.where(first, 0, 1)
                 better, level = (first & (level == 0)).astype(int), (first & (level > 0)).astype(int)
             else:
                 worse = tables.seats - 1 - better - level
-            for row, amount in enumerate((1, better, level, worse)):
+            amounts: tuple[int | Ints, ...] = (1, better, level, worse)
+            for row, amount in enumerate(amounts):
                 totals[row] += np.bincount(tables.players[:, seat], tables.counts * amount, minlength=players)
     return Tallies(*np.rint(totals).astype(np.int64))
