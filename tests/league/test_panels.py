@@ -12,10 +12,11 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.records.entries import Entry
+from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons import absence, bot_changes, entries, gates, seasons
+from deadheat.league.service.seasons import absence, asked, bot_changes, entries, gates, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
@@ -133,6 +134,21 @@ def test_nothing_is_drawn_for_a_bot_without_the_points(entered: Contest) -> None
     entered.play(lose)
     assert entered.world.tick() == []
     assert entered.states() == ["failed", "failed"]
+
+
+def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
+    entered = Contest(world, unrated_games=10)
+    entered.enter()
+    stranger, own = world.bot()
+    seat = partial(world.write, exhibitions.take_seat, stranger, entered.bot_id)
+    ask = partial(world.write, asked.ask, stranger, entered.season_id, asked.Question(own, entered.bot_id, 2))
+    assert "this bot has none" in refused(errors.WrongState, seat)
+    assert "enough points against the panel" in refused(errors.WrongState, ask)
+    entered.upload()
+    mine = asked.Question(entered.bot_id, entered.bot_id, 2, version=1)
+    assert world.write(asked.ask, entered.owner, entered.season_id, mine).opponent_version == 2
+    entered.judged(win)
+    assert ask().opponent_version == 2 and seat()
 
 
 def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
