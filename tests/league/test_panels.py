@@ -101,6 +101,12 @@ class Contest:
     def state(self, state: SeasonState) -> None:
         self.world.set_state(self.season_id, state)
 
+    def go_on_in_the_next_season(self, **chosen: Any) -> None:
+        """Publish the season, and continue it in another, which has not opened."""
+        self.world.publish(self.season_id)
+        given = {"name": "next", "previous_id": self.season_id, **chosen}
+        self.season_id = self.world.write(seasons.create_season, self.world.boss, **given).id
+
 
 @pytest.fixture
 def contest(world: World) -> Contest:
@@ -336,6 +342,30 @@ def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
     assert not contest.enter().waits_for_panel
     contest.judged(lose)
     assert contest.states() == ["passed"]
+
+
+def test_in_the_next_season_newer_versions_still_need_the_points(entered: Contest) -> None:
+    entered.judged(win)
+    entered.upload("it fails")
+    entered.judged(lose)
+    entered.upload("too late to be judged")
+    entered.go_on_in_the_next_season()
+    assert entered.entry().version == 1
+    entered.state(SeasonState.OPEN)
+    assert entered.entry().version == 1
+    entered.judged(win)
+    assert entered.entry().version == 3
+
+
+def test_what_failed_is_not_taken_over_for_its_language_either(entered: Contest) -> None:
+    entered.judged(win)  # version 1 is in Python
+    entered.upload()
+    entered.judged(lose)
+    entered.world.version(entered.owner, entered.bot_id, language="c")
+    entered.judged(win)
+    assert entered.entry().version == 3
+    entered.go_on_in_the_next_season(languages=["python"])
+    assert entered.entry().version == 1
 
 
 def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:
