@@ -337,5 +337,8 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         assert len(league_matches.endings(session, league.author, match.id)) == 1
         refused(errors.NotFound, league_matches.endings, session, league.rival, match.id)
         assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
+        after = partial(league_matches.matches, session, state=MatchState.DONE, before=match.id)
+        refused(errors.BadCursor, after)
+        assert after(challenge_id=asked_for.id) == []
         assert asked.asked(session, league.rival) == []
         assert [found.id for found in asked.asked(session, league.author)] == [asked_for.id]
