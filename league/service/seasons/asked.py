@@ -123,6 +123,7 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     row = _visible(session, author, challenge_id)
     if not _is_own(session, author, row):
         raise NotFound("challenge", challenge_id)
+    lock_season(session, row.season_id)  # otherwise a tick that has just read it as running would still add a series
     if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
         raise WrongState(row.state, _("The challenge is over."))
     return _views(session, [row])[0]
