@@ -62,7 +62,11 @@ WEIGH_NS = 5 * NS_PER_MS
 """How often the evidence against a silent watched seat is weighed; this takes a dozen reads."""
 
 BEAT_NS = 5 * NS_PER_S
-"""How often the heartbeat is called during a watch, which may be long. It is well within every lease."""
+"""How often the heartbeat is called during an exchange, which may be long. It is well within every lease."""
+
+NO_BEAT_NS = NS_PER_S
+"""How long before a deadline the heartbeat is not called, because what is found after it gets the benefit of the doubt.
+"""
 
 
 class _Open:
@@ -121,7 +125,7 @@ class PipeTransport:
         heartbeat: Callable[[], None] = lambda: None,
         watch_factor: int = WATCH_FACTOR,
     ) -> None:
-        """`heartbeat` is called now and then during a long watch; an exception from it ends the exchange."""
+        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange."""
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
         self._all_ears = _listening([channel.stdout_fd for channel in channels])
@@ -287,6 +291,8 @@ class PipeTransport:
         past_ns = stamp_ns - prompt.deadline_ns
         if past_ns <= 0:
             prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
+            if stamp_ns - max(prompt.beat_ns, prompt.started_ns) >= BEAT_NS and past_ns < -NO_BEAT_NS:
+                self._beat(prompt, stamp_ns)
             return None
         prompt.late_ns = prompt.late_ns or past_ns
         prompt.wake_ns = stamp_ns + max(LOOK_NS, min(WEIGH_NS, past_ns // LOOKS_BACK))
@@ -302,9 +308,12 @@ class PipeTransport:
             raise self._unjudged(prompt, evidence, blame, waiting_ns)
         prompt.note(evidence)
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
-            prompt.beat_ns = stamp_ns
-            self._heartbeat()
+            self._beat(prompt, stamp_ns)
         return None
+
+    def _beat(self, prompt: _Open, stamp_ns: int) -> None:
+        prompt.beat_ns = stamp_ns
+        self._heartbeat()
 
     def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
@@ -321,8 +330,12 @@ class PipeTransport:
 
 
 def _next_look(now_ns: int, deadline_ns: int) -> int:
-    """Return when to look at a silent seat: halfway to its deadline, once more `LOOK_NS` before it, then at it."""
+    """Return when to look at a silent seat: halfway to its deadline, or in time for a heartbeat; once more `LOOK_NS`
+    before it, then at it.
+    """
     left_ns = deadline_ns - now_ns
+    if left_ns > 2 * BEAT_NS:
+        return now_ns + BEAT_NS
     return deadline_ns - max(LOOK_NS, left_ns // 2) if left_ns > LOOK_NS else deadline_ns
 
 

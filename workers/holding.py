@@ -108,7 +108,7 @@ def insist(context: Context, act: Callable[[Session], Told]) -> Told:
 
 
 class Heartbeat:
-    """Renews a lease when it is due; called when no bot's clock runs."""
+    """Renews a lease when it is due; called when no bot's clock runs, and now and then during a long exchange."""
 
     def __init__(self, context: Context, renew: Callable[[Session], bool]) -> None:
         self._context = context

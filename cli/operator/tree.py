@@ -32,8 +32,8 @@ FINISH_SECONDS = 20
 """How long children may continue their current work after SIGTERM."""
 
 HAND_BACK_SECONDS = 25
-"""How long after that they may take to hand back unfinished work: the longest exchange, ten seconds (the heartbeat ends
-a watch), and the end of the containers. A slower child is killed, and its lease runs out."""
+"""How long after that they may take to hand back unfinished work: an exchange of ten seconds (the heartbeat ends a
+longer one), and the end of the containers. A slower child is killed, and its lease runs out."""
 
 RESTART_SECONDS = 1.0
 PR_SET_PDEATHSIG = 1

@@ -73,7 +73,7 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 
 @said()
 def reopen(name: Name) -> Output:
-    """Reopen a closed or banned account; organisers reinstate its bots."""
+    """Reopen a closed or banned account; after a ban, organisers reinstate its bots."""
     from deadheat.league.service.rulings import closing
     from deadheat.league.service.rulings.operators import OPERATOR
 

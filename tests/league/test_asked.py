@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -310,6 +311,25 @@ def test_only_its_author_stops_it_and_only_once(league: League) -> None:
     league.world.refused(errors.WrongState, asked.stop, league.author, asked_for.id)
 
 
+@pytest.mark.databases
+def test_nothing_is_planned_after_the_stop_by_a_tick_that_had_begun_before(league: League, monkeypatch) -> None:
+    asked_for = league.ask()
+    stopping = threading.Thread(target=league.world.write, args=(asked.stop, league.author, asked_for.id))
+    plan = asked.plan_series
+
+    def slowly(*given: Any) -> list[int]:
+        stopping.start()
+        stopping.join(0.5)  # it waits for the tick, which has read the challenge as running
+        return plan(*given)
+
+    monkeypatch.setattr(asked, "plan_series", slowly)
+    assert len(league.world.tick()) == 1
+    stopping.join()
+    stopped = league.world.row(Challenge, asked_for.id)
+    assert (stopped.state, stopped.games_planned) == (ChallengeState.ENDED, 0)
+    assert {match.state for match in league.matches()} == {MatchState.ABANDONED}
+
+
 def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
     league.ask(1), league.ask(1, private=True)
     league.play()
@@ -337,5 +357,8 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         assert len(league_matches.endings(session, league.author, match.id)) == 1
         refused(errors.NotFound, league_matches.endings, session, league.rival, match.id)
         assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
+        after = partial(league_matches.matches, session, state=MatchState.DONE, before=match.id)
+        refused(errors.BadCursor, after)
+        assert after(challenge_id=asked_for.id) == []
         assert asked.asked(session, league.rival) == []
         assert [found.id for found in asked.asked(session, league.author)] == [asked_for.id]

@@ -17,7 +17,7 @@ from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.rulings.closing import ban, close_account, ended_accounts, reopen
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons import bot_changes, entries
-from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, TokenKind
+from deadheat.league.states import Absence, MatchState, NewcomerRule, Role, SeasonState, TokenKind
 from deadheat.league.tables import AbsentEntry, AuditRecord, Bot, Match, Participant
 from tests.league.ground import settings
 from tests.league.refusals import refused
@@ -74,10 +74,23 @@ def test_the_bots_leave_and_results_stay(world: World, end: End) -> None:
     states = world.rows(select(Match.state).where(col(Match.series_id).in_(mine)))
     others = world.rows(select(Match.state).where(col(Match.series_id).not_in(mine)))
     assert {*others} == {MatchState.SCHEDULED}, "the others play on"
-    assert {*states} == {MatchState.DONE, MatchState.ABANDONED}, "nothing waits that it would play in"
+    waiting = MatchState.ABANDONED if end is bans else MatchState.SCHEDULED
+    assert {*states} == {MatchState.DONE, waiting}, "only a ban ends what it would play in"
+    assert (world.play_left(mine) > 0) is (end is close_account)
     assert world.read(bot_info, bot_id).author == owner.name
     actions = world.rows(select(AuditRecord.action, AuditRecord.actor))
     assert (("user-banned", "root") in actions) is (end is bans), "what people do with their own accounts is not public"
+
+
+def test_after_the_freeze_the_bots_of_a_closed_account_play_on(world: World) -> None:
+    season_id = world.season(2)
+    owner, bot_id = world.entrant(season_id)
+    world.set_state(season_id, SeasonState.FROZEN)
+    world.write(close_account, owner)
+    assert world.rows(select(AbsentEntry)) == []
+    world.play_all()
+    played = select(Match.id).join(Participant, col(Participant.match_id) == Match.id)
+    assert len(world.rows(played.where(Participant.bot_id == bot_id, Match.state == MatchState.DONE))) == 8
 
 
 def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +14,9 @@ from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.service.course.running_low import low_after, runs_low
 from deadheat.league.service.course.schedule import go_on, has_unplayed
 from deadheat.league.service.evaluations import beginning, playing, views
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.series import capacity
@@ -297,12 +300,17 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     assert 1 not in {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
 
 
-def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World) -> None:
+def closes_the_account(session: Session, owner: Person, _season_id: int, _bot_id: int) -> None:
+    close_account(session, owner)
+
+
+@pytest.mark.parametrize("leave", [absence.withdraw, closes_the_account])
+def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World, leave: Callable[..., None]) -> None:
     season_id = season(world, 3, line(rounds=2))
     owner, bot_id = world.entrant(season_id)
     world.clock.turn(HOUR)
     made = world.tick()
-    world.write(absence.withdraw, owner, season_id, bot_id)
+    world.write(leave, owner, season_id, bot_id)
     world.play(made, lower_wins)
     world.play_all(lower_wins)
     drawn = {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}

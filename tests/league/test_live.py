@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlmodel import select
 
 from deadheat.engine.core import Reply
 from deadheat.engine.games import GAMES
@@ -14,6 +15,7 @@ from deadheat.league.service.series import live
 from deadheat.league.service.series.live import Watched
 from deadheat.league.service.views.news import running_series
 from deadheat.league.states import JobState, MatchState
+from deadheat.league.tables import LiveMatch
 from tests.league.outcomes import void
 from tests.league.world import World, release_series
 
@@ -85,6 +87,21 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
     again = world.claimed(job.series_id)
     assert not show(world, job, READY, BIDS), "its lease is lost"
     assert show(world, again, READY)
+
+
+def test_what_a_worker_writes_late_is_not_shown_with_the_next_attempts_dice(world: World) -> None:
+    """It lost its lease just before it wrote."""
+    job = running(world)
+    match_id = job.matches[0].match_id
+    assert show(world, job, READY)
+    late = world.one(select(LiveMatch)).model_dump()
+    assert world.finish(job, [void(job.matches[0])])
+    world.write(lambda session: session.add(LiveMatch(**late)))
+    assert watch(world, match_id).match is None, "it waits"
+    again = world.claimed(job.series_id)
+    assert watch(world, match_id).match is None, "it has other dice"
+    assert show(world, again, READY)
+    assert watch(world, match_id).match is not None
 
 
 def test_what_is_told_has_a_bound(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,6 +62,16 @@ def test_the_whole_team_is_told_how_a_build_ended_and_once(world: World) -> None
     assert texts(world, carl, NoticeKind.TEAM_INVITED) == ["ada invites you to the team lovelace."]
 
 
+def test_who_is_invited_again_and_again_is_told_once_a_day(world: World) -> None:
+    ada, carl = world.author("ada"), world.author("carl")
+    team = world.team(ada)
+    for seconds in (0, 1, 24 * 3600):
+        world.clock.turn(seconds)
+        world.write(teams.invite_to_team, ada, team, "carl")
+        world.write(teams.leave_team, ada, team, "carl")
+    assert len(told(world, carl, NoticeKind.TEAM_INVITED)) == 2
+
+
 def test_what_did_not_happen_is_not_told(world: World) -> None:
     ada, bot_id = world.bot()
     job = world.building(world.upload(ada, bot_id))

@@ -12,10 +12,11 @@ from sqlmodel import col, select
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.records.entries import Entry
+from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons import absence, bot_changes, entries, gates, seasons
+from deadheat.league.service.seasons import absence, asked, bot_changes, entries, gates, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
@@ -100,6 +101,12 @@ class Contest:
     def state(self, state: SeasonState) -> None:
         self.world.set_state(self.season_id, state)
 
+    def go_on_in_the_next_season(self, **chosen: Any) -> None:
+        """Publish the season, and continue it in another, which has not opened."""
+        self.world.publish(self.season_id)
+        given = {"name": "next", "previous_id": self.season_id, **chosen}
+        self.season_id = self.world.write(seasons.create_season, self.world.boss, **given).id
+
 
 @pytest.fixture
 def contest(world: World) -> Contest:
@@ -133,6 +140,21 @@ def test_nothing_is_drawn_for_a_bot_without_the_points(entered: Contest) -> None
     entered.play(lose)
     assert entered.world.tick() == []
     assert entered.states() == ["failed", "failed"]
+
+
+def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
+    entered = Contest(world, unrated_games=10)
+    entered.enter()
+    stranger, own = world.bot()
+    seat = partial(world.write, exhibitions.take_seat, stranger, entered.bot_id)
+    ask = partial(world.write, asked.ask, stranger, entered.season_id, asked.Question(own, entered.bot_id, 2))
+    assert "this bot has none" in refused(errors.WrongState, seat)
+    assert "enough points against the panel" in refused(errors.WrongState, ask)
+    entered.upload()
+    mine = asked.Question(entered.bot_id, entered.bot_id, 2, version=1)
+    assert world.write(asked.ask, entered.owner, entered.season_id, mine).opponent_version == 2
+    entered.judged(win)
+    assert ask().opponent_version == 2 and seat()
 
 
 def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
@@ -320,6 +342,30 @@ def test_without_a_minimum_every_version_plays_at_once(world: World) -> None:
     assert not contest.enter().waits_for_panel
     contest.judged(lose)
     assert contest.states() == ["passed"]
+
+
+def test_in_the_next_season_newer_versions_still_need_the_points(entered: Contest) -> None:
+    entered.judged(win)
+    entered.upload("it fails")
+    entered.judged(lose)
+    entered.upload("too late to be judged")
+    entered.go_on_in_the_next_season()
+    assert entered.entry().version == 1
+    entered.state(SeasonState.OPEN)
+    assert entered.entry().version == 1
+    entered.judged(win)
+    assert entered.entry().version == 3
+
+
+def test_what_failed_is_not_taken_over_for_its_language_either(entered: Contest) -> None:
+    entered.judged(win)  # version 1 is in Python
+    entered.upload()
+    entered.judged(lose)
+    entered.world.version(entered.owner, entered.bot_id, language="c")
+    entered.judged(win)
+    assert entered.entry().version == 3
+    entered.go_on_in_the_next_season(languages=["python"])
+    assert entered.entry().version == 1
 
 
 def test_a_bot_that_plays_already_needs_no_points(world: World) -> None:

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Channel, Limits, NoMeter, Program
@@ -530,6 +530,33 @@ def test_the_heartbeat_goes_on_in_a_long_watch(monkeypatch: pytest.MonkeyPatch) 
     transport = PipeTransport([channel], lambda: beats.append(time.monotonic()))
     assert transport.exchange([Message(0, "A", 200 * NS_PER_MS)])[0].fault is Fault.TIMEOUT
     assert len(beats) >= 3
+
+
+@pytest.mark.parametrize(
+    ("limit_ms", "beats"),
+    [
+        pytest.param(60_000, [*range(5, 60, 5)], id="a lease would expire meanwhile"),
+        pytest.param(5_500, [], id="none in the last second"),
+    ],
+)
+def test_the_heartbeat_goes_on_during_a_long_limit(monkeypatch, limit_ms: int, beats: list[int]) -> None:
+    """Otherwise a bot could let the lease of its series expire, and with it the results so far."""
+    channel, _, stdout = pair()
+    now_ns, answers_ns, seen_s = 0, (limit_ms - 1) * NS_PER_MS, list[int]()
+
+    def sleep(waiting: Sequence[Any], *_: object) -> list[int]:
+        nonlocal now_ns
+        now_ns = min(waiting[0].wake_ns, answers_ns)
+        if now_ns < answers_ns:
+            return []
+        os.write(stdout, b"OK\n")
+        return [channel.stdout_fd]
+
+    monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", lambda: now_ns)
+    monkeypatch.setattr("deadheat.sandbox.pipes._sleep", sleep)
+    transport = PipeTransport([channel], lambda: seen_s.append(now_ns // NS_PER_S))
+    reply = transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0]
+    assert (reply.line, reply.elapsed_ns, seen_s) == ("OK", answers_ns, beats)
 
 
 def test_where_no_counter_tells_anything_nobody_is_convicted() -> None:

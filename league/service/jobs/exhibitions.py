@@ -175,11 +175,13 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
 def playable() -> tuple[ColumnElement[bool], ...]:
     """Return the conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a
-    promotion gate, or against a panel, it has not played yet. The programs of the house's bots are public anyway.
+    promotion gate, or against a panel, it has not played yet, and if it lacks the panel's points, it does not play. The
+    programs of the house's bots are public anyway.
     """
     houses = select(Bot.id).join(User, col(User.id) == col(Bot.owner_id)).where(User.name == HOUSE)
     begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
     plays = exists().where(col(Entry.bot_id) == BotVersion.bot_id, col(Entry.version_id) == BotVersion.id, *begun)
+    plays = plays.where(col(Entry.waits_for_panel).is_(False))
     match = (col(Match.id) == Participant.match_id, col(Match.state).in_(WITH_RESULT))
     series = (col(Series.id) == Match.series_id, col(Series.purpose).not_in(OF_CHALLENGES))
     has_played = exists().where(col(Participant.version_id) == BotVersion.id, *match, *series)

@@ -249,10 +249,10 @@ def season_invited(session: Session, season_id: int, user_ids: Collection[int]) 
 
 
 def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
-    """Tell somebody that they are invited to a team."""
+    """Tell somebody that they are invited to a team; at most once a day, because an invitation can be repeated."""
     team = session.get_one(Team, member.team_id)
     facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
-    subject = f"team/{member.team_id}/{member.invited_at:%Y%m%dT%H%M%S}"  # a removed member may be invited again
+    subject = f"team/{member.team_id}/{member.invited_at:%Y%m%d}"
     _tell(session, [member.user_id], NoticeKind.TEAM_INVITED, subject, facts)
 
 

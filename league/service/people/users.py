@@ -102,7 +102,9 @@ def keep_hash_current(session: Session, person: Person, password: str) -> None:
 
 
 def set_password(session: Session, user_id: int, password: str) -> None:
-    """Set a password; the caller has checked the permission. It is hashed before the first statement."""
+    """Set a password; the caller has checked the permission. On SQLite other writers wait for its hash, unless this is
+    the transaction's first statement.
+    """
     password_hash = _hash(password)
     session.get_one(User, user_id).password_hash = password_hash
     session.flush()

@@ -1,9 +1,12 @@
 """Accounts that end: closed by their owners, or banned by an administrator.
 
-Either way the person is out at once: every token and session is revoked, no password opens the account, and its bots
-are withdrawn from all current seasons, as by an organiser's ruling, so that only an organiser can bring them back.
-Results stay and count, under the same name, which nobody else can take. A team continues without the member and keeps
-its bots; a bot without a team stays the account's own.
+Either way the person is out at once: every token and session is revoked, and no password opens the account. Results
+stay and count, under the same name, which nobody else can take. A team continues without the member and keeps its bots;
+a bot without a team stays the account's own.
+
+A ban takes these bots out of all current seasons, as an organiser's ruling does. An account that its owner closes only
+withdraws them where authors may withdraw: otherwise closing a second account would decide who gets the points of
+matches that its bots have yet to play.
 
 Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
 """
@@ -26,7 +29,7 @@ from deadheat.league.service.people.identities import forget_identities
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import existing_user
-from deadheat.league.service.seasons.absence import withdraw_everywhere
+from deadheat.league.service.seasons.absence import take_out_everywhere, withdraw_everywhere
 from deadheat.league.tables import Bot, Team, TeamMember, User
 
 log = logging.getLogger(__name__)
@@ -34,7 +37,6 @@ log = logging.getLogger(__name__)
 ENDED = 200
 """The most ended accounts that an administrator is shown at a time."""
 
-CLOSED = "Its author closed the account."
 BANNED = "Its author was banned."
 
 
@@ -42,7 +44,9 @@ def close_account(session: Session, person: Person) -> None:
     """Close an account at its owner's wish; the caller has checked that it is the owner. Only the service's log records
     it, as for everything that people do with their own accounts.
     """
-    _end(session, person, person, CLOSED)
+    lock_enterable(session)
+    withdraw_everywhere(session, person, _bots_of_nobody_else(session, person))
+    _end(session, person)
     forget_identities(session, person.id)
     log.info("user %d has closed the account", person.id)
 
@@ -59,7 +63,9 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
     if user.id == administrator.id:
         raise WrongState("own", _("This is your own account; close it on its page."))
     person = Person.of(user)
-    _end(session, person, administrator, BANNED)
+    lock_enterable(session)
+    take_out_everywhere(session, administrator, _bots_of_nobody_else(session, person), BANNED)
+    _end(session, person)
     user.ban_reason = reason
     session.flush()
     record(session, administrator.name, "user-banned", f"user/{user.id}", {"name": user.name, "reason": reason})
@@ -67,7 +73,8 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
 
 
 def reopen(session: Session, administrator: Person, name: str) -> Person:
-    """Let somebody sign in again; their bots stay out of seasons until an organiser reinstates them.
+    """Let somebody sign in again; their bots stay out of seasons until an organiser reinstates them, or after a closure
+    their author lets them rejoin.
 
     Raises:
         NotAllowed, NotFound.
@@ -88,9 +95,7 @@ def ended_accounts(session: Session, administrator: Person) -> list[User]:
     return list(session.exec(ended))
 
 
-def _end(session: Session, person: Person, who: Person, reason: str) -> None:
-    lock_enterable(session)
-    withdraw_everywhere(session, who, _bots_of_nobody_else(session, person), reason)
+def _end(session: Session, person: Person) -> None:
     if (exhibition_id := open_of(session, person)) is not None:
         resign(session, person, exhibition_id)
     _leave_teams(session, person)

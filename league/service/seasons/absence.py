@@ -15,7 +15,7 @@ do the finals, see `league.service.course.finals`). Played matches count after `
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import bindparam
@@ -96,11 +96,17 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
 
 
-def withdraw_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
+def withdraw_everywhere(session: Session, owner: Person, bot_ids: Collection[int]) -> None:
+    """Withdraw bots at their author's wish from every season that authors may still leave. The caller has locked those
+    seasons. In a frozen season or its finals the bots play on to the end.
+    """
+    for season_id, bot_id in _entered(session, bot_ids, ENTERABLE):
+        withdraw(session, owner, season_id, bot_id)
+
+
+def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
     """Take bots without owners out of every current season, as an organiser would; only one can bring them back."""
-    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
-    entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(GOING_ON))
-    for season_id, bot_id in session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all():
+    for season_id, bot_id in _entered(session, bot_ids, GOING_ON):
         _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
 
 
@@ -150,6 +156,13 @@ def must_take_part(session: Session, season_id: int, bot_id: int) -> None:
 def _ruled_out(absent: AbsentEntry) -> WrongState:
     said = _("The bot was %(state)s by an organiser; only an organiser can bring it back.")
     return WrongState(absent.absence, said % {"state": gettext(absent.absence)})
+
+
+def _entered(session: Session, bot_ids: Collection[int], states: Collection[SeasonState]) -> Sequence[tuple[int, int]]:
+    """Return the seasons in these states that have one of the bots, each with the bot."""
+    entered = select(Entry.season_id, Entry.bot_id).join(Season, col(Season.id) == Entry.season_id)
+    entered = entered.where(col(Entry.bot_id).in_(bot_ids), col(Season.state).in_(states))
+    return session.exec(entered.order_by(col(Entry.season_id), col(Entry.bot_id))).all()
 
 
 def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:

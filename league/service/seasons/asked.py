@@ -69,8 +69,8 @@ CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_
 @dataclass(frozen=True, slots=True)
 class Question:
     """An author's request. `version` None: the bot's newest ready one. `opponent_version` None: the one that plays in
-    the season, or the newest of a bot of the author's that is not in it. `test`: stop as soon as it decides; None: play
-    all `games`.
+    the season, or the newest of a bot of the author's of which none plays in it. `test`: stop as soon as it decides;
+    None: play all `games`.
     """
 
     bot_id: int
@@ -123,6 +123,7 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     row = _visible(session, author, challenge_id)
     if not _is_own(session, author, row):
         raise NotFound("challenge", challenge_id)
+    lock_season(session, row.season_id)  # otherwise a tick that has just read it as running would still add a series
     if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
         raise WrongState(row.state, _("The challenge is over."))
     return _views(session, [row])[0]
@@ -234,7 +235,7 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     """Return the version to play against, if the author may challenge it."""
     bot_id, number = question.opponent_id, question.opponent_version
     entry = entry_of(session, season.id, bot_id)
-    if is_own(session, author, bot_id) and (number is not None or entry is None):
+    if is_own(session, author, bot_id) and (number is not None or entry is None or entry.waits_for_panel):
         return _own_version(session, author, season, bot_id, number)
     if entry is None:
         raise NotFound.entry(bot_id)
@@ -242,6 +243,8 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
         raise BadSetting("opponent_version", _("you can choose the version only of your own bots"))
     if bot_id in absent_entries(session, season.id):
         raise WrongState("absent", _("The opponent no longer takes part in the season."))
+    if entry.waits_for_panel:
+        raise WrongState("panel", _("The opponent has no version with enough points against the panel yet."))
     return session.get_one(BotVersion, entry.version_id)
 
 

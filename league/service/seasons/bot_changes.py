@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypedDict, Unpack
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken
@@ -20,9 +20,8 @@ from deadheat.league.service.ground.steps import flush_unless_taken, lock_entera
 from deadheat.league.service.ground.storable import storable
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import give_bot
-from deadheat.league.service.seasons.absence import withdraw
-from deadheat.league.states import ENTERABLE
-from deadheat.league.tables import Bot, Entry, Season
+from deadheat.league.service.seasons.absence import withdraw_everywhere
+from deadheat.league.tables import Bot
 
 
 class BotChange(TypedDict, total=False):
@@ -69,7 +68,5 @@ def _retire(session: Session, owner: Person, bot: Bot, retired: bool) -> None:
     bot.retired_at = now(session) if retired else None
     session.flush()
     record(session, owner.name, "bot-retired" if retired else "bot-returned", f"bot/{bot.id}")
-    entered = select(Season.id).join(Entry, col(Entry.season_id) == Season.id).order_by(col(Season.id))
-    entered = entered.where(Entry.bot_id == bot.id, col(Season.state).in_(ENTERABLE))
-    for season_id in session.exec(entered).all() if retired else ():
-        withdraw(session, owner, season_id, bot.id)
+    if retired:
+        withdraw_everywhere(session, owner, [bot.id])

@@ -27,6 +27,7 @@ from deadheat.league.service.ground.lookups import existing_entry, final_ranking
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
+from deadheat.league.service.seasons.panels import without_points
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, Season
 from deadheat.league.terms import MAX_DIVISIONS
@@ -200,7 +201,7 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
     begins: dict[int, int] = {}
     left_out: list[int] = []
     for entry, playing, is_active in session.exec(still_in).all():
-        version = _begins_with(session, season, entry, playing) if is_active else None
+        version = _begins_with(session, previous, season, entry, playing) if is_active else None
         if version is None:
             left_out.append(entry.bot_id)
         else:
@@ -239,17 +240,23 @@ def carry_over(session: Session, previous: Season, season: Season) -> None:
     record(session, SYSTEM, "entries-carried-over", f"season/{season.id}", data)
 
 
-def _begins_with(session: Session, season: Season, before: Entry, playing: BotVersion) -> BotVersion | None:
+def _begins_with(
+    session: Session, previous: Season, season: Season, before: Entry, playing: BotVersion
+) -> BotVersion | None:
     """Return the version with which an entry of the previous season begins, or None if the season accepts none of its
     versions.
 
-    An entry that follows its bot begins with the newest version. With a gate, the active version stays and newer ones
-    go to the gate when the season opens. If the season does not accept the active version, the newest acceptable one
-    plays; with a gate, the newest that has not failed.
+    An entry that follows its bot begins with the newest version. With a gate, or if a version needs points against the
+    panel, the active version stays and newer ones go there when the season opens. If the season does not accept the
+    active version, the newest acceptable one plays that has not failed there.
     """
     gated = before.gate is not None and season.challenge_games > 0
-    if not objection(season, playing) and (gated or not before.follows):
+    needs_points = bool(season.panel) and season.panel_minimum is not None
+    if not objection(season, playing) and (gated or needs_points or not before.follows):
         return playing
-    failed = select(Challenge.candidate_id)
-    failed = failed.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
-    return newest_ready(session, before.bot_id, season, session.exec(failed).all() if gated else ())
+    failed = without_points(session, previous, before.bot_id) if needs_points else set()
+    if gated:
+        at_gate = select(Challenge.candidate_id)
+        at_gate = at_gate.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
+        failed.update(session.exec(at_gate))
+    return newest_ready(session, before.bot_id, season, failed)

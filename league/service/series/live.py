@@ -1,8 +1,8 @@
 """Matches that can be watched while they are played: the worker stores the replies so far from time to time.
 
 There is one row for each running series, renewed about once a second, and only for matches that take longer than that
-(`workers.live`). The end of the series removes it, in the same transaction. Nothing depends on it: the player of the
-match never reads it, and a lost or late row costs a spectator a moment.
+(`workers.live`). The end of the series removes it, in the same transaction, and a row of an earlier attempt is not
+shown. Nothing depends on it: the player of the match never reads it, and a lost or late row costs a spectator a moment.
 
 The view is made here from the replies, the rules and the seed, which stays here, without hands that the game has not
 revealed (`engine.unfinished`). Nothing is shown of a match whose dice other matches will still use
@@ -93,7 +93,7 @@ def forget(session: Session, series_id: int) -> None:
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
     """Return the match in its present state, for somebody who may see it. Raises NotFound."""
     statement = (
-        select(Match, Season.game, Season.variant, Series.state)
+        select(Match, Season.game, Season.variant, Series)
         .join(Season, col(Season.id) == Match.season_id)
         .join(Series, col(Series.id) == Match.series_id)
         .where(Match.id == match_id)
@@ -101,23 +101,26 @@ def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watc
     found = session.exec(statement).first()
     if found is None:
         raise NotFound("match", match_id)
-    row, game, variant, state = found
+    row, game, variant, series = found
     must_see(session, viewer, row)
-    watched = _watched(session, row, game, variant, JobState(state))
+    watched = _watched(session, row, game, variant, series)
     return replace(watched, variant=variant, private=row.asked is Asked.PRIVATE)
 
 
-def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | None, series: JobState) -> Watched:
-    match_id = row.id
+def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | None, series: Series) -> Watched:
+    match_id, state = row.id, series.state
     if withheld(session, [row]):
-        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}-withheld", withheld=True)
-    live = session.exec(select(LiveMatch).where(LiveMatch.match_id == match_id)).first()
-    if live is None or row.state is not MatchState.SCHEDULED:
-        return Watched(match_id, game, row.state, series, version=f"{row.state}-{series}")
+        return Watched(match_id, game, row.state, state, version=f"{row.state}-{state}-withheld", withheld=True)
+    # A worker that has lost its lease may write late. With the next attempt's seed, its replies would tell of dice that
+    # are still to come.
+    written = select(LiveMatch).where(LiveMatch.match_id == match_id, LiveMatch.attempt == series.attempt)
+    live = session.exec(written).first()
+    if live is None or state is not JobState.RUNNING or row.state is not MatchState.SCHEDULED:
+        return Watched(match_id, game, row.state, state, version=f"{row.state}-{state}")
     played = _played(session, row, game, variant, live)
-    version = f"{row.state}-{series}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
+    version = f"{row.state}-{state}-{live.attempt}-{0 if played is None else len(played.exchanges)}"
     over = "" if played is None or played.result is None else "-over"
-    return Watched(match_id, game, row.state, series, row.attempt - 1, live.at, played, version + over)
+    return Watched(match_id, game, row.state, state, row.attempt - 1, live.at, played, version + over)
 
 
 def live_matches(session: Session, series_ids: list[int]) -> dict[int, int]:

@@ -64,7 +64,7 @@ def matches(
     little.
 
     Raises:
-        BadCursor: of a list by end, if `before` is no match that has ended.
+        BadCursor: of a list by end, if `before` is no match that has ended and may be in such a list.
     """
     asked = {
         "season": season_id,
@@ -78,7 +78,7 @@ def matches(
     given = {name: value for name, value in asked.items() if value is not None}
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
-        given["end"] = _end(session, before)
+        given["end"] = _end(session, before, challenge_id)
     return _views(session, session.exec(_listed(frozenset(given), state), params={**given, "most": limit}).all())
 
 
@@ -145,9 +145,16 @@ def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) ->
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
-def _end(session: Session, match_id: int) -> datetime:
-    """Return the end of the match after which a list continues. Raises BadCursor."""
-    found = session.exec(select(Match.finished_at).where(Match.id == match_id)).first()
+def _end(session: Session, match_id: int, challenge_id: int | None) -> datetime:
+    """Return the end of the match after which a list continues. A private match is unknown to all lists but that of its
+    challenge. Raises BadCursor.
+    """
+    ended = select(Match.finished_at).where(Match.id == match_id)
+    if challenge_id is None:
+        ended = ended.where(SHOWN)
+    else:
+        ended = ended.join(Series, col(Series.id) == Match.series_id).where(Series.challenge_id == challenge_id)
+    found = session.exec(ended).first()
     if found is None:
         raise BadCursor
     return found
