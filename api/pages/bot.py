@@ -137,7 +137,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
         if part.season_id == season_id:
             return part
     raise NotFound(
-        "season", season_id, gettext("This bot is not in a season number %(number)s.") % {"number": season_id}
+        "season", season_id, gettext("This bot is not in season %(number)s.") % {"number": season_id}
     )
 
 

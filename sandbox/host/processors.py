@@ -14,7 +14,7 @@ links are not followed, so a file that somebody prepared can at most be locked.
 Processes that want processors stand in a queue, which is one more lock. So a tournament that releases its processors
 for a moment (`wanted`) cannot take them back before somebody who waits.
 
-This keeps honest people out of each other's way. It is no protection: anybody may run programs without asking here.
+This keeps honest people out of each other's way. It is not a protection: anybody may run programs without asking here.
 """
 
 from __future__ import annotations
