@@ -3,8 +3,8 @@ r"""The record of a match, and its codec: versioned JSON Lines, each line chaine
 Format (version 2), one JSON object a line, UTF-8, no blank lines:
 
 * the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
-  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). A match
-  of a variant has ``"variant": {name: number, ...}`` before ``about``: what differs from the rules, in alphabetical order
+  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). A match of a
+  variant has ``"variant": {name: number, ...}`` before ``about``: what differs from the rules, in alphabetical order
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
   cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a

@@ -1,4 +1,4 @@
-"""Pages in one file, which ask nothing of any network: the site's style, the site's viewer, and matches inside.
+"""Pages in one file, which need no network: the site's style, the site's viewer, and matches inside.
 
 A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So what strangers wrote
 (names, replies) is shown as text, and would not run even if it got out of its place.

@@ -130,7 +130,7 @@ def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: p
         for finding in checkup.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))
         if finding.verdict is Verdict.WRONG
     )
-    assert finding.text == f"931.3 GiB free where {blobs} lies, but only 10 inodes."
+    assert finding.text == f"931.3 GiB free on the disk of {blobs}, but only 10 inodes."
     assert "DEADHEAT_BLOB_URL" in finding.cure
     few[blobs] = replace(plenty, free_bytes=10**6)
     assert "Only 0.0 GiB" in found(well.model_copy(update={"blob_url": blobs.as_uri()}), "disk")[Verdict.WRONG][0]
