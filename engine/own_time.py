@@ -39,7 +39,7 @@ from typing import NamedTuple
 
 NOISE_NS = 500_000
 """Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
-doing. Verdicts 1 ms and more beside a deadline stay right."""
+doing. Verdicts on answers 1 ms or more from a deadline stay right."""
 
 SWAPPED_NS = 100_000_000
 """A thread cannot wait and run for longer than the time that passes. Counters that exceed it by more than can lie
@@ -105,7 +105,7 @@ class Evidence(NamedTuple):
 
     @property
     def stolen_ns(self) -> int:
-        """Time in which the bot wanted to run and could not, by no doing of its own."""
+        """Time in which the bot wanted to run and could not, through no fault of its own."""
         return self._stolen_ns(self.waited_ns)
 
     @property

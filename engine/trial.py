@@ -100,7 +100,7 @@ class _Traced(Chance):
 
 
 def play_match(game: Game, seats: int, seed: bytes, answer: Answer, changed_draw: int | None = None) -> Match:
-    """Play a match to its end, or until `answer` raises `Enough`; `changed_draw`: which draw of chance is another."""
+    """Play a match to its end, or until `answer` raises `Enough`; `changed_draw`: which draw of chance is changed."""
     match = Match(seats, seed)
     chance = _Traced(seed, changed_draw)
     play = game.play(seats, chance)

@@ -66,7 +66,7 @@ def data(name: str, value: object) -> str:
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
-    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site beside the viewer's."""
+    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site besides the viewer's."""
     boards = {game: _board(game, "board.js") for game in _drawn()}
     style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
     viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))

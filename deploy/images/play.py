@@ -1,7 +1,7 @@
 """Makes the tree that bots play in, /play, out of the judge image's own files:  play.py PACKAGE...
 
 Run inside the new image. The tree has the files of these packages and of those that they depend on, as hard links, so
-it adds nothing to the image; whoever keeps it in memory pays for what bots play with, not for compilers.
+it adds nothing to the image; whoever keeps it in memory pays for what is played with and not for compilers.
 """
 
 import os
@@ -32,7 +32,7 @@ NOT_TO_PLAY |= {
     "util-linux",
     "util-linux-extra",
 }
-"""Packages that others need only while they are installed, or for things that need a network."""
+"""Packages that others want while they are installed, or for what nobody can do without a network."""
 NOT_READ = ("/usr/share/doc", "/usr/share/lintian", "/usr/share/locale", "/usr/share/man", "/usr/share/applications")
 MADE = ("/etc/ld.so.cache", "/etc/passwd", "/etc/group", "/etc/alternatives")
 """Files that no package owns: they came with installing."""

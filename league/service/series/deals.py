@@ -30,7 +30,7 @@ from deadheat.league.states import MatchState, TranscriptsFrom
 from deadheat.league.tables import Match, RatingSnapshot, Season
 
 FOR_WITHHOLDING = ("season_id", "commitment", "state")
-"""The columns of `Match`, beside its id, that `withheld` reads."""
+"""The columns of `Match`, besides its id, that `withheld` reads."""
 
 
 def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:
