@@ -47,7 +47,7 @@ between two readings belong to two threads: one that starts a program takes the 
 waits."""
 
 SKEW_NS = 5_000_000
-"""How much later than its stamp a reading may be. A smaller excess beyond this is no thread's wait, and is cut off."""
+"""How much later than its stamp a reading may be. A small excess beyond this is no thread's wait and is cut off."""
 
 MISSED_NS, MISSED_ONE_IN = 10_000_000, 64
 """How much of a wait the pressure may have missed: more than two ticks, plus this part of the time. In 5,500 replies
