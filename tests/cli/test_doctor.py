@@ -115,7 +115,7 @@ def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) 
 def test_room_is_looked_for_where_a_worker_writes(well: Settings) -> None:
     """The worker's container may mount nothing but the working folder."""
     (well.data_dir / "run").mkdir()
-    assert found(well, "disk")[Verdict.GOOD][0].endswith(f"{well.data_dir.absolute() / 'run'} lies.")
+    assert found(well, "disk")[Verdict.GOOD][0].endswith(f"on the disk of {well.data_dir.absolute() / 'run'}.")
 
 
 def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
