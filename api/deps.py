@@ -66,7 +66,7 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Return the signed-in person, or None, for a page that looks alike to most people; an expired session is None."""
+    """Return the signed-in person, or None, for a page that is the same for most people; an expired session is None."""
     # `_bearer` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION

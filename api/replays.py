@@ -72,7 +72,7 @@ A_FILE: Mapping[str, Any] = {"content": {"application/octet-stream": {}}, "descr
 """What routes answer with, for the API's document."""
 
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-"""Of an upload's name, which somebody else has chosen; nothing more of it goes into a header."""
+"""The only part of an upload's name that goes into a header, because a stranger has chosen the name."""
 
 
 def uploaded_file(shared: Services, sha256: str, size_bytes: int, uploaded_as: str, name: str) -> Response:

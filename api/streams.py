@@ -1,5 +1,5 @@
-"""Open streams of server-sent events, limited for the process, and for one address, which could otherwise keep
-everybody else from having any. Refused clients poll from time to time, like pages without streams.
+"""Open streams of server-sent events, limited for the process and for each address, which could otherwise take all of
+them. Refused clients poll from time to time, like pages without streams.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def number_in(text: str) -> int | None:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Let SIGTERM end a command in order during a block, as Ctrl-C does."""
+    """Let SIGTERM end a command cleanly during a block, as Ctrl-C does."""
     if current_thread() is not main_thread():  # only the main thread receives signals and may set handlers
         yield
         return

@@ -1,11 +1,11 @@
 """Advice after a match: what a strong bot would have done at each move of a seat.
 
-A bot keeps a state of its own, so it can only be asked honestly if it is told what its seat really did. Such a bot
-understands two lines beside its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds whatever it
+A bot keeps its own state, so its answers mean something only if it is told what its seat really did. Such a bot
+understands two lines besides its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds its random
 draws; ``PLAYED line``, after one of its replies, means that its seat played that line instead.
 
-Asking it is a game of one seat (`Session`): it is played in a box like any other, and its transcript is the record.
-The same bot and the same match give the same answers again. Nothing that the rules would have refused is advice.
+Asking it is a game of one seat (`Session`): it is played in a box like any other, and its transcript is the record. The
+same bot and the same match give the same answers again. Answers that the rules would have refused are left out.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One move of the seat, and what the adviser would have played; None: nothing that the rules take. `scene`: the
+    """One move of the seat, and what the adviser would have played; None: nothing that the rules accept. `scene`: the
     number of the first scene that shows what came of the move.
     """
 

@@ -10,8 +10,8 @@ A step is a barrier: every prompted seat has answered or failed before anyone le
 is therefore always a *value* (`Fault`, inside a `Reply` or a `Result`); our own failure is always an *exception*
 (`TransportError`), which voids the attempt and never costs a bot points.
 
-What a match is made of by the thousand (`Message`, `Reply`, `Step`) are named tuples: a frozen dataclass takes two to
-three times as long to make. The busiest places call `made`, which takes half the time of the class.
+A match makes thousands of `Message`, `Reply` and `Step` objects, so these are named tuples: a frozen dataclass takes
+two to three times as long to make. The busiest code calls `made`, which takes half the time of the class.
 """
 
 from __future__ import annotations
@@ -83,11 +83,11 @@ class Message(NamedTuple):
 class Reply(NamedTuple):
     """The one answer to a prompt.
 
-    `elapsed_ns` runs on the referee's monotonic clock from just before the prompt's write to its newline's read
-    (ruling C-03). Of it, the host took `stolen_ns` from the bot, as `evidence` shows; there is evidence whenever
-    time was taken, and for every timeout that a clock measured. `cpu_ns` is the CPU time that the bot's whole
-    sandbox used meanwhile, None where nothing could measure it. `late_ns` is how late the referee itself noticed:
-    evidence, never part of a verdict.
+    `elapsed_ns` runs on the referee's monotonic clock from just before the prompt's write to its newline's read (ruling
+    C-03). The host took `stolen_ns` of it from the bot, as `evidence` shows; there is evidence whenever time was taken,
+    and for every timeout that a clock measured. `cpu_ns` is the CPU time that the bot's whole sandbox used meanwhile,
+    None where nothing could measure it. `late_ns` is how late the referee itself noticed: evidence, never part of a
+    verdict.
     """
 
     line: str | None

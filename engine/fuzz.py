@@ -1,8 +1,8 @@
 """Sends spoilt replies to a game: each must be a fault or a move, and nothing else.
 
 Every reply of an honest match is sent again with something changed: words left out, doubled, swapped or taken from
-other replies, numbers made larger, longer, negative or no numbers, odd blanks and bytes. The game must go on or call it
-a fault of that seat; a match that ends by it must verify, and no other seat may pay.
+other replies, numbers made larger, longer, negative or no numbers, odd blanks and bytes. The game must continue or call
+it a fault of that seat; a match that ends with it must verify, and no other seat may lose by it.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ ODD = (
     *("NaN", "Infinity", "null", "true", "{}", "[]", '"', "\\", ",", "9" * 9, "9" * 10, "9" * 5000, "[" * 3000),
     *('{"a":' * 500, "%s", "$(id)", "<b>", "\u202e"),
 )
-"""Texts that replace a word or stand beside one."""
+"""Texts that replace a word or are put beside one."""
 
 
 def fuzz_replies(game: Game, new_bot: Callable[[int], Bot], tries: int = 300) -> int:
     """Put `tries` changed replies to the game, in matches of every number of seats; return how many were faults.
 
     Raises:
-        NotConforming: on the first reply that the game cannot bear.
+        NotConforming: on the first reply that the game cannot handle.
     """
     chance = random.Random(0)  # noqa: S311  not for secrets
     refused = 0

@@ -1,10 +1,9 @@
 """Notes that a bot writes about its own moves: lines ``# note TEXT`` or ``# note N: TEXT`` on its stderr.
 
 Stderr is drained by the box beside the timed path and kept as one text, without times: nothing says after which answer
-a line was written, and reading it at each exchange would cost every bot time for the sake of some. So a note says by
-its number which answer it is about: N is 1 for the first answer after READY. Notes without a number are matched by
-order, but only where there is exactly one for each answer and nothing of stderr was left out; else they belong to no
-move.
+a line was written, and reading it at each exchange would cost every bot time for the sake of some. So a note's number
+says which answer it is about: N is 1 for the first answer after READY. Notes without a number are matched by order, but
+only where there is exactly one for each answer and nothing of stderr was left out; else they belong to no move.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Own time: how much of a reply's time was the bot's own, and how much its host took from it (ruling C-03).
 
-A bot that was kept from running is not guilty. *Stolen* time is time in which something of the bot wanted to run and
-nothing of it ran, and that was not its own doing. Own time is wall time less stolen time. A reply is in time if and
-only if its own time is within the limit, and a time bank is charged own time.
+A bot that was kept from running is not guilty. Time is *stolen* if some part of the bot wanted to run, no part of it
+ran, and the bot did not cause this itself. Own time is wall time minus stolen time. A reply is in time if and only if
+its own time is within the limit, and a time bank is charged own time.
 
-`Evidence` holds what the counters of a bot's box showed between a prompt and the moment it speaks of. Every figure is a
-lower bound that no bot can push up while anything of it runs, so a bot never computes for longer than its limit:
+`Evidence` holds what the counters of a bot's box showed between a prompt and a later moment. Every figure is a lower
+bound that no bot can push up while any part of it runs, so a bot never computes for longer than its limit:
 
 * `full_ns`: the container's pressure-stall total "full" (cgroup v2's cpu.pressure; also beside a v1 engine where the
   kernel keeps a unified hierarchy). It counts exactly this, for all processes together: threads that a bot starts to
@@ -26,7 +26,7 @@ lower bound that no bot can push up while anything of it runs, so a bot never co
 * `earlier_ns`: what the counters said just before that time began, where they were read then. This is added to it.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
-The larger one of the first two counts, for they see the same waits. But a thread that starts a program takes the first
+The larger of the first two counts, because they see the same waits. But a thread that starts a program takes the first
 one's place and brings along all that it ever waited, and a wait may have begun before the prompt. The pressure knows
 neither trick, so where there is one the delay exceeds it by no more than it may have missed.
 
@@ -39,18 +39,19 @@ from typing import NamedTuple
 
 NOISE_NS = 500_000
 """Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
-doing. Verdicts 1 ms and more beside a deadline stay right."""
+doing. Verdicts on answers 1 ms or more from a deadline stay right."""
 
 SWAPPED_NS = 100_000_000
-"""A thread neither waits nor runs for longer than time passes. Counters that say so, by more than what may lie between
-two readings, are those of two threads: one that starts a program takes the first one's place, with its own waits."""
+"""A thread cannot wait and run for longer than the time that passes. Counters that exceed it by more than can lie
+between two readings belong to two threads: one that starts a program takes the first one's place, with its own
+waits."""
 
 SKEW_NS = 5_000_000
-"""By how much less than that a reading may be later than its stamp: what is over is nobody's wait."""
+"""How much later than its stamp a reading may be. A small excess beyond this is no thread's wait and is cut off."""
 
 MISSED_NS, MISSED_ONE_IN = 10_000_000, 64
-"""What the pressure may have missed of a wait: two ticks and more, and this part of the time. In 5,500 replies from
-which time was taken, idle and at a load of 20, it was at most 5 ms, and 16 ms in four seconds."""
+"""How much of a wait the pressure may have missed: more than two ticks, plus this part of the time. In 5,500 replies
+from which time was taken, idle and at a load of 20, it was at most 5 ms, and 16 ms in four seconds."""
 
 
 class Evidence(NamedTuple):
@@ -104,7 +105,7 @@ class Evidence(NamedTuple):
 
     @property
     def stolen_ns(self) -> int:
-        """Time in which the bot wanted to run and could not, by no doing of its own."""
+        """Time in which the bot wanted to run and could not, through no fault of its own."""
         return self._stolen_ns(self.waited_ns)
 
     @property

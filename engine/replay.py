@@ -1,10 +1,10 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent, every
-event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and so objects
-with their keys in another order. Measured times are part of the replies, so a game with a time bank replays too. They
-must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time that
-the host is said to have taken follows from the evidence (`engine.own_time`).
+event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and objects
+whose keys are in another order, too. Measured times are part of the replies, so a game with a time bank replays too.
+They must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time
+recorded as taken by the host follows from the evidence (`engine.own_time`).
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def known_rules(transcript: Transcript) -> bool:
 
 
 def why_unknown(transcript: Transcript) -> str:
-    """Return a clause on why nothing can be said of one that was played by others."""
+    """Return a clause that says why a match under other rules cannot be judged."""
     rules = f"version {transcript.rules_version} of the rules of {transcript.game}"
     numbers = f" with {_numbers(transcript.variant)}" if transcript.variant else ""
     missing = "" if transcript.game in GAMES else f" ({SETTING} names folders of games)"

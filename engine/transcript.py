@@ -3,12 +3,12 @@ r"""The record of a match, and its codec: versioned JSON Lines, each line chaine
 Format (version 2), one JSON object a line, UTF-8, no blank lines:
 
 * the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
-  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). Before
-  ``about`` stands, of a variant, ``"variant": {name: number, ...}``: what differs from the rules, in alphabetical order
+  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). A match of a
+  variant has ``"variant": {name: number, ...}`` before ``about``: what differs from the rules, in alphabetical order
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
   cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a
-  timeout, has two items more: ``stolen_ns`` and its evidence, an object (`engine.own_time.Evidence`; its
+  timeout, has two more items: ``stolen_ns`` and its evidence, an object (`engine.own_time.Evidence`; its
   ``wall_ns`` is the reply's ``elapsed_ns`` and left out)
 * the result ``{"ranks": [...], "points": [...]|null, "faults": {seat: fault}}``; points are integers or "p/q".
 
@@ -42,7 +42,7 @@ FORMAT_VERSION = 2
 OLDEST_VERSION = 1
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
-"""No legal match of any game comes near; a larger file is not read."""
+"""No legal match of any game comes near this size; a larger file is not read."""
 
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest built-in game ends below 30,000 exchanges."""

@@ -1,4 +1,4 @@
-"""Matches of a game in memory, with a bot that plays it, every step looked at: what the checks of games are made of."""
+"""Matches of a game in memory, with a bot that plays it and every step checked; the checks of games build on them."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class _Traced(Chance):
 
 
 def play_match(game: Game, seats: int, seed: bytes, answer: Answer, changed_draw: int | None = None) -> Match:
-    """Play a match to its end, or until `answer` raises `Enough`; `changed_draw`: which draw of chance is another."""
+    """Play a match to its end, or until `answer` raises `Enough`; `changed_draw`: which draw of chance is changed."""
     match = Match(seats, seed)
     chance = _Traced(seed, changed_draw)
     play = game.play(seats, chance)
@@ -160,7 +160,7 @@ class Bots:
         return replies
 
     def ask_double(self, message: Message) -> str | None:
-        """Ask the other bot, which has not played what it hears of. If it is at a loss, return None."""
+        """Ask the other bot, which has not made the moves that it hears of. Return None if it cannot answer."""
         double = self.doubles.get(message.seat)
         if double is None:
             return None

@@ -20,12 +20,12 @@ from deadheat.engine.core import Event, Fault, Game, Reply, Result, Seat, Step
 from deadheat.engine.transcript import BadTranscript, Exchange, decode_reply, encode_reply
 
 Replies = Sequence[Mapping[Seat, Reply]]
-"""Those of each exchange, from the first on."""
+"""The replies of each exchange, beginning with the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """`exchanges`: the last one has no replies yet, unless the match is over, which is when it has a `result`."""
+    """A match so far. Its last exchange has no replies yet, unless the match is over and has a `result`."""
 
     exchanges: tuple[Exchange, ...]
     result: Result | None = None
@@ -82,8 +82,8 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
 def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat, line: str) -> str | None:
     """Say why the rules would refuse this line as the seat's next reply; None: they take it.
 
-    The others are taken to fail in that exchange, for what they answer is not known yet; all replies are looked at
-    before anything is decided (ruling C-01), so that does not touch this seat. Asked of a seat that is to answer.
+    `seat` must be one that is asked. The others are assumed to fail in that exchange, because their answers are not
+    known yet. That does not affect this seat: all replies are read before anything is decided (ruling C-01).
     """
     asked = unfinished(game, seats, seed, replies).exchanges[-1]
     others = {message.seat for message in asked.messages if message.limit_ns is not None} - {seat}

@@ -1,11 +1,11 @@
-"""Text of strangers without characters that nobody sees or that terminals obey."""
+"""Makes strangers' text safe to show, without invisible characters or any that terminals obey."""
 
 from __future__ import annotations
 
 
 def visible(text: str, kept: str = "\t") -> str:
     """Spell out unprintable characters (controls, directions, marks without a width), except those in `kept`."""
-    if text.isprintable():  # as nearly everything is: a page of hundreds of names is made in less time
+    if text.isprintable():  # as nearly every text is; this saves time on a page of hundreds of names
         return text
     return "".join(
         mark if mark.isprintable() or mark in kept else mark.encode("unicode_escape").decode() for mark in text

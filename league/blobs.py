@@ -85,7 +85,9 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Say whether the blob is there. An empty file is none: a power failure may leave one, and no blob is empty."""
+        """Say whether the blob is there. An empty file does not count: a power failure may leave one, and no blob is
+        empty.
+        """
         try:
             with _answering():
                 return obstore.head(self._store, _path(name))["size"] > 0
@@ -257,7 +259,7 @@ def _is_there(file: Path) -> bool:
 
 def _write(file: Path, content: bytes) -> None:
     """Write a file of the store to the disk, visible at once and whole, as obstore's local store does for several times
-    the CPU time. That one's lists leave out names such as the one that it has at first.
+    the CPU time. Lists by obstore leave out names such as the one that the file has at first.
     """
     draft = file.with_name(f"{file.name}#{secrets.randbits(62)}")
     how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC

@@ -59,7 +59,7 @@ def _stage(line: str) -> str:
     if not wrong:
         return _("Write its words with single spaces.")
     there = ", ".join(NUMBERS)
-    return _("“%(word)s” means nothing here; there are %(all)s, ties and third-place.", word=wrong, all=there)
+    return _("“%(word)s” is not known here; choose from %(all)s, ties and third-place.", word=wrong, all=there)
 
 
 def reworded(message: str) -> str:

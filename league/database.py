@@ -262,8 +262,8 @@ def _selects_columns(statement: Any) -> bool:
 
 
 class _Reader(_Session):
-    """A session that keeps the rows that were got from it: it reads one instant, so each is read once. Others forget a
-    row with the last reference to it, and the parts of a page would each read its season again.
+    """A session that keeps the rows that it has read: it reads one instant, so each row is read once. Other sessions
+    forget a row with the last reference to it, and each part of a page would read the season again.
     """
 
     def get(self, *arguments: Any, **options: Any) -> Any:

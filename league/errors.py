@@ -43,7 +43,7 @@ class NotFound(LeagueError):
     @classmethod
     def own_match(cls, match_id: int) -> Self:
         """The error for a match that does not exist or is other people's."""
-        return cls("match", match_id, _("None of your bots plays in a match number %(match_id)s.", match_id=match_id))
+        return cls("match", match_id, _("None of your bots plays in match %(match_id)s.", match_id=match_id))
 
 
 class NameTaken(LeagueError):

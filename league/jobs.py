@@ -1,9 +1,9 @@
 """What passes between the database and the workers: plain values, no rows.
 
-A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one
-call. A job names its attempt; if the row has moved on to another attempt, the outcome is too late and is
-dropped (see `league.service`). Here is what kinds of job share, and everything of a series; the other kinds' jobs are
-in the kinds' own modules.
+A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one call. A
+job names its attempt; if the row has moved on to another attempt, the outcome is too late and is dropped (see
+`league.service`). This module has what all kinds of job share, and everything about series; the jobs of other kinds are
+in their own modules.
 """
 
 from __future__ import annotations

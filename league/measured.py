@@ -8,7 +8,8 @@ take all that is left for an increase. So the files of ended processes are merge
 (`fold`), under a lock shared with readers: the sum is the same before and after. It is reset when a deployment starts
 in a folder that no process uses (`begin`).
 
-A reader reports the sum of the whole folder, so two that Prometheus asks report everything twice (`told_alone`).
+A reader reports the sum of the whole folder, so two readers that Prometheus asks report everything twice
+(`told_alone`).
 """
 
 from __future__ import annotations

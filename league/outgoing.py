@@ -1,8 +1,8 @@
 """Where the service may send what people ask it to send: addresses of the public internet, and nothing inside.
 
-A webhook's address is chosen by an author, and the service stands in its operator's network. Whatever can be reached
-only from there (the database, the broker, a cloud's metadata, printers) must stay out of reach. So every address that a
-name stands for must be public, also those that are wrapped in another (IPv4 in IPv6, 6to4, Teredo; NAT64's are
+An author chooses a webhook's address, but the service runs in its operator's network. Whatever can be reached only from
+there (the database, the broker, a cloud's metadata, printers) must stay out of reach. So every address that a name
+stands for must be public, including those that are wrapped in another (IPv4 in IPv6, 6to4, Teredo; NAT64's are
 reserved, and refused).
 """
 

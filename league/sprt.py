@@ -1,9 +1,9 @@
 """Is the new version stronger than the old one? The generalised sequential probability ratio test (GSPRT).
 
 Two hypotheses about the difference of strength are weighed against each other while games come in: H0, it is `elo0`,
-and H1, it is `elo1`. Of each, the likelihood of the results is taken at the distribution of results that fits them
-best among all with that difference, so nothing is assumed about how often games are drawn or how much the two games
-of a pair have in common. The logarithm of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves
+and H1, it is `elo1`. For each, the likelihood is taken at the distribution that fits the results best among all with
+that difference, so nothing is assumed about how often games are drawn or how much the two games of a pair have in
+common. The logarithm of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves
 (log(beta / (1 - alpha)), log((1 - beta) / alpha)): below, H1 is rejected; above, it is accepted. Asking after every
 game is what the test is made for; `alpha` and `beta` are the shares of wrong verdicts under H0 and H1.
 

@@ -152,7 +152,7 @@ class Arena:
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[None]:
-        """Let the boxes run, with nothing in the way of the clock."""
+        """Let the boxes run, with nothing that disturbs the clock."""
         self._rest(False)
         with quiet(self._away_from_bots()):
             yield

@@ -57,7 +57,7 @@ STEAL_TICK_NS = 10_000_000
 taken; only the ticks beyond the first certainly were."""
 
 MAX_STEAL_SHARE = 0.02
-"""Of its CPU time, above which a machine is unfit to judge."""
+"""The share of a machine's CPU time taken by the hypervisor above which it gets a remark."""
 
 
 def between(
@@ -90,7 +90,7 @@ def while_silent(
     evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR, waiting_ns: int = 0
 ) -> Blame | None:
     """Return the verdict past the deadline on a seat that is still silent; None: keep watching. `waiting_ns` is the
-    longest that a wait may have lasted which is not over, so that no counter knows it.
+    longest that a wait may have lasted so far that no counter shows, because it is not over.
     """
     if evidence.frozen or evidence.signal == "none":
         return Blame.UNKNOWN

@@ -155,8 +155,8 @@ class Box(Protocol):
         """Give it precedence over boxes on its processor that are not favoured; each box is favoured at first."""
 
     def rest(self, yes: bool) -> None:
-        """Stop everything in it until told the opposite; if that fails, it keeps running behind all that is favoured.
-        Raises SandboxError if it cannot be made to run again.
+        """Pause everything in it until told otherwise; if that fails, it keeps running, but behind everything that is
+        favoured. Raises SandboxError if it cannot be made to run again.
 
         Not while a prompt is open: it takes tens of milliseconds.
         """

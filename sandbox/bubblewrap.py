@@ -16,12 +16,12 @@ process 1 of the namespace, which is bwrap's too; process 2, first a shell with 
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
   would wait for ever if bwrap died then: so bwrap has a reader of its own for what it tells us, and signals wait
   meanwhile. Only a kill within the microseconds between bwrap's tie to us and its signal to process 1 can still leave
-  that process, with no bot begun in it: one of 200 kills aimed at the beginning did.
+  that process, with no bot begun in it: one of 200 kills aimed at the beginning did so.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
 
-What this confines and what it does not is in docs/security.md. The largest gap: memory is limited for each process, not
-in sum, because that takes a control group, which an ordinary user seldom has.
+What this confines and what it does not is in docs/security.md. The largest gap: memory is limited for each process but
+not in total, because that takes a control group, which an ordinary user seldom has.
 """
 
 from __future__ import annotations

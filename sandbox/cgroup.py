@@ -27,7 +27,7 @@ _STAT_BYTES = 64 * 1024
 """Enough of /proc/stat for the lines of many hundred CPUs, which come first."""
 
 _NONE = -1
-"""No descriptor: reading it fails."""
+"""Stands for a missing descriptor: reading it fails."""
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024

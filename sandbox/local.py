@@ -35,7 +35,7 @@ from deadheat.sandbox.stderr import MAX_FILE_BYTES, Stderr
 REAP_TIMEOUT_S = 10
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
-"""What a plain program needs of the environment of its author, beside what a confined one has."""
+"""What a plain program needs of its author's environment, besides what a confined one has."""
 
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 """Python ignores these signals; a program is ended by them, as usual."""

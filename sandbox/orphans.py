@@ -1,4 +1,5 @@
-"""Ends plain bots whose own process was killed: kill -9 leaves it no time, and a bot that computes would never notice.
+"""Ends plain bots after the process that started them was killed: kill -9 leaves it no time to do so, and a bot that
+computes would never notice.
 
 A shell waits beside each process that starts plain bots. It reads from a pipe whose other end only that process has, so
 it wakes when the process is gone, however it ended. Then it kills every process with the mark in its environment, and

@@ -15,9 +15,9 @@ machine's failure, with no conclusion about any bot).
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
 kernel says for how long (our run-queue delay), and the seat whose answer waited meanwhile gets it back. Past a deadline
 the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time noted *before*
-the call that then found nothing. We look halfway to a deadline, halfway of what is left, and so on, so this is at most
-twice the time for which we were kept from running. Past it we look every `LOOK_NS`, so a bot that aims at its deadline
-gains less than NOISE_NS unless this host really stood still.
+the call that then found nothing. We look halfway to a deadline, halfway through what is left, and so on, so this is at
+most twice the time for which we were kept from running. Past it we look every `LOOK_NS`, so a bot that aims at its
+deadline gains less than NOISE_NS unless this host really stood still.
 
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
 takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousands of waiters on its pipe are woken one

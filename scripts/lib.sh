@@ -170,14 +170,14 @@ start_engine_by_hand() {
     done
     mkdir -p "$logs"
     say "Starting dockerd by hand, as there is no systemd; its log is $logs/dockerd.log"
-    # A session of its own: an interrupt from the keyboard is for the script, which then ends the engine in order.
+    # A session of its own: an interrupt from the keyboard is for the script, which then ends the engine cleanly.
     setsid dockerd --bridge=none --iptables=false --ip6tables=false --ip-forward=false --ip-masq=false \
         >"$logs/dockerd.log" 2>&1 </dev/null 8<&- &
     engine_started=$!
     echo "$engine_started" >"$engine_record"
 }
 
-# stop_engine PID: in order, and by force only when it does not end by itself.
+# stop_engine PID: cleanly, and by force only when it does not end by itself.
 stop_engine() {
     local tries
     kill "$1" 2>/dev/null || return 0

@@ -57,7 +57,7 @@ SHOWN_PROMPTS = 6
 
 
 def build_version(context: Context, version_id: int) -> None:
-    """Build one version: the message's, or another that comes first in fairness."""
+    """Build one version: the message's, or another whose turn comes first."""
     with context.slots.take() as cpus:
         with context.database.transaction() as session:
             job = claim_next_build(session, version_id, context.worker)

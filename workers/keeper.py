@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series. It has the
 machine checked (`sandbox.host.check`) when due: quickly when its worker starts, thoroughly at once if that finds it
-unfit, again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or had no end. A
-check takes a slot like any match, so neither disturbs the other.
+unfit, again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or could not be
+finished. A check takes a slot like any match, so neither disturbs the other.
 
 The keeper decides nothing: it records the findings, and the statement that claims a series reads them. It shares no
 process with a referee, because it waits for the database.

@@ -52,10 +52,10 @@ class Run:
 
 
 def play_series(context: Context, series_id: int) -> int | None:
-    """Carry out the series that is next, after a message about this one. Return its id, or the message's if nothing was
-    left to do; None: something is, but for another machine.
+    """Carry out the series that is next, after a message about this one. Return its id, or the message's id if nothing
+    was left to do; None: something is left, but for another machine.
 
-    What a series leaves behind is no garbage until all of it is, so nobody searches it for some in between.
+    Garbage is collected only after the series, because what a series creates is needed until its end.
     """
     with uncollected():
         return _play_series(context, series_id)

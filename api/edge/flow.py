@@ -1,8 +1,8 @@
 """A browser's way to the OpenID provider and back.
 
-A browser that is sent to the provider gets a cookie with a random secret and what it is about to do. State, nonce and
-PKCE's verifier are HMACs of that by that secret, so an answer fits only the browser, and only the act, that asked for
-it. Nothing is kept here. The cookie is used once.
+A browser that is sent to the provider gets a cookie with a random secret and the purpose of the visit. State, nonce and
+PKCE's verifier are HMACs over the purpose, keyed with the secret, so an answer fits only the browser and the purpose
+that asked for it. Nothing is kept here. The cookie is used once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Flow:
 
     @property
     def state(self) -> str:
-        """The state, which proves that an answer belongs to this browser and this act."""
+        """The state, which proves that an answer belongs to this browser and this purpose."""
         return self._derived("state")
 
     @property

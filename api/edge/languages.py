@@ -1,7 +1,7 @@
 """The reader's language: the site's choice, which a cookie keeps, or else the browser's.
 
 Answers to programs (the API, its reference's scripts, health checks) are in English, and the same for all. The
-exception are documents that the viewer draws: their sentences are in the language that the address names.
+exceptions are documents that the viewer draws: their sentences are in the language that the address names.
 """
 
 from __future__ import annotations

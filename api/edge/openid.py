@@ -10,7 +10,7 @@ An answer of the provider is trusted if
 * that token is signed by one of the provider's keys with one of `ALGORITHMS`, which are asymmetric, comes from the
   issuer, is for this client, has not expired, and carries the cookie's nonce.
 
-Of the token only issuer and subject are used. An e-mail address in it says nothing about who somebody is here.
+Only the token's issuer and subject are used. An e-mail address in it does not say who somebody is here.
 
 Requests go to the issuer, and to addresses that its own document names: on its origin, or elsewhere by https and not
 inside the operator's network. No redirect is followed, answers are bounded, and the document and the keys are kept for

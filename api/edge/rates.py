@@ -6,7 +6,7 @@ counts reads alone, because asking Redis would cost more than most answers. Publ
 counted.
 
 An IPv6 address counts as its 64-bit network, which is what one customer has. Password attempts for one name count by
-address, so that guessing keeps nobody else out. A second count covers all addresses together; one address cannot reach
+address, so that guessing locks nobody else out. A second count covers all addresses together; one address cannot reach
 its limit. A right password clears both counts, so only guessing fills them.
 """
 

@@ -136,9 +136,7 @@ def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
     for part in parts:
         if part.season_id == season_id:
             return part
-    raise NotFound(
-        "season", season_id, gettext("This bot is not in a season number %(number)s.") % {"number": season_id}
-    )
+    raise NotFound("season", season_id, gettext("This bot is not in season %(number)s.") % {"number": season_id})
 
 
 def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> dict[str, Any]:

@@ -158,7 +158,7 @@ def first_of(
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
-    """Show text as text: control and direction marks are spelled out, and the length is limited."""
+    """Show text as plain text: control and direction marks are spelled out, and the length is limited."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     cut = text[:limit] + ("..." if len(text) > limit else "")
     return visible(cut, "")

@@ -189,8 +189,8 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
 
 
 def _limits(info: Season) -> list[tuple[str, str]]:
-    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload; the
-    panel is told of in a sentence.
+    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload; a
+    sentence describes the panel.
     """
     found = []
     for name, term in TERMS.items():

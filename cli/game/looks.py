@@ -1,4 +1,4 @@
-"""What `deadheat game check` looks at beside the rules: pages, pictures, forms, bots. Each look yields complaints."""
+"""What `deadheat game check` looks at besides the rules: pages, pictures, forms, bots. Each look yields complaints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages in one file, which ask nothing of any network: the site's style, the site's viewer, and matches inside.
+"""Pages in one file, which need no network: the site's style, the site's viewer, and matches inside.
 
 A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So what strangers wrote
 (names, replies) is shown as text, and would not run even if it got out of its place.
@@ -66,7 +66,7 @@ def data(name: str, value: object) -> str:
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
-    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site beside the viewer's."""
+    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site besides the viewer's."""
     boards = {game: _board(game, "board.js") for game in _drawn()}
     style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
     viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))

@@ -36,7 +36,7 @@ def locks_folder() -> Path:
 
 
 def own_processors() -> tuple[int, ...]:
-    """Return the processors that this process may use, the last ones first: most else prefers the first."""
+    """Return the processors that this process may use, the last ones first: most other programs prefer the first."""
     return tuple(sorted(os.sched_getaffinity(0), reverse=True))
 
 

@@ -21,8 +21,8 @@ ELO_PER_NAT = 400 / math.log(10)
 NORMAL_95 = 1.959963984540054
 
 VARIANCE_PRIOR = 0.5
-"""A prior added to the observed and the greatest possible spread: two matches of which one was won. Without it the
-first two draws would count as certainty."""
+"""A prior added to the observed and the greatest possible spread: two matches, one of them won. Without it the first
+two draws would count as certainty."""
 
 
 @dataclass(frozen=True, slots=True)

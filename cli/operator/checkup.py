@@ -181,7 +181,7 @@ def _there(folder: Path) -> Path:
 
 def _room(folder: Path, cure: str) -> Finding:
     room = room_at(folder)
-    free = f"{room.free_bytes / 1024**3:.1f} GiB free where {folder} lies"
+    free = f"{room.free_bytes / 1024**3:.1f} GiB free on the disk of {folder}"
     if room.free_bytes < max(LOW_DISK_BYTES, LOW_DISK_SHARE * room.size_bytes):
         return Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
     if room.free_ratio < LOW_DISK_SHARE:

@@ -38,8 +38,8 @@ STALL_SECONDS = 180
 """If no match finishes for this long, something is broken, and waiting longer would not help."""
 
 PATIENCE_SECONDS = 15
-"""After this long without a finished match, the demonstration says whether this machine may judge. As often, it reports
-what a server that is not ready yet is doing."""
+"""After this long without a finished match, the demonstration says whether this machine may judge. At the same
+intervals, it reports what a server that is not ready yet is doing."""
 
 LONGEST_SERIES = 20
 """A series opens boxes of its own, which costs as much as some ten matches. In series of 10, 200 matches take three
@@ -240,7 +240,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
             if counts.done + counts.abandoned != finished:
                 finished, moved_at = counts.done + counts.abandoned, time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
-                missing = "no match was finished" if finished < total else "every match is played, but no ranking came"
+                missing = "no match was finished" if finished < total else "all matches were played, but not all ranked"
                 raise Broken(f"{missing} within {STALL_SECONDS} s. {told}".rstrip())
             elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
                 note(told)

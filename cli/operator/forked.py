@@ -21,7 +21,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ARG_START, ARG_END = 45, 46
-"""Fields of /proc/self/stat after the state: where the words lie that the process was started with (proc(5))."""
+"""Fields of /proc/self/stat after the state: where the words that the process was started with are in memory
+(proc(5))."""
 
 _STOPPED = {signal.SIGTERM, signal.SIGINT}
 

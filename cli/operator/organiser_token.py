@@ -1,7 +1,7 @@
 """The organiser's token that a deployment of one process tree makes for itself, and its file.
 
 What an operator removed stays removed: a revoked token is not replaced, and an account that is no longer an organiser
-is not promoted. A token that is missing, unknown or expired was removed by nobody, so it is replaced.
+is not promoted. Nobody removed a token that is missing, unknown or expired, so it is replaced.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Tree:
 
     def run(self) -> list[str]:
         """Run until SIGTERM or SIGINT, then stop every child and return nothing. In a forked child, return its
-        arguments at once: what it is to do.
+        arguments at once: they say what it is to do.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)

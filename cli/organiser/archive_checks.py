@@ -103,7 +103,7 @@ def ranking(archived: Archived) -> Checked:
     found = recount_of(archived, archived.season_id)
     lags = archived.season(archived.season_id).published_at is None and len(found.differences) == 1
     if lags and "log_sha256" in found.differences[0]:
-        return Checked("ranking", "not compared: results have come since it was made, and it is not final.", ())
+        return Checked("ranking", "not compared: results have arrived since it was made, and it is not final.", ())
     told = f"computed again from {counted(found.games, 'game')}." if found.snapshot_id else "nothing is ranked."
     return Checked("ranking", told, found.differences)
 
@@ -113,7 +113,7 @@ def sources(archived: Archived) -> Checked:
     try:
         told = list(rows(archived, archived.season_id, "sources"))
     except Refused:
-        return Checked("sources", "the archive is of a server that published none.", ())
+        return Checked("sources", "the archive comes from a server that published none.", ())
     wrong = [
         f"The source of version {row['version_id']} is not the one of the table."
         for row in told

@@ -16,8 +16,8 @@
 `not_worse_than` asks one question of each opponent: does the bot score less against it than the other bot does? Both
 play the same deals against the same opponent, so the differences of their points are compared deal by deal. Under the
 hypothesis that the bot is no worse, each difference is as likely to have the other sign (the exact sign-flip test,
-one-sided). Asked of n opponents, one in twenty such questions would be answered wrongly each time; Holm's correction
-keeps the chance that any of them is to 5 % in all.
+one-sided). If n opponents are asked about, each answer would be wrong in one of twenty cases; Holm's correction keeps
+the chance that any answer is wrong at 5 % in all.
 
 The condition must be able to fail: a bot that loses every game differs only in the pairs in which the other one took
 points, so there must be enough of these against somebody. A fault is never "not worse", whatever the points say.
@@ -45,7 +45,7 @@ from deadheat.engine.figures import counted
 from deadheat.league.complaints import plainly
 
 LEVEL = 0.05
-"""The chance that a gate refuses a bot which is not worse than the other one against anybody."""
+"""The chance that a gate refuses a bot that is not worse than the other one against anybody."""
 
 RULE_OF_THREE = 0.95
 

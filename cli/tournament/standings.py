@@ -183,8 +183,8 @@ def flattery(ratings: Sequence[Rating]) -> float | None:
     """Return by how many Elo the rating of the best is expected to be too high, because it is the best that was chosen:
     the winner's curse. None: nobody chose.
 
-    The ratings stand for the true strengths, and the tournament is imagined again many times with their errors; the
-    best of each time is then worth less than it seems by the mean of its error.
+    The ratings are taken as the true strengths, and the tournament is simulated many times with their errors. The best
+    of each simulation is worth less than it seems, on average by its error.
     """
     if len(ratings) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Every game that is there, and what authors of games build on. What a game's folder holds: `engine.games.folder`."""
+"""Every available game, and what authors of games build on. `engine.games.folder` says what a game's folder holds."""
 
 from __future__ import annotations
 

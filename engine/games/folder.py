@@ -23,7 +23,7 @@ and other files:
 | ``locale/ko/LC_MESSAGES/messages.po`` | the game's texts in Korean, a gettext catalogue | they are English |
 | ``turns.html`` | the forms of a person's seat: a macro (offer, complaint) for each kind of turn | lines are typed |
 | ``web/`` | what browsers are given, at an address that changes with the folder | |
-| ``web/picture.svg`` | the picture beside the game's name | one that stands for any game |
+| ``web/picture.svg`` | the picture beside the game's name | a general picture |
 | ``web/board.js`` | draws a scene (``static/replay.js`` says how); ``board.css`` is its style | the record in words |
 | ``web/moves.js`` | fills the forms in on the board (``static/play.js`` says how) | forms alone |
 """
@@ -71,7 +71,7 @@ class GameFolder:
 
     @property
     def path(self) -> Path:
-        """Return the folder where the game lies."""
+        """Return the game's folder."""
         return Path(str(sys.modules[self.package].__file__)).parent
 
     def translations(self, language: str) -> Path:

@@ -3,8 +3,8 @@
 An offer holds what is legal by the rules, so that no page offers anything else: the least quantity of a bid on each
 face, and every place where a block fits. With scripts the same fields are filled in on the board (play.js).
 
-Only whether a form is filled in is judged here, in the form's own words: a rule's sentence about a line that is not
-one would name a protocol that the person never sees. What is filled in the rules judge, as for bots.
+This module judges only whether a form is complete, and says so in the form's own words: the rules' sentence about a
+broken line would name a protocol that the person never sees. Complete forms are judged by the rules, as for bots.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def choice(fields: Fields, name: str, offered: Collection[str], what: str) -> st
     """Return what was chosen; `what` names it in the reader's language, such as "a block".
 
     Raises:
-        Unfilled: nothing that was offered.
+        Unfilled: the choice was not on offer.
     """
     chosen = fields.get(name, "")
     if chosen not in offered:

@@ -100,7 +100,7 @@ class Moment:
 
 
 def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
-    """Yield every event. It follows from the answers of the exchange *before* the one that carries it, and these stand
+    """Yield every event. An event follows from the answers of the exchange *before* the one that carries it; these come
     with the first event that they led to.
     """
     before: Exchange | None = None

@@ -1,4 +1,4 @@
-"""Finds the scene that decided a match, with which viewers open and which a picture of the match shows.
+"""Finds the scene that decided a match. Viewers open with it, and a picture of the match shows it.
 
 With two seats and a fault, it is the fault. Otherwise it follows from the figures by seat (`core.Director`) at the ends
 of rounds, because within a round, seats that act one after the other seem to lead in turn. The deciding round is the
@@ -16,7 +16,9 @@ from deadheat.engine.scenes.core import Figures, Scene
 
 
 def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
-    """Return its number, the last one's where nothing tells. `figures`: of each scene; `ranks`: by seat."""
+    """Return the number of the deciding scene, or of the last one if the figures show none. `figures`: of each scene;
+    `ranks`: by seat.
+    """
     faults = [number for number, scene in enumerate(told) if scene.fault is not None]
     if len(ranks) == 2 and faults:
         return faults[0]

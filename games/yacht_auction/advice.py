@@ -20,4 +20,4 @@ def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
 
 
 ADVICE = Adviser("expert", _move, slack=1000)
-"""A die's pip is worth 1000 points; nobody can say a bid more exactly."""
+"""A die's pip is worth 1000 points; no bid can be advised more exactly."""

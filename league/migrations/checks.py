@@ -24,13 +24,13 @@ def edit_in_sqlite(table: str, edit: Callable[[str], str]) -> None:
 
 
 def replaced(text: str, before: str, after: str) -> str:
-    """Replace what stands in the text exactly once."""
+    """Replace a part that occurs exactly once in the text."""
     assert text.count(before) == 1, text
     return text.replace(before, after)
 
 
 def change_check(table: str, name: str, before: str, after: str) -> None:
-    """Let the check of this name say `after`."""
+    """Change the check of this name to `after`."""
     if op.get_bind().dialect.name == "sqlite":
         edit_in_sqlite(table, lambda text: replaced(text, before, after))
         return
@@ -39,7 +39,7 @@ def change_check(table: str, name: str, before: str, after: str) -> None:
 
 
 def add_kind(kind: str, after: str) -> None:
-    """Allow notices of this kind, which stands after that one in the list."""
+    """Allow notices of this kind, which comes after that one in the list."""
     if op.get_bind().dialect.name == "sqlite":
         edit_in_sqlite("notice", lambda text: replaced(text, f"'{after}'", f"'{after}', '{kind}'"))
         return

@@ -1,7 +1,7 @@
 """Schemas as PostgreSQL's SQL, also for SQLite, which has other words for some types.
 
-Constraints stand beside their columns. UNIQUE and ON DELETE stand at the end of a table: in SQLite, SQLAlchemy reads
-them only there, and would miss them when it compares the schema with the tables.
+Constraints are beside their columns. UNIQUE and ON DELETE are at the end of a table: in SQLite, SQLAlchemy reads them
+only there, and would miss them when it compares the schema with the tables.
 """
 
 from __future__ import annotations

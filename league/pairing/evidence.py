@@ -11,11 +11,11 @@ every stake, since the logarithm of 1 + s d is concave in d. Under the first ver
 comparison, so that 20 won matches in one round said no more than two.
 
 A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all
-1 + s d. If the two are equal, he gains nothing on average, whatever s is, nor if he divides his money evenly among all
-s from -1 to 1. The capital that he then has, starting from 1, is the *evidence*: the mean over s of the product. By
-Ville's inequality it ever reaches 20 in at most one of 20 cases. So the players differ as soon as the evidence is 20.
-Looking after every round costs nothing: the bound holds for all looks together. Nothing is assumed about draws, or
-about how much the two matches of a pair have in common.
+1 + s d. If the two are equal, he gains nothing on average, whatever s is, not even if he divides his money evenly among
+all s from -1 to 1. The capital that he then has, starting from 1, is the *evidence*: the mean over s of the product. By
+Ville's inequality it reaches 20 at some point in at most one of 20 cases. So the players differ as soon as the evidence
+is 20. Testing after every round costs nothing: the bound holds for all tests together. Nothing is assumed about draws,
+or about how much the two matches of a pair have in common.
 
 It is computed in fractions, so that everybody gets the same. Eight won pairs in a row are evidence of 28.
 
@@ -81,8 +81,8 @@ def comparisons(
 
 
 def _pairs(mine: Fraction, theirs: Fraction, matches: int) -> list[Fraction]:
-    """Return what the pairs of a round say at least, if a match gives 1 point. Points left over are of one pair if all
-    matches were played; if not, a win and a loss may have been of two.
+    """Return the least that the pairs of a round say, if a match gives 1 point. Points left over belong to one pair if
+    all matches were played; if not, a win and a loss may belong to two.
     """
     won, lost = mine % 2 / 2, theirs % 2 / 2
     rest = [won - lost] if mine + theirs == matches else [won, -lost]

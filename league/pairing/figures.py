@@ -165,4 +165,4 @@ def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[
         if name not in CHOICE:
             yield _("there is no tie-break %(name)s; choose from %(all)s", name=name, all=", ".join(CHOICE))
     if len(set(chosen)) < len(chosen):
-        yield _("each tie-break decides once")
+        yield _("list each tie-break only once")

@@ -10,12 +10,12 @@ half goes to bots that nothing links to the largest part of their field, then to
 interval), each in the order of waiting. A bot being placed has one series at a time, because the next opponent follows
 from the last result. If nobody needs it, this half goes by waiting, too.
 
-*Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with
-probability p, less for each game that the two bots have planned, their earlier versions included. A bot being placed
-gets one of the `NEAREST` heaviest at random: the closest expected ratings that it has not met. Every other bot gets one
-at random in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than
-random opponents; after that the broad draw is never behind random pairing in a field where strength is not transitive,
-where the always-closest opponent ends at a wrong order.
+*Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with probability
+p, less for each game that the two bots have planned, their earlier versions included. A bot being placed gets one of
+the `NEAREST` heaviest at random: the closest expected ratings that it has not met. Every other bot gets one at random
+in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than random
+opponents; after that the broad draw is never behind random pairing in a field where strength is not transitive, where
+always taking the closest opponent ends in a wrong order.
 
 *One field.* Ratings compare only what games link. A bot outside the largest part plays somebody outside its own part,
 so every such series leaves one part less, and a field of k parts is linked after 2 (k - 1) series.

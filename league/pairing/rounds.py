@@ -32,7 +32,8 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
 
     The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
     follows from i + j, and who sits first follows from whether i + j is odd. Within a cycle of an odd field each player
-    has both seats equally often, of an even one with a difference of one; every second cycle changes all seats.
+    has both seats equally often, within one of an even field with a difference of one; every second cycle swaps all
+    seats.
     """
     places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
@@ -75,11 +76,11 @@ def swiss(
     `players` are in the order of their strength before it, best first; `scores` what they have so far (missing: 0, a
     bye counts what the caller gives for it); `met` who has met whom; `byes` who has sat out, once for each time.
 
-    Equal scores play each other, the better half of them against the other half; who finds nobody new there goes down
-    to the next. Of an odd field the last one sits out among those who did so least, unless the others could then not
-    be paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down), and
-    after that (or when some have left) searched for. The first seat is drawn at random, because a series changes seats
-    with every match.
+    Equal scores play each other, the better half of them against the other half; players who find nobody new there move
+    down to the next. In an odd field, the last of those who have sat out least sits out, unless the others could then
+    not be paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down);
+    after that (or when some have left), such pairs are searched for. The first seat is drawn at random, because a
+    series changes seats with every match.
 
     Raises:
         NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.

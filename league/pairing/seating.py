@@ -1,7 +1,7 @@
 """Who sits where in the matches that the same versions play against each other.
 
 Everybody sits equally often in each seat: over two matches of two players, over n of n. A series that ends in between
-leaves a difference of one, which the next series of the same two evens out by beginning with the other
+leaves a difference of one. The next series of the same two evens it out by beginning with the other
 (`league.pairing.ladder`).
 
 If everybody plays with the same public dice, repeating them repeats the game and shows nothing new, so every match has

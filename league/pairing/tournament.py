@@ -11,7 +11,8 @@ points are equal, the one that is higher in the standings without them. Nobody e
 Players that were taken out come after everybody who is still there.
 
 The evidence is about the two in one stage. Which two they are depends on the results, but it is those who are closest
-at the cut, so that their rounds speak for a difference less, and not more, than those of two that were named before.
+at the cut, so their rounds are weaker evidence of a difference, not stronger, than those of two players named
+beforehand.
 """
 
 from __future__ import annotations

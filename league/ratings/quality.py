@@ -21,9 +21,9 @@ class Fit:
     """A measure of how well the ratings describe the results of the pairs.
 
     `chi2_per_dof`: by how much the pairs' results miss the expected ones, in units of what chance does: near 1 if the
-    model is right, well above it if strength is not one number (some bots suit others). Pearson's statistic over its
-    degrees of freedom (pairs - players + fields, as many as `degrees`), with the variance of single results as it is
-    (`dispersion`: 1 without draws, less with them); None without a degree of freedom.
+    model is right, well above it if strength is not one number (some bots do well against certain others). Pearson's
+    statistic over its degrees of freedom (pairs - players + fields, as many as `degrees`), with the variance of single
+    results as it is (`dispersion`: 1 without draws, less with them); None without a degree of freedom.
 
     `cyclic_share`: of the `triads`, three players of whom each pair has a winner on balance, how many are like rock,
     paper and scissors; 0 in a strict order, a quarter if every pair is a coin. None without a triad.

@@ -11,8 +11,9 @@ and the blobs are copied after it. A row is written after the blob that it names
 removed, so everything that the snapshot names exists. Later changes are in the next back-up.
 
 *Damage stops nothing.* A blob that is damaged in the folder is copied again from the league's store; one that is lost
-in both is named, and the back-up is complete without it. No back-up is removed for its age while it lacked nothing and
-all younger ones do, by their manifests; nor one whose manifest cannot be read: it is reported for a person to check.
+in both is named, and the back-up is complete without it. A back-up that lacked nothing is not removed for its age while
+all younger ones lack something, according to their manifests. One whose manifest cannot be read is not removed either,
+but reported for a person to check.
 
 *Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
 source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
@@ -212,7 +213,7 @@ def _complete(folder: Path) -> list[Path]:
 
 
 def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
-    """Return the newest of those to go that lacked nothing when it was made, where each one that stays did."""
+    """Return the newest of those to go that lacked nothing when it was made, if all that stay lacked something."""
     if any(not backup.manifest.missing for backup in kept):
         return None
     return next((backup for backup in reversed(gone) if not backup.manifest.missing), None)

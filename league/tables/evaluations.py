@@ -91,7 +91,7 @@ class EvaluationPairing(SQLModel, table=True):
     """Two versions that meet in a round, or one with a bye (`second_id` None), and what each has taken from it.
 
     `board`: its place in the round, from 1. `first_points` and `second_points` are None until all of it is over, and
-    never change after that: what an organiser rules later concerns the log of results, not an evaluation.
+    never change after that: an organiser's later rulings concern the log of results, not an evaluation.
     """
 
     __tablename__ = "evaluation_pairing"

@@ -15,8 +15,8 @@ from deadheat.league.tables.columns import UtcDateTime, json_column, word
 class VoidedMatch(SQLModel, table=True):
     """A finished match that an organiser took out of the log of results. Restoring it removes the row.
 
-    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; that may also be
-    in the place of an abandoned match, which never counted.
+    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; it may also
+    replace an abandoned match, which never counted.
     """
 
     __tablename__ = "voided_match"

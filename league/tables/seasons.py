@@ -199,8 +199,8 @@ class PanelRun(Staged, table=True):
 
 
 class Challenge(Staged, table=True):
-    """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the one
-    that is active, because somebody, the asker, wants to know, or against a bot of the season's panel.
+    """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the
+    active one; because somebody, the asker, wants to know; or against a bot of the season's panel.
 
     It continues until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no
     test. The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`:

@@ -2,7 +2,7 @@
 
 What can differ: somebody changed a stored ranking or a result behind the league's back; the log has legitimately
 changed since, and a refit is due; or this is another version of the method. Names of bots, authors and teams are not
-compared, for they may change, and neither is what merely stands on the same page.
+compared, because they may change; neither is what is merely shown on the same page.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whether a season's dice are those that it committed to before anybody knew who would play; pure, so that anybody can
 check a server's exports.
 
-What is checked, and what remains to be trusted, is said in `league.service.series.dice`.
+`league.service.series.dice` says what is checked and what remains to be trusted.
 """
 
 from __future__ import annotations

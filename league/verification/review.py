@@ -1,7 +1,8 @@
 """Reviewing a match: re-simulate its transcript and collect what speaks for or against the verdict.
 
 The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
-time follows from the evidence beside it. What it cannot prove is that evidence (see docs/authors.md on own time).
+time follows from the evidence beside it. It cannot prove that the evidence itself is true (see docs/authors.md on own
+time).
 """
 
 from __future__ import annotations

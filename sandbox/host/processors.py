@@ -11,10 +11,10 @@ The files stay empty: who holds one is read from the kernel (`holders`), never f
 not be writable either, because a lock does not need that. The folder is sticky, so nobody removes another's file, and
 links are not followed, so a file that somebody prepared can at most be locked.
 
-Processes that want processors stand in a queue, which is one more lock. So a tournament that releases its processors
-for a moment (`wanted`) cannot take them back before somebody who waits.
+Processes that want processors wait in a queue, which is one more lock. So a tournament that releases its processors for
+a moment (`wanted`) cannot take them back before a process that waits.
 
-This keeps honest people out of each other's way. It is no protection: anybody may run programs without asking here.
+This keeps honest people out of each other's way. It is not a protection: anybody may run programs without asking here.
 """
 
 from __future__ import annotations

@@ -159,7 +159,7 @@ def test_a_new_season_starts_from_a_file_that_is_valid_as_it_is(site: Site, boss
     ("line", "why"),
     [
         ("swiss rounds=9 keep=four", "number 1: \u201ckeep=four\u201d needs a whole number, such as keep=10."),
-        ("swiss laps=9", "number 1: \u201claps=9\u201d means nothing here; there are rounds, matches, keep, further"),
+        ("swiss laps=9", "number 1: \u201claps=9\u201d is not known here; choose from rounds, matches, keep, further"),
         ("league keep=4", "number 1: it must begin with swiss, round-robin or knockout."),
     ],
 )

@@ -2,14 +2,14 @@
 
     ./scripts/bench channels [--short]
 
-A symbol is drawn for each channel, the sender does what it can to say it, the receiver reads. Numbers: the sender
+A symbol is drawn for each channel. The sender does what it can to send it, and the receiver reads. Numbers: the sender
 drives a counter to a remainder, and what arrives is that remainder and a spread; log2 of the remainders over the spread
 is what the channel carried. Times: the symbol is one bit, the receiver learns a threshold from half of the trials, and
 the other half says how often it is right. What chance explains is 0.
 
 (a) From match to match of a series: every channel once a boundary. (b) Between two boxes on different processors, (c)
-on one. The host's page cache is emptied once at the beginning, as after a start of the machine: so whatever is not
-resident shows. Channels that docs/security.md admits are marked; any other must be 0.
+on one. The host's page cache is emptied once at the beginning, as after a start of the machine, so whatever is not
+resident shows. Channels that docs/security.md admits are marked; all others must be 0.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ROUNDS, SHORT_ROUNDS = 64, 12
 SHARE_OF_SPREAD = 0.8
 """The spread of what arrives is the shortest arc with this share of the trials."""
 CHANCE = 0.001
-"""What is at least so likely by chance carries nothing: a dozen channels are looked at."""
+"""A result that is at least this likely by chance counts as nothing, because a dozen channels are examined."""
 SEED = 13
 
 BOT = r"""

@@ -7,7 +7,7 @@ aim but the bot's own stamps around its write, because the host itself may be la
 hypervisor that takes less than a tick): such answers are counted separately. (b) With twice as many spinning processes
 as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load over idle. (d)
 The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of innocent bots
-decided at the first attempt under load; (f) what bots gain that want their match void; see `tricks`.
+decided at the first attempt under load; (f) what bots that want their match void gain; see `tricks`.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Asked:
 
     @property
     def truth(self) -> str:
-        """Judge by the bot's stamps; within NOISE_NS before a deadline the judge does not claim to know the truth."""
+        """Judge by the bot's stamps; within NOISE_NS before a deadline the truth counts as unknown."""
         if self.begun_ns > 0:
             return "late"
         return "in time" if self.done_ns <= -NOISE_NS else "too near"

@@ -6,8 +6,8 @@
 help only as far as it has processors; series of 50, bots that do not think, default times.
 (b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
 down; queue, database, API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own
-here, as in deploy/compose.yml. All but playing is to be at most a tenth, and without housekeeping a twentieth. Bots
-that think make it less.
+here, as in deploy/compose.yml. Everything but playing must be at most a tenth, and without housekeeping a twentieth.
+With bots that think it is less.
 (c) A queue of 100,000 series beside one of 1,000, in SQLite and PostgreSQL: what it costs to plan, to claim, to sweep
 and to tell operators how the queue stands, and to send a message to a Redis that holds as many. Both sizes take turns.
 """

@@ -3,7 +3,7 @@
     ./scripts/bench engine [--short]
 
 (a) Random legal matches of every game, of those in examples too, with their random bots in memory: rules, referee,
-transcript and the bots' own calls; and the same matches with their replies read from a list, so without players.
+transcript and the bots' own calls; and the same matches with their replies read from a list, without players.
 (b) Moves of Liar's Dice, two players with five dice, beside textarena's raw environment, which is driven without its
 wrappers and renderers: the rules alone, and the rules with the referee and a transcript, which is not yet encoded. Both
 sides take the text of an action. Ours hand out the text of a view, textarena a list of the messages since the player's

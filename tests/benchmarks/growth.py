@@ -3,8 +3,8 @@
     ./scripts/bench growth [--short]
 
 On SQLite, in one process and in turns: CPU time of each step, the median. The series wait in one season, and a planning
-fills another one, whose series have all been played. Beside it stands how SQLite finds the series: whatever it reads as
-a whole grows with the queue.
+fills another one, whose series have all been played. Beside it is shown how SQLite finds the series: whatever it reads
+as a whole grows with the queue.
 """
 
 from __future__ import annotations

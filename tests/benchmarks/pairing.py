@@ -1,4 +1,4 @@
-"""How well pairing spends the games it plans, and what planning costs, beside plainer ways in the same run.
+"""How well pairing spends the games it plans, and what planning costs, compared with simpler ways in the same run.
 
     ./scripts/bench pairing [--short]
 

@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 
 SLACK = 1.1
-"""How far a short run may fall behind a ratio: it measures less, and often beside other work."""
+"""How far a short run may fall behind a ratio: it measures less, often while other work is running."""
 
 
 def arguments(about: str | None, short: str) -> argparse.ArgumentParser:

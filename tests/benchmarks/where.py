@@ -169,7 +169,7 @@ def _doing(file: str) -> str:
 
 
 def calls(length: int) -> None:
-    """Print part (d): the difference of a run with two series and one with one."""
+    """Print part (d): the difference between a run with two series and a run with one."""
     if shutil.which("strace") is None:
         print("(d) strace is not installed: no system calls are counted.")
         return

@@ -115,7 +115,7 @@ def test_want_of_room_is_wrong(well: Settings, monkeypatch: pytest.MonkeyPatch) 
 def test_room_is_looked_for_where_a_worker_writes(well: Settings) -> None:
     """The worker's container may mount nothing but the working folder."""
     (well.data_dir / "run").mkdir()
-    assert found(well, "disk")[Verdict.GOOD][0].endswith(f"{well.data_dir.absolute() / 'run'} lies.")
+    assert found(well, "disk")[Verdict.GOOD][0].endswith(f"on the disk of {well.data_dir.absolute() / 'run'}.")
 
 
 def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_a_disk_of_the_blobs_own_is_looked_at_too(well: Settings, monkeypatch: p
         for finding in checkup.check_disk(well.model_copy(update={"blob_url": blobs.as_uri()}))
         if finding.verdict is Verdict.WRONG
     )
-    assert finding.text == f"931.3 GiB free where {blobs} lies, but only 10 inodes."
+    assert finding.text == f"931.3 GiB free on the disk of {blobs}, but only 10 inodes."
     assert "DEADHEAT_BLOB_URL" in finding.cure
     few[blobs] = replace(plenty, free_bytes=10**6)
     assert "Only 0.0 GiB" in found(well.model_copy(update={"blob_url": blobs.as_uri()}), "disk")[Verdict.WRONG][0]

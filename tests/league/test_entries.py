@@ -239,7 +239,7 @@ def test_a_version_is_chosen_again_only_after_a_pause(world: World) -> None:
     )
     world.clock.turn(world.settings.rejoin_seconds - 60)
     for number in (2, None):
-        with pytest.raises(errors.TooSoon, match="The version is newly chosen and may be changed in 60 s"):
+        with pytest.raises(errors.TooSoon, match="The version was chosen recently and may be changed in 60 s"):
             world.write(entries.enter, owner, season_id, bot_id, number)
     world.write(entries.enter, owner, season_id, bot_id, 1)
     world.clock.turn(60)

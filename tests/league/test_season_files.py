@@ -377,7 +377,7 @@ def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: Wo
         ('name = "Final"', 'name = "online"', "two of them have the same name"),
         ("from =", "form =", "number 2, form"),
         ('"rounds_won"', '"coin"', "Online: there is no tie-break coin; choose from rounds_won"),
-        ('"rounds_won"', '"opponents_points"', "Online: each tie-break decides once"),
+        ('"rounds_won"', '"opponents_points"', "Online: list each tie-break only once"),
     ],
 )
 def test_a_mistake_in_an_evaluation_is_said(world: World, before: str, after: str, said: str) -> None:

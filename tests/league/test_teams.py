@@ -152,8 +152,8 @@ def test_a_bot_is_given_only_to_a_team_that_one_is_in(world: World) -> None:
     ada, bob = world.author("ada"), world.author("bob")
     team_id = world.team(ada)
     _, bot_id = world.bot(owner=bob)
-    assert "You are not in a team" in world.refused(errors.NotFound, change_bot, bob, bot_id, team_id=team_id)
-    assert "You are not in a team" in world.refused(errors.NotFound, create_bot, bob, GAME, "intruder", team_id)
+    assert "You are not in team" in world.refused(errors.NotFound, change_bot, bob, bot_id, team_id=team_id)
+    assert "You are not in team" in world.refused(errors.NotFound, create_bot, bob, GAME, "intruder", team_id)
 
 
 def test_only_the_captain_gives_a_teams_bot_back(world: World) -> None:

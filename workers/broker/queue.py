@@ -42,7 +42,7 @@ RANK_SECONDS = 60
 runs shows that rankings would be made."""
 
 SWEEP_SECONDS = 5
-"""How often lost work is searched for: short beside a lease, and two indexed queries if nothing was lost."""
+"""How often lost work is searched for: short compared with a lease, and two indexed queries if nothing was lost."""
 
 DELIVER_SECONDS = 5
 """How often due notices are looked for, by an indexed query."""

@@ -1,6 +1,6 @@
 """Sends notices through the channels that people chose (see `league.service.people.channels`).
 
-Requests are made outside of any transaction, a few at a time; each note of how one went is a transaction of its own.
+Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction.
 """
 
 from __future__ import annotations

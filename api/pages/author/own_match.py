@@ -1,6 +1,6 @@
 """A match as the owners of its bots see it: why a seat lost, the cure, and the bot's stderr.
 
-The page of a match is the same for everyone, and so may be kept and given to anyone; private details are on this page
+The page of a match is the same for everyone, so it may be cached and sent to anyone; private details are on this page
 instead, which is made for each request and never cached. To people who own no bot in the match, organisers included,
 the page does not exist (`service.own_seats`).
 """

@@ -19,13 +19,13 @@ from deadheat.league.states import Fitness
 PARTS = {"database": N_("The database"), "blobs": N_("The blob store"), "broker": N_("The queue's broker")}
 
 GONE = timedelta(days=1)
-"""A machine that was silent for longer was removed, as the alert DeadheatHostGone takes it, too."""
+"""A machine that was silent for longer counts as removed, as it does for the alert DeadheatHostGone."""
 
 QUEUE_SECONDS = 300
 """The age of a waiting job from which the alert DeadheatQueueOld is raised."""
 
 IDLE_SECONDS = 60
-"""The age of a waiting job from which idle slots are no pause between two series."""
+"""If a job has waited this long, idle slots are not just a pause between two series."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def check_quotas(session: Session, uploader: Person, bot_id: int) -> None:
 
 
 def check_quota(session: Session, quota: Quota, wanted: int = 1) -> None:
-    """Check that this many more are allowed now, which must not exceed the limit. Raises OverQuota."""
+    """Check that this many more are allowed now; the number must not exceed the limit. Raises OverQuota."""
     at, made_at = now(session), col(quota.made_at)
     recent = select(made_at, quota.each).where(*quota.conditions, made_at > at - quota.window, quota.each > 0)
     used = 0

@@ -1,4 +1,4 @@
-"""Whether anything goes on in a season beside its ladder: usually nothing does, and every tick asks."""
+"""Tells whether anything but the ladder is played in a season: usually nothing is, and every tick asks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Finds what is open in a season: matters of which an organiser who closes it manually is warned, and which delay its
-closing date.
+"""Finds the open matters of a season: an organiser who closes it manually is warned of them, and they delay its closing
+date.
 
 Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
 match that waits for an organiser or a replay, and unfinished finals delay a season's closing date. Waiting ladder

@@ -1,4 +1,6 @@
-"""Whether few series of a season are left: asked whenever one ends, so that the next are made before slots idle."""
+"""Tells whether few series of a season are left. This is asked whenever one ends, so that the next are made before
+slots idle.
+"""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ CENTRE_ELO = 1500.0
 """The expected rating of an unknown version."""
 
 MARGIN = timedelta(minutes=2)
-"""A series that finished so shortly before a ranking may be missing in it: its log is older, and clocks differ."""
+"""A series that finished so shortly before a ranking may be missing from it: its log is older, and clocks differ."""
 
 
 def seasons_going_on(session: Session) -> dict[int, str]:

@@ -5,7 +5,7 @@ Theory of operation
 `league.states` says which state may follow which. Three things move a season: an organiser (`set_season_state`), the
 scheduler when a date has come (`turn_season`), and the end of its finals (`league.service.course.finals`). Each is one
 compare-and-set, so two at once make one step. Dates that passed while the scheduler was away are made up for one after
-the other, so that what belongs to a step is never left out:
+the other, so that no part of a step is ever left out:
 
 * frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change. But what
   arrived before is still played against the panel, and plays for its bot if it has the minimum.

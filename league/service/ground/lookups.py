@@ -41,7 +41,7 @@ def existing_entry(session: Session, season_id: int, bot_id: int) -> Entry:
 
 
 def named(text: str) -> ColumnElement[bool]:
-    """Return the condition on a bot, its author and its team that the text is part of the name of one of them."""
+    """Return the condition that the text is part of the name of a bot, its author or its team."""
     keys = (col(Bot.name_key), col(User.name_key), col(Team.name_key))
     return or_(*(key.contains(storable(text).strip().lower(), autoescape=True) for key in keys))
 

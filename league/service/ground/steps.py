@@ -105,7 +105,7 @@ def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, An
     """Carry out an update once for each of the rows, which are its parameters, in one batch; return how many rows it
     changed.
 
-    The places of 1,600 players: 6 ms of CPU; 124 as statements of their own.
+    Setting the places of 1,600 players takes 6 ms of CPU; separate statements took 124.
     """
     session.flush()
     return session.connection().execute(statement, rows).rowcount if rows else 0
@@ -158,7 +158,7 @@ def lock_enterable(session: Session) -> None:
 def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows of one table, all with the same columns, in one batch and without reading them back.
 
-    A series of 50 matches has 450 of them: 8 ms of CPU for the whole transaction, 22 when they were objects.
+    A series of 50 matches has 450 of them: the whole transaction takes 8 ms of CPU, and took 22 when they were objects.
     """
     if rows and (statement := inserting(session, table, (*rows[0],))) is not None:
         session.connection().execute(statement, {GIVEN: as_text(rows)})

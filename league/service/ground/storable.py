@@ -1,7 +1,7 @@
 """Makes the words of bots and workers fit for the database.
 
 A bot's output may be any bytes: lone surrogates (which no database driver accepts), NUL (which PostgreSQL does not
-store) and more of it than anyone reads.
+store), and more than anyone reads.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Our failure puts the version back; only the build itself can break it. The pause before the next attempt doubles each
 time, so a version that takes down its builder can do so once an hour.
 
-A message says that there is something to build, not what: each upload sends one, and its receiver builds what is next
-in fairness (`claim_next_build`). So only the author who uploads a thousand versions waits for them.
+A message says that there is something to build, not what: each upload sends one, and its receiver builds the version
+whose turn it is (`claim_next_build`). So only the author who uploads a thousand versions waits for them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""From this number of failures at one build on, operators are notified of each; the build is still retried."""
+"""Operators are notified of each failure at one build from this number on; the build is still retried."""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""

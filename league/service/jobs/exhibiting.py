@@ -180,7 +180,7 @@ def give_back_exhibition(
     session: Session, exhibition_id: int, attempt: int, _worker: str | None, failure: Failure, *, void: bool = False
 ) -> bool:
     """Have the match played again after a pause, or abandon it after as many failures as a match of bots, or after too
-    long. Return False if it is too late; nothing was changed then. Handing back in order is no failure: the person's
+    long. Return False if it is too late; nothing was changed then. Handing it back cleanly is no failure: the person's
     answers are given again.
     """
     if failure.cause == Cause.WORKER_STOPPED:

@@ -339,7 +339,7 @@ def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
     row = session.exec(OWN, params={"id": exhibition_id, "person": person.id}).first()
     if row is None:
         raise NotFound(
-            "exhibition", exhibition_id, _("You are not playing a match number %(n)s against a bot.", n=exhibition_id)
+            "exhibition", exhibition_id, _("You are not playing match %(n)s against a bot.", n=exhibition_id)
         )
     return row
 

@@ -5,11 +5,11 @@ Theory of operation
 A channel is one person's webhook or confirmed e-mail address. With every new notice a delivery is stored for each of
 their channels, in the same transaction, so none is lost. A background process (`workers.sending.deliveries`) claims due
 deliveries by a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
-end of the try. So of two processes one gets it, and what a process that died had claimed is tried again. A delivery may
-arrive twice, if the process died between the answer and the note of it; its number tells the receiver.
+end of the try. So only one of two processes gets it, and a delivery that was claimed by a process that died is tried
+again. A delivery may arrive twice if the process died before it noted the answer; the receiver can tell by its number.
 
-An e-mail address gets nothing but one message with a link, before its owner has followed it. Links carry a token that
-follows from the channel's secret; that to confirm is worth something once, and for `CONFIRM_WITHIN`.
+Until its owner has followed a link, an e-mail address gets nothing but the message with that link. Links carry a token
+that follows from the channel's secret; a link to confirm works once, and for `CONFIRM_WITHIN`.
 
 A failure is tried again after a pause that doubles, `MOST_TRIES` times. A channel that has failed throughout
 `PATIENCE` is switched off, until its owner switches it on again.

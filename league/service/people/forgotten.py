@@ -2,9 +2,11 @@
 
 The link goes to the confirmed addresses of the account that is named, or to the address that is typed. It carries a
 token made from the address's secret, an instant and the hash of the present password. So it works for an hour, and
-once, because the hash is another afterwards. The answer is the same whether or not there is such an account or address.
+once, because the hash is different afterwards. The answer is the same whether or not there is such an account or
+address.
 
-Somebody who can read mail at a confirmed address can take the account over. That is why adding one takes the password.
+Somebody who can read mail at a confirmed address can take the account over. That is why adding one requires the
+password.
 """
 
 from __future__ import annotations

@@ -76,8 +76,8 @@ def unlink_identity(session: Session, person: Person, issuer: str) -> None:
 
 
 def forget_identities(session: Session, user_id: int) -> None:
-    """Remove the identities of an account that its owner closes, who may use them for another account. A banned account
-    keeps its identities.
+    """Remove the identities of an account that its owner closes, so that they may be used for another account. A banned
+    account keeps its identities.
     """
     session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
 

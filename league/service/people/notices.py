@@ -7,8 +7,8 @@ the notice. A notice names its event by kind and subject, which is unique for ea
 tells nobody twice. It keeps the names and figures of that moment (`about`), which fill the sentence of its kind
 (`league.words.NoticeKind`).
 
-All members of a team are told of its bots. Closed accounts are told nothing. A notice is kept for `KEPT`, and at most
-the newest `MOST_KEPT` per person.
+All members of a team are notified about its bots. Closed accounts are not notified. A notice is kept for `KEPT`, and at
+most the newest `MOST_KEPT` per person.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
     _lock_team(session, team_id)
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None:
-        raise NotFound("invitation", team_id, _("Nobody has invited you to a team number %(id)s.", id=team_id))
+        raise NotFound("invitation", team_id, _("Nobody has invited you to team %(id)s.", id=team_id))
     if row.joined_at is None:
         _check_entries(session, asker, team_id)
         row.joined_at = now(session)
@@ -199,7 +199,7 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
     """Return the team if the caller is a member. Raises NotFound."""
     row = session.get(TeamMember, (team_id, asker.id))
     if row is None or row.joined_at is None:
-        raise NotFound("team", team_id, _("You are not in a team number %(team_id)s.", team_id=team_id))
+        raise NotFound("team", team_id, _("You are not in team %(team_id)s.", team_id=team_id))
     return session.get_one(Team, team_id)
 
 

@@ -1,7 +1,7 @@
 """A season's log of results as arrays, streamed from the database as one whole number per seat.
 
-A million matches of two are read in two seconds of CPU time and 30 MB; as rows they took twice the time, as objects ten
-times the memory.
+A million matches of two are read in two seconds of CPU time and 30 MB; rows took twice the time, and objects ten times
+the memory.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class Rows(Sequence[Row]):
         self._known = [begin + 1]
 
     def _places(self, number: int) -> list[int]:
-        """Where the first rows begin, so many and one more; behind the last one, the end. Threads share what is known
-        and never change it.
+        """Return where the first rows begin: so many of them and one more, or the end after the last one. Threads share
+        what is known and never change it.
         """
         known = self._known
         if len(known) <= number:

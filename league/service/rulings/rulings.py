@@ -5,9 +5,9 @@ count", notes it in the audit log with its reason, and marks the season's rankin
 rest. So voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` is
 the other half: which matches count.
 
-A closed season is final: only rulings on held matches change it. So is an evaluation that counts for nothing but its
-own standings, as soon as the points of the match's pairing are: from then on, voiding the match only clears its faults
-from the statistics, and restoring it puts them back.
+A closed season is final: only rulings on held matches change it. An evaluation that counts for nothing but its own
+standings is final as soon as the points of the match's pairing are: from then on, voiding the match only clears its
+faults from the statistics, and restoring it puts them back.
 """
 
 from __future__ import annotations

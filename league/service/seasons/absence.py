@@ -8,8 +8,8 @@ waiting series are played and count, whatever the opponents. An author can rever
 leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
 Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
-series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (so
-do the finals, see `league.service.course.finals`). Played matches count after `take_out` and do not after
+series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (the
+finals do the same, see `league.service.course.finals`). Played matches count after `take_out` and do not after
 `disqualify`; `league.service.ground.counting` is the other half of both.
 """
 

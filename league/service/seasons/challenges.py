@@ -6,7 +6,7 @@ There are three reasons for them: an entry's promotion gate (`league.service.sea
 (`league.service.seasons.asked`), and the panel that a version plays on arrival (`league.service.seasons.panels`). All
 play, count and end here. Series of the two versions are played one after the other, with fresh dice, and after each the
 SPRT (`league.sprt`, trinomial, in normalised Elo), if there is one, looks at all finished games. What follows from its
-verdict is the affair of the gate, the asker or the panel.
+verdict is up to the gate, the asker or the panel.
 
 The counts are taken from the matches each time, so it does not matter which process looks when. Matches that
 both versions lost by their own fault, or that an organiser voided, count for neither. At a panel a voided one is

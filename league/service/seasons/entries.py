@@ -232,7 +232,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
     because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
-        said = N_("The version is newly chosen and may be changed in %(seconds)s s.")
+        said = N_("The version was chosen recently and may be changed in %(seconds)s s.")
         check_pause(session, season, entry.chosen_at, "newly chosen", said)
     entry.chosen_at = now(session)
     session.flush()

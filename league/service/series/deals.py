@@ -10,8 +10,8 @@ So a match is *withheld* while another match with its commitment is scheduled: i
 ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that is made from it,
 the words of a fault, what a bot wrote to stderr, and the match itself in progress.
 
-A season may also withhold all its matches until its final standings are published (`Season.transcripts`). What a bot
-wrote to stderr its own people read nevertheless.
+A season may also withhold all its matches until its final standings are published (`Season.transcripts`). A bot's
+own people can still read what it wrote to stderr.
 
 Every access checks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and no
 longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing that
@@ -30,7 +30,7 @@ from deadheat.league.states import MatchState, TranscriptsFrom
 from deadheat.league.tables import Match, RatingSnapshot, Season
 
 FOR_WITHHOLDING = ("season_id", "commitment", "state")
-"""The columns of `Match`, beside its id, that `withheld` reads."""
+"""The columns of `Match`, besides its id, that `withheld` reads."""
 
 
 def withheld(session: Session, matches: Sequence[Match | Row[Any]]) -> set[int]:

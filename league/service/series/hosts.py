@@ -207,10 +207,10 @@ def take_canary(session: Session, host: Host) -> int | None:
 def record_canary(
     session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
 ) -> None:
-    """Store how a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it had no end.
+    """Store how a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it never ended.
 
-    A wrong verdict makes the machine unfit at once, and has it checked after a pause; without an end, it is checked
-    now.
+    A wrong verdict makes the machine unfit at once, and has it checked after a pause. After an unfinished match, it is
+    checked now.
     """
     counts: dict[str, Any] = {
         "canaries": WorkerHost.canaries + 1,

@@ -18,7 +18,7 @@ from deadheat.league.service.series.privacy import SHOWN
 from deadheat.league.tables import Match, Participant
 
 WINDOW = 200
-"""The number of a bot's matches, in the order of their ends, among which to look for one that everybody may see, or one
+"""The number of a bot's matches, in the order of their ends, that are searched for one that everybody may see, or one
 against that opponent. The search walks along an index; if none is among them, there is no link.
 """
 

@@ -2,8 +2,8 @@
 
 The sweep writes one row each minute, and counts the attempts stored since the row before. Attempts are stored when
 their series ends, so each is added to the row of the minute in which it ended itself. An attempt that another
-transaction commits later under a lower number is missed; only charts use these rows. A minute without a row is one in
-which no sweep ran.
+transaction commits later under a lower number is missed; only charts use these rows. In a minute without a row, no
+sweep ran.
 """
 
 from __future__ import annotations

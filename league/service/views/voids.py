@@ -2,15 +2,15 @@
 others'?
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
-attempts than its share would fail while it was to answer. So each version is compared with the field on
-the same machines: of the void attempts of a machine, given how many attempts each of the two took part in, how many
-would be its own by chance? The exact probability of as many or more is that of a sum of binomials, one for each machine
-(the conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
+attempts than its share would fail while it was to answer. So each version is compared with the field on the same
+machines: of the void attempts of a machine, given how many attempts it and the field each took part in, how many would
+be its own by chance? The exact probability of as many or more is that of a sum of binomials, one for each machine (the
+conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
 
 A bot might also bring down what carries its series: the engine, the boxes, the worker. Such a failure belongs to no
-match, and nobody was to answer, so it counts for every version of the series; its cause has it in all its series, an
-opponent in a few. A series counts once for each machine that failed at it; otherwise one that is retried while an
-engine is down would look like guilt. These are a binomial of their own in the same sum.
+match, and nobody was to answer, so it counts for every version of the series; the version that causes it has it in all
+its series, an opponent only in a few. A series counts once for each machine that failed at it; otherwise one that is
+retried while an engine is down would look like guilt. These are a binomial of their own in the same sum.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Theory of operation
 -------------------
-Machines play for every season, and a series hands in its results when the whole of it is over. So the matches ahead of
-a bot are those of all series before its first one, in the order in which workers take them
+Machines play for every season, and a series hands in its results only when all of it is over. So the matches ahead of a
+bot are those of all series before its first one, in the order in which workers take them
 (`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
 as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
 no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,

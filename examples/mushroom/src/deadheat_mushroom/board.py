@@ -12,7 +12,7 @@ from deadheat.engine.language import _
 
 ROWS = 10
 COLUMNS = 17
-"""Of a full board; a variant may have fewer of both."""
+"""The size of a full board; a variant may have fewer of both."""
 
 SUM = 10
 """What the remaining mushrooms of a rectangle must add up to."""
@@ -20,7 +20,7 @@ SUM = 10
 Rectangle = tuple[int, int, int, int]
 
 NOBODY = 2
-"""In the place of a cell's owner: nobody has taken it."""
+"""Stands for the owner of a cell that nobody has taken."""
 
 
 def place(rectangle: Rectangle) -> str:

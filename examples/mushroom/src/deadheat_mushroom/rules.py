@@ -3,8 +3,8 @@
 `protocol.md` explains rules and rulings to bot authors; the rulings are those of Deadheat's own games (C-*, B-*). The
 frame of a duel with a time bank is Deadheat's `banked`, and what a rectangle may be is in `board`.
 
-A match is at most 173 exchanges: READY and FINISH, at most 85 rectangles, for each takes two mushrooms or more, and
-never two passes in a row but at the end.
+A match is at most 173 exchanges: READY and FINISH, at most 85 rectangles, because each takes two mushrooms or more, and
+no two passes in a row except at the end.
 """
 
 from __future__ import annotations

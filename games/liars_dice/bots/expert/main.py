@@ -8,10 +8,11 @@ so what a player holds of a face is binomially distributed.
 the chance that the bid was true in that player's eyes (Bayes), plus a little, because players lie.
 
 *Choosing.* A challenge keeps our die if the bid is false. The less the next player believes our bid, given what it may
-hold and has heard, the likelier it is to challenge; then the bid must be true. If it does not, we are safe for the
-moment. We choose the best move, now and then as if we held other dice, so that our bids do not give ours away. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py):
-ADVISE seeds its draws, so that the same question gets the same answer. PLAYED changes nothing, because the bot
-remembers only the bids of others.
+hold and has heard, the likelier it is to challenge; then the bid must be true. If the next player does not challenge,
+we are safe for the moment. We choose the best move, now and then as if we held other dice, so that our bids do not give
+ours away. The rules are in games/liars_dice/protocol.md. The bot also advises (see deadheat/engine/advice.py): ADVISE
+seeds its draws, so that the same question gets the same answer. PLAYED changes nothing, because the bot remembers only
+the bids of others.
 """
 
 import functools
