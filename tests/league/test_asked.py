@@ -18,6 +18,7 @@ from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings import appeals
 from deadheat.league.service.seasons import absence, asked, seasons
 from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
+from deadheat.league.service.seasons.challenges import plan_series
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
@@ -315,12 +316,11 @@ def test_only_its_author_stops_it_and_only_once(league: League) -> None:
 def test_nothing_is_planned_after_the_stop_by_a_tick_that_had_begun_before(league: League, monkeypatch) -> None:
     asked_for = league.ask()
     stopping = threading.Thread(target=league.world.write, args=(asked.stop, league.author, asked_for.id))
-    plan = asked.plan_series
 
     def slowly(*given: Any) -> list[int]:
         stopping.start()
         stopping.join(0.5)  # it waits for the tick, which has read the challenge as running
-        return plan(*given)
+        return plan_series(*given)
 
     monkeypatch.setattr(asked, "plan_series", slowly)
     assert len(league.world.tick()) == 1

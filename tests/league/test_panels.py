@@ -11,6 +11,7 @@ from sqlmodel import col, select
 
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
@@ -146,8 +147,14 @@ def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
     entered = Contest(world, unrated_games=10)
     entered.enter()
     stranger, own = world.bot()
-    seat = partial(world.write, exhibitions.take_seat, stranger, entered.bot_id)
-    ask = partial(world.write, asked.ask, stranger, entered.season_id, asked.Question(own, entered.bot_id, 2))
+    question = asked.Question(own, entered.bot_id, 2)
+
+    def seat() -> object:
+        return world.write(exhibitions.take_seat, stranger, entered.bot_id)
+
+    def ask() -> AskedChallenge:
+        return world.write(asked.ask, stranger, entered.season_id, question)
+
     assert "this bot has none" in refused(errors.WrongState, seat)
     assert "enough points against the panel" in refused(errors.WrongState, ask)
     entered.upload()
