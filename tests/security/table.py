@@ -43,7 +43,7 @@ get, post, put, patch, delete = (partial(Line, method) for method in ("GET", "PO
 
 def shows(**told: str) -> dict[str, frozenset[str]]:
     """Return the secrets shown to each role, and an organiser's to those above: `shows(owner="log of ada, ...")`."""
-    told |= {role: told["organiser"] for role in Role.allowing(Role.ORGANISER) if "organiser" in told}
+    told |= {role.value: told["organiser"] for role in Role.allowing(Role.ORGANISER) if "organiser" in told}
     return {role: frozenset(name.strip() for name in names.split(",")) for role, names in told.items()}
 
 
