@@ -34,17 +34,18 @@ class Role(_Ladder):
     """A user's rights besides playing."""
 
     made: str  # the audit log's phrase for giving somebody the role
+    does: str  # what somebody with the role does, besides what the roles before it do
 
-    def __new__(cls, word: str, made: str) -> Self:
+    def __new__(cls, word: str, made: str, does: str) -> Self:
         """Create a member whose value is the word."""
         role = str.__new__(cls, word)
         role._value_ = word
-        role.made = made
+        role.made, role.does = made, does
         return role
 
-    AUTHOR = "author", N_("made {} an author")
-    ORGANISER = "organiser", N_("made {} an organiser")  # runs seasons and rules on results
-    ADMIN = "admin", N_("made {} an administrator")  # sees how the deployment runs, and makes organisers
+    AUTHOR = "author", N_("made {} an author"), "enters bots in seasons"
+    ORGANISER = "organiser", N_("made {} an organiser"), "runs seasons and rules on results"
+    ADMIN = "admin", N_("made {} an administrator"), "sees how the deployment runs and bans people"
 
     @property
     def action(self) -> str:

@@ -34,11 +34,12 @@ group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: r
 said = commands(group)
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
+ROLES = "Each does what those before it do, too: " + ", ".join(f"{role} ({role.does})" for role in Role)
 
 
 @said()
-def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help="The user's new role.")]) -> Output:
-    """Make a user an author, an organiser (runs seasons, rules), or an admin (also sees the operator's page)."""
+def role(name: Name, is_to_be: Annotated[Role, typer.Argument(help=f"{ROLES}.")]) -> Output:
+    """Change a user's role."""
     from deadheat.league.service.rulings.operators import set_role
 
     with _league() as session:

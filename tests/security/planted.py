@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
+import pytest
 from sqlmodel import select
 
 from deadheat.engine.core import Fault, Message, Reply, Result
@@ -42,8 +43,12 @@ from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME
 from tests.league.world import release_series
 
-ROLES = ("anonymous", "stranger", "owner", "organiser", "admin")
 NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root"}
+ROLES = ("anonymous", *NAMES)
+_, *STAFF = Role
+BY_RANK = [STAFF[-1].value, *(pytest.param(role.value, marks=pytest.mark.all) for role in STAFF[:-1])]
+"""All that the other roles may see and do, the highest may, too; `test_access` asks every route in every role."""
+
 GENEROUS = {"reads_per_minute": 10**6, "sign_ins_per_minute": 10**6, "sign_ups_per_hour": 10**6}
 
 
@@ -103,11 +108,11 @@ class PlantedLeague:
 
     def _people(self) -> None:
         site = self.site
-        for name in ("ada", "bob", "carl", "olga", "root", "planted-guest", "planted-mate"):
+        for name in (*NAMES.values(), "bob", "planted-guest", "planted-mate"):
             site.author(name)
         with site.world.db.transaction() as session:
-            set_role(session, "olga", Role.ORGANISER)
-            set_role(session, "root", Role.ADMIN)
+            for role in STAFF:
+                set_role(session, NAMES[role], role)
         for role, name in NAMES.items():
             self.tokens[role] = site.sign_in(name)
             self.browsers[role] = Browser(site).sign_in(name)

@@ -26,7 +26,7 @@ from deadheat.api.app import create_app
 from deadheat.league.config import Settings
 from tests.api.site import NotedQueue
 from tests.lanes import Lane, scaled
-from tests.security.planted import PlantedLeague
+from tests.security.planted import BY_RANK, PlantedLeague
 
 FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES") or scaled(4, 2))
@@ -109,11 +109,7 @@ schema = schemathesis.openapi.from_dict(document(), config=schemathesis.Config.f
 schema.app = asked  # loading it from there would start a thread, and copies of this process have none of its threads
 
 
-SEES_LESS = pytest.param("organiser", marks=pytest.mark.all)
-"""All that an organiser may do, an administrator may do too; `test_access` asks every route as each of them."""
-
-
-@pytest.mark.parametrize("role", ["admin", SEES_LESS, "owner"])
+@pytest.mark.parametrize("role", [*BY_RANK, "owner"])
 @schema.parametrize()
 @settings(
     max_examples=EXAMPLES,

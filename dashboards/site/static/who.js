@@ -9,7 +9,7 @@ const KEY = "name";
 const UNREAD = "unread";
 const BOTS = "bots";
 const FRESH_MS = 60_000;
-const MAY = "may"; // the pages of a role: "desk", "operator"
+const MAY = "may"; // the pages of a role, such as "desk"
 const KEPT = [KEY, UNREAD, BOTS, MAY];
 
 function show(unread) {

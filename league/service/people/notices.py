@@ -175,7 +175,7 @@ def appeal_opened(session: Session, appeal: Appeal, author: Person) -> None:
     """Tell all other organisers of an appeal; at most once an hour for each author."""
     facts = _season_facts(session, appeal.season_id) | {"match_id": appeal.match_id, "author": author.name}
     facts["bot"] = session.get_one(Bot, appeal.bot_id).name
-    others = [user_id for user_id in _organisers(session) if user_id != author.id]
+    others = [user_id for user_id in _all_with(session, Role.ORGANISER) if user_id != author.id]
     _tell(session, others, NoticeKind.APPEAL_OPENED, f"appeals/{author.id}/{now(session):%Y%m%dT%H}", facts)
 
 
@@ -230,16 +230,16 @@ def falls_behind(session: Session, season: Season, late: ForecastEvaluation, suc
         return
     due, done, following = (f"{at:%H:%M} UTC" for at in (late.due_at, late.done_at, successor))
     facts = {"evaluation": late.name, "due": due, "done": done, "successor": following}
-    _tell(session, _organisers(session), NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
+    organisers = _all_with(session, Role.ORGANISER)
+    _tell(session, organisers, NoticeKind.BEHIND, subject, _season_facts(session, season.id) | facts)
 
 
 def machine_unfit(session: Session, machine: str, reason: str) -> None:
     """Tell all administrators that a machine became unfit; at most once an hour for each machine."""
     named = sha256(machine.encode()).hexdigest()[:16]  # a machine's name is longer than a subject may be
     subject = f"machine/{named}/{now(session):%Y%m%dT%H}"
-    administrators = select(User.id).where(User.role == Role.ADMIN, col(User.closed_at).is_(None))
     facts = {"machine": machine, "reason": reason}
-    _tell(session, session.exec(administrators).all(), NoticeKind.UNFIT, subject, facts)
+    _tell(session, _all_with(session, Role.ADMIN), NoticeKind.UNFIT, subject, facts)
 
 
 def season_invited(session: Session, season_id: int, user_ids: Collection[int]) -> None:
@@ -361,9 +361,9 @@ def _behind() -> Any:
     return there.where(col(User.closed_at).is_(None))
 
 
-def _organisers(session: Session) -> Sequence[int]:
-    organisers = select(User.id).where(col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
-    return session.exec(organisers).all()
+def _all_with(session: Session, role: Role) -> Sequence[int]:
+    found = select(User.id).where(col(User.role).in_(Role.allowing(role)), col(User.closed_at).is_(None))
+    return session.exec(found).all()
 
 
 def _names(session: Session, bot_ids: Collection[int]) -> dict[int, str]:

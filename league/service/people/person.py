@@ -29,11 +29,6 @@ class Person:
         """Whether this person is an organiser with a token that permits organising."""
         return self.acts_as(Role.ORGANISER)
 
-    @property
-    def administers(self) -> bool:
-        """Whether this person is an administrator with a token that permits it."""
-        return self.acts_as(Role.ADMIN)
-
     def acts_as(self, wanted: Role) -> bool:
         """Say whether this person has the role or a higher one, with a token that carries it."""
         return self.role.allows(wanted) and self.scope.allows(Scope.FULL)

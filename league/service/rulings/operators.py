@@ -73,7 +73,7 @@ def house(session: Session) -> Person:
 
 
 def set_role(session: Session, name: str, role: Role) -> Person:
-    """Make somebody an author, organiser or administrator, with immediate effect, for tokens too. Raises NotFound."""
+    """Give somebody a role, with immediate effect, for tokens too. Raises NotFound."""
     user = existing_user(session, name)
     if user.role is not role:
         user.role = role
