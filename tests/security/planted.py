@@ -111,8 +111,8 @@ class PlantedLeague:
         for name in (*NAMES.values(), "bob", "planted-guest", "planted-mate"):
             site.author(name)
         with site.world.db.transaction() as session:
-            for role in STAFF:
-                set_role(session, NAMES[role], role)
+            for staff in STAFF:
+                set_role(session, NAMES[staff], staff)
         for role, name in NAMES.items():
             self.tokens[role] = site.sign_in(name)
             self.browsers[role] = Browser(site).sign_in(name)
