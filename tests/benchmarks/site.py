@@ -45,7 +45,10 @@ TARGET = 1.5
 
 ROUNDS = 7
 
-READ_FROM_RANKING = ("home", "leaderboard", "bot", "author", "game", "statistics", "audit")
+READ_FROM_RANKING = (
+    *("home", "leaderboard", "leaderboard, page 15", "leaderboard, search", "leaderboard, language", "participants"),
+    *("bot", "last bot", "opponents", "author", "game", "statistics", "audit"),
+)
 
 
 def main() -> int:
@@ -182,13 +185,17 @@ def _administrator(database: Database) -> dict[str, str]:
 def pages(client: httpx.Client) -> list[tuple[str, str]]:
     match = client.get("/v1/matches?limit=1&state=done").json()["items"][0]
     bot = match["seats"][0]["bot_id"]
+    last = client.get("/v1/seasons/1/leaderboard").json()["rows"][-1]["bot_id"]
     return [
         ("home", "/"),
         ("leaderboard", "/seasons/1"),
         ("leaderboard, page 15", "/seasons/1?page=15"),
         ("leaderboard, search", "/seasons/1?q=bot-77"),
+        ("leaderboard, language", "/seasons/1?language=python"),
+        ("participants", "/seasons/1/participants"),
         ("statistics", "/seasons/1/statistics"),
         ("bot", f"/bots/{bot}"),
+        ("last bot", f"/bots/{last}"),
         ("opponents", f"/bots/{bot}/opponents"),
         ("author", f"/authors/{match['seats'][0]['author']}"),
         ("game", f"/games/{match['game']}"),
