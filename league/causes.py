@@ -28,6 +28,7 @@ class Trait(Flag):
     CONDEMNS = auto()  # a watch on that machine reached its end, so the machine is unfit until its check passes
     BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
     DROPPED = auto()  # nobody wanted the job any longer
+    LASTING = auto()  # the machine does not recover by itself, so a worker that starts there ends at once
 
 
 class Cause(StrEnum):
@@ -84,7 +85,7 @@ class Cause(StrEnum):
     NO_RUNTIME = (
         "no-runtime",
         N_("the machine lacked the runtime"),
-        Trait.BLAMELESS | Trait.MACHINE,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.LASTING,
         N_("A machine's container engine lacked the right runtime."),
     )
     CONTAINER_DIED = "container-died", N_("a container died"), Trait.TOLD

@@ -104,10 +104,10 @@ def announce_games(settings: Settings) -> None:
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:
-    """Fail now instead of at the first upload. A caller that `waits` accepts that the engine or image is still missing,
-    but not a runtime that will never work.
+    """Fail now instead of at the first upload. A caller that `waits` accepts what may still come, such as the engine or
+    the image.
     """
-    from deadheat.league.causes import Cause
+    from deadheat.league.causes import Cause, Trait
     from deadheat.sandbox.box import SandboxError
     from deadheat.sandbox.docker import DockerSandbox
 
@@ -117,7 +117,7 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
     try:
         DockerSandbox(settings.image, settings.data_dir / "run", settings.runtime).close()
     except SandboxError as error:
-        if error.cause == Cause.NO_RUNTIME or not waits:
+        if Trait.LASTING in Cause(error.cause).traits or not waits:
             fail(error.detail)
 
 

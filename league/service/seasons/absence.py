@@ -32,7 +32,7 @@ from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.resting import wake
 from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.states import ENTERABLE, GOING_ON, Absence, SeasonState
+from deadheat.league.states import ENTERABLE, GOING_ON, Absence, During, SeasonState
 from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
 
 FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
@@ -137,9 +137,9 @@ def by_author(absent: AbsentEntry) -> bool:
 
 
 def check_pause(session: Session, season: Season, since: datetime, state: str, said: str) -> None:
-    """Check that an open season's pause since then is over. Raises TooSoon, in this sentence about `seconds`."""
+    """Check that a pause since then is over, if the ladder is not. Raises TooSoon, in this sentence about `seconds`."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
-    if season.state is SeasonState.OPEN and left > timedelta():
+    if During.LADDER in season.state.during and left > timedelta():
         raise TooSoon(said, state, left)
 
 
