@@ -256,7 +256,8 @@ def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser,
 def test_an_account_is_closed_by_its_password(ada: Browser, site: Site) -> None:
     elsewhere, token = Browser(site).sign_in("ada"), site.sign_in("ada")
     assert "Wrong name or password" in ada.submit("/account/close", 403, at="/account", password="not hers at all").text
-    ada.submit("/account/close", password=PASSWORD)
+    assert "Your account is closed." in ada.submit("/account/close", password=PASSWORD).text
+    assert "deadheat" not in ada.client.cookies
     for one in (ada, elsewhere):
         one.get("/account")
         assert one.answer.url.path == "/sign-in"

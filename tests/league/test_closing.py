@@ -93,6 +93,20 @@ def test_after_the_freeze_the_bots_of_a_closed_account_play_on(world: World) -> 
     assert len(world.rows(played.where(Participant.bot_id == bot_id, Match.state == MatchState.DONE))) == 8
 
 
+@pytest.mark.parametrize("retires", [False, True])
+def test_a_frozen_season_that_opens_again_is_left_then(world: World, retires: bool) -> None:
+    season_id = world.season(1)
+    owner, bot_id = world.entrant(season_id)
+    world.set_state(season_id, SeasonState.FROZEN)
+    if retires:
+        world.write(bot_changes.change_bot, owner, bot_id, retired=True)
+    else:
+        world.write(close_account, owner)
+    world.set_state(season_id, SeasonState.OPEN)
+    assert [(row.bot_id, row.reason) for row in world.rows(select(AbsentEntry))] == [(bot_id, "")]
+    assert world.tick() == []
+
+
 def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> None:
     season = world.season(1)
     ada, bob = world.author("ada"), world.author("bob")

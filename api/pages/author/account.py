@@ -148,18 +148,22 @@ def account_page(
     )
 
 
-def door(shared: Services, name: str, complaint: Complaint | None, back: str) -> Response:
-    """Render the form to sign in or up, with a link to the other form; both lead to `back`."""
+def door(shared: Services, name: str, complaint: Complaint | None, back: str, *, closed: bool = False) -> Response:
+    """Render the form to sign in or up, with a link to the other form; both lead to `back`. `closed`: say that the
+    visitor's account is closed now.
+    """
     with shared.db.reading() as session:
         rule = newcomer_rule(session).value
     mail, provider = bool(shared.settings.smtp_url), shared.provider and shared.provider.host
-    return private(shared, f"{name}.html", None, complaint, back=back, rule=rule, mail=mail, provider=provider)
+    known = {"back": back, "rule": rule, "mail": mail, "provider": provider, "closed": closed}
+    return private(shared, f"{name}.html", None, complaint, **known)
 
 
 @router.get("/sign-in")
-def sign_in_page(shared: Shared, visit: Present, next_path: Next = None) -> Response:
+def sign_in_page(shared: Shared, visit: Present, next_path: Next = None, closed: bool = False) -> Response:
     """Show the form to sign in with name and password."""
-    return onward(local_path(next_path)) if visit else door(shared, "sign-in", None, local_path(next_path))
+    back = local_path(next_path)
+    return onward(back) if visit else door(shared, "sign-in", None, back, closed=closed)
 
 
 def door_again(name: str) -> Callable[..., Response]:
@@ -200,7 +204,11 @@ def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
     """End the session."""
     with shared.db.transaction() as session:
         end_session(session, posted.visit.secret)
-    answer = onward("/")
+    return _signed_out(request, shared, "/")
+
+
+def _signed_out(request: Request, shared: Services, to: str) -> Response:
+    answer = onward(to)
     sessions.drop(answer, request, shared.settings)
     answer.headers["Clear-Site-Data"] = '"cache"'
     return answer
@@ -259,7 +267,7 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
     with shared.db.transaction() as session:
         close_account(session, posted.visit.person)
-    return onward("/")
+    return _signed_out(request, shared, "/sign-in?closed=1")
 
 
 @router.post("/account/teams")

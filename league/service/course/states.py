@@ -38,6 +38,7 @@ from deadheat.league.service.evaluations.beginning import end_running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.absence import withdraw_inactive
 from deadheat.league.service.seasons.asked import end_asked
 from deadheat.league.service.seasons.entries import offer_newest
 from deadheat.league.service.seasons.gates import end_challenges
@@ -100,6 +101,7 @@ def change_state(
     data = {"before": before.value, **cut_off, **dice}
     record(session, actor, after.action, f"season/{season_id}", data)
     if after is SeasonState.OPEN:
+        withdraw_inactive(session, season_id, actor)
         offer_newest(session, season)
     if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")

@@ -25,7 +25,7 @@ from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import TooSoon, WrongState
-from deadheat.league.service.bots.bots import must_be_active, own_bot
+from deadheat.league.service.bots.bots import active, must_be_active, own_bot
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
@@ -33,7 +33,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.resting import wake
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, GOING_ON, Absence, During, SeasonState
-from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, Series
+from deadheat.league.tables import AbsentEntry, Bot, Entry, Match, Participant, Season, Series
 
 FROM_THE_FREEZE = N_("after the freeze only organisers decide who takes part")
 
@@ -48,7 +48,7 @@ def withdraw(session: Session, owner: Person, season_id: int, bot_id: int) -> No
     own_bot(session, owner, bot_id)
     _season_with(session, season_id, bot_id, ENTERABLE, gettext(FROM_THE_FREEZE))
     if session.get(AbsentEntry, (season_id, bot_id)) is None:
-        _leave(session, owner, season_id, bot_id, Absence.WITHDRAWN, "")
+        _leave(session, owner.name, season_id, bot_id, Absence.WITHDRAWN, "")
 
 
 def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
@@ -102,6 +102,14 @@ def withdraw_everywhere(session: Session, owner: Person, bot_ids: Collection[int
     """
     for season_id, bot_id in _entered(session, bot_ids, ENTERABLE):
         withdraw(session, owner, season_id, bot_id)
+
+
+def withdraw_inactive(session: Session, season_id: int, actor: str) -> None:
+    """Withdraw the bots that are retired, or whose account was closed, while authors could not leave the season."""
+    entered = select(Entry.bot_id).join(Bot, col(Bot.id) == Entry.bot_id).where(Entry.season_id == season_id, ~active())
+    absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
+    for bot_id in session.exec(entered.where(col(Entry.bot_id).not_in(absent)).order_by(col(Entry.bot_id))).all():
+        _leave(session, actor, season_id, bot_id, Absence.WITHDRAWN, "")
 
 
 def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
@@ -171,7 +179,7 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None and absent.absence in {absence, Absence.DISQUALIFIED} and not by_author(absent):
         return
-    _leave(session, organiser, season_id, bot_id, absence, reason)
+    _leave(session, organiser.name, season_id, bot_id, absence, reason)
     theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
@@ -180,11 +188,11 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     )
 
 
-def _leave(session: Session, who: Person, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
+def _leave(session: Session, actor: str, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
     row = AbsentEntry(season_id=season_id, bot_id=bot_id, absence=absence, reason=reason, at=now(session))
     session.merge(row)
     session.flush()
-    record(session, who.name, f"entry-{absence.value}", f"season/{season_id}", {"bot": bot_id, "reason": reason})
+    record(session, actor, f"entry-{absence.value}", f"season/{season_id}", {"bot": bot_id, "reason": reason})
     touch_log(session, season_id)
 
 
