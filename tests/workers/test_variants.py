@@ -11,14 +11,13 @@ from deadheat.engine.core import Reply
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.unfinished import write_replies
 from deadheat.league.errors import BadSetting
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season, edit_season, season_info
-from deadheat.league.service.series.live import watch
+from deadheat.league.service.series.live import show, watch
 from deadheat.league.service.views.matches import match_detail
-from deadheat.league.tables import LiveMatch, Match
+from deadheat.league.tables import Match
 from deadheat.league.verification.agreement import disagreements, verdict
 from deadheat.workers.exhibitions import play_exhibition
 from deadheat.workers.play import play_series
@@ -62,13 +61,10 @@ def test_matches_are_played_by_the_seasons_numbers_and_verified_by_them(world: P
 def test_who_watches_sees_it_by_the_same_numbers(world: PlayingWorld) -> None:
     world.season(game="betris-large", variant=["bank_ms=2500"])
     series_id, *_ = world.tick()
-    ready = [{seat: Reply("OK", 1) for seat in (0, 1)}]
-    with world.db.transaction() as session:
-        match = session.exec(select(Match).where(Match.series_id == series_id)).first()
-        assert match is not None
-        replies, now = write_replies(ready), world.clock.now
-        session.add(LiveMatch(series_id=series_id, match_id=match.id, attempt=1, replies=replies, at=now))
-        match_id = match.id
+    job = world.claim(series_id)
+    assert job is not None
+    match_id = job.matches[0].match_id
+    assert world.write(show, job, match_id, [{seat: Reply("OK", 1) for seat in (0, 1)}])
     watched = world.read(watch, match_id)
     assert watched.variant == ["bank_ms=2500"] and watched.match is not None
     assert (watched.match.prompt(0) or "").endswith(" 2500 2500")
