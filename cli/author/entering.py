@@ -57,7 +57,7 @@ def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[st
 def withdraw(client: Client, bot: Bot, season: Season) -> Output:
     """Withdraw your bot from a season. It gets no new matches; those played or waiting count."""
     back = command("rejoin", bot, "--season", str(season))
-    now = f"gets no more matches in season {season}. `{back}` reverses this, if the season is open after a pause."
+    now = f"gets no more matches in season {season}. `{back}` reverses this; in an open season, after a pause."
     return _change_entry(client, "withdraw", bot, season, now)
 
 

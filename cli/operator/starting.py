@@ -186,7 +186,7 @@ def serve_metrics(settings: Settings, port: int) -> None:
 
 def warm() -> None:
     """Import what the parts of a deployment run, so that forked ones need not; none of it opens or starts anything."""
-    gc.disable()  # to search what modules make for garbage is a fifth of the time, and in vain
+    gc.disable()  # searching new modules for garbage would take a fifth of the time and find none
     for module in PARTS:
         import_module(module)
     gc.collect()

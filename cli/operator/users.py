@@ -34,7 +34,7 @@ group = typer.Typer(no_args_is_help=True, help="Manage accounts on the server: r
 said = commands(group)
 
 Name = Annotated[str, typer.Argument(help="The user's name.")]
-ROLES = "Each does what those before it do, too: " + ", ".join(f"{role} ({role.does})" for role in Role)
+ROLES = "The new role. Each includes those before it: " + ", ".join(f"{role} ({role.does})" for role in Role)
 
 
 @said()

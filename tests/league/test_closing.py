@@ -11,6 +11,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.service.bots.bots import active, bot_info
+from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.people import access, newcomers, teams, users
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import closing, operators
@@ -105,6 +106,8 @@ def test_a_frozen_season_that_opens_again_is_left_then(world: World, retires: bo
     world.set_state(season_id, SeasonState.OPEN)
     assert [(row.bot_id, row.reason) for row in world.rows(select(AbsentEntry))] == [(bot_id, "")]
     assert world.tick() == []
+    left = select(AuditRecord.actor).where(AuditRecord.action == "entry-withdrawn")
+    assert world.rows(left) == [SYSTEM], "no organiser decided it"
 
 
 def test_a_team_goes_on_without_its_captain_and_keeps_its_bots(world: World) -> None:

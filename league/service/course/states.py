@@ -101,7 +101,7 @@ def change_state(
     data = {"before": before.value, **cut_off, **dice}
     record(session, actor, after.action, f"season/{season_id}", data)
     if after is SeasonState.OPEN:
-        withdraw_inactive(session, season_id, actor)
+        withdraw_inactive(session, season_id)
         offer_newest(session, season)
     if after not in ENTERABLE:
         end_challenges(session, season_id, f"The season is {after.value}.")

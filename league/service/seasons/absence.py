@@ -26,7 +26,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import TooSoon, WrongState
 from deadheat.league.service.bots.bots import active, must_be_active, own_bot
-from deadheat.league.service.ground.audit import record
+from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
@@ -104,12 +104,12 @@ def withdraw_everywhere(session: Session, owner: Person, bot_ids: Collection[int
         withdraw(session, owner, season_id, bot_id)
 
 
-def withdraw_inactive(session: Session, season_id: int, actor: str) -> None:
-    """Withdraw the bots that are retired, or whose account was closed, while authors could not leave the season."""
+def withdraw_inactive(session: Session, season_id: int) -> None:
+    """Withdraw the bots that were retired, or lost their account, while authors could not leave the season."""
     entered = select(Entry.bot_id).join(Bot, col(Bot.id) == Entry.bot_id).where(Entry.season_id == season_id, ~active())
     absent = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == season_id)
     for bot_id in session.exec(entered.where(col(Entry.bot_id).not_in(absent)).order_by(col(Entry.bot_id))).all():
-        _leave(session, actor, season_id, bot_id, Absence.WITHDRAWN, "")
+        _leave(session, SYSTEM, season_id, bot_id, Absence.WITHDRAWN, "")
 
 
 def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
