@@ -182,7 +182,7 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
         return
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
-        yield Advice("web/board.js was not looked at: no Chromium was found on the PATH")
+        yield Advice("web/board.js was not checked: no Chromium was found on the PATH")
         return
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
         file = Path(work) / "match.html"

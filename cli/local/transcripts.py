@@ -51,7 +51,7 @@ def _sane(data: bytes) -> Transcript:
     seats = range(min(transcript.seats, MAX_SEATS))
     named = {message.seat for exchange in transcript.exchanges for message in exchange.messages}
     if len(transcript.result.ranks) != len(seats) or not (named | transcript.result.faults.keys()) <= set(seats):
-        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results of others")
+        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results for other seats")
     if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
         raise BadTranscript("it has a time of more than a hundred years")
     return transcript

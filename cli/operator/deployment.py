@@ -112,7 +112,7 @@ def _share_port(settings: Settings, processes: int) -> None:
 
 def worker(
     queues: Annotated[
-        str, typer.Option(help="What to take: jobs (or a kind of them by its name, such as play), control.")
+        str, typer.Option(help="What to take: jobs (or the name of one kind, such as play), control.")
     ] = f"{JOBS},{CONTROL}",
     concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: the number of slots plus one.")] = 0,
     metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on this port; 0: none.")] = 0,

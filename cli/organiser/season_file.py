@@ -114,7 +114,7 @@ def _read(file: Path) -> str:
 def _ask(season: int) -> None:
     """Ask a person to confirm; end the command if they decline, or if nobody is there."""
     if not sys.stdin.isatty():
-        fail("no terminal to ask: give --yes to apply this, or --dry-run to see it only", USAGE)
+        fail("there is no terminal to ask: pass --yes to apply this, or --dry-run to only see it", USAGE)
     if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
         fail("nothing was changed")
 
