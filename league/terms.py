@@ -276,9 +276,9 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Points that a version needs against the panel to play for its bot (a win 1, a draw ½); null: none."""
 
     uploads_per_hour: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author per hour")
     ] = None
-    """Uploads per author and hour, for bots that take part; null: the deployment's quota."""
+    """Uploads per author per hour, for bots that take part; null: the deployment's quota."""
 
     uploads_per_five_minutes: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author in five minutes")
@@ -286,7 +286,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Uploads per author in five minutes, for bots that take part; further uploads wait; null: unlimited."""
 
     versions_per_day: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot per day")
     ] = None
     """Versions per day of a bot that takes part; null: the deployment's quota."""
 
@@ -296,7 +296,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """The most matches of a version at a promotion gate; 0: no gates."""
 
     unrated_games: Annotated[
-        int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")
+        int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author per day")
     ] = 0
     """Unrated matches that an author may ask for in a day, against any bot that plays; 0: none."""
 

@@ -240,7 +240,7 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     if entry is None:
         raise NotFound.entry(bot_id)
     if number is not None:
-        raise BadSetting("opponent_version", _("you can choose the version only of your own bots"))
+        raise BadSetting("opponent_version", _("you can choose the version of your own bots only"))
     if bot_id in absent_entries(session, season.id):
         raise WrongState("absent", _("The opponent no longer takes part in the season."))
     if entry.waits_for_panel:

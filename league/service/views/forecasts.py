@@ -243,7 +243,7 @@ def _overruns(
     season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
 ) -> Iterator[str]:
     if ladder is not None and until is not None and ladder > until:
-        yield _("The ladder needs until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
+        yield _("The ladder will take until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
     if finals is not None and season.closes_at is not None and finals > season.closes_at:
         closes = stamp(season.closes_at)
-        yield _("The finals need until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)
+        yield _("The finals will take until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)

@@ -215,7 +215,7 @@ def _undrawn(season: Season, before: int) -> str:
         return gettext(season.state.holds)
     if before:
         text = ngettext(
-            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn as these are played.",
+            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn once it is played.",
             "It has no match waiting. %(count)s matches of other bots are waiting; more are drawn as these are played.",
             before,
         )
