@@ -125,7 +125,7 @@ def worker(
 
     SIGTERM lets it finish; what takes too long is handed back to the queue.
 
-    Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
+    If it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
     from deadheat.league.service.series.carrying_out import SERIES
 

@@ -39,7 +39,7 @@ def apply(
 ) -> Output:
     """Create or change a season as a file declares it: settings, dates, divisions, who may enter.
 
-    You see what differs, the timetable in your time zone and whether the machines suffice before you confirm. What the
+    Before you confirm, you see what differs, the timetable in your time zone and whether the machines suffice. What the
     file leaves out gets its default. Applying a file twice changes nothing.
     """
     text = _read(file)
