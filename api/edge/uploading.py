@@ -14,8 +14,8 @@ An upload passes through three stages, each with its own bound:
 * *Taking in*: inspecting archives, compressing, storing, one transaction. `TAKING_IN` separate threads do this, so that
   all other threads stay free.
 
-Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. One that declares more is refused
-whatever its path. An upload has more of both, and `api.edge.multipart` counts its bytes.
+Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. One that declares more is
+refused whatever its path. An upload has more of both, and `api.edge.multipart` counts its bytes.
 
 A request that has waited for `WAIT_SECONDS` is answered with 503 and a time to try again: an upload refused after half
 a minute can be sent again, while one that waits forever holds a connection.
