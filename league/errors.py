@@ -124,6 +124,13 @@ class BadToken(LeagueError):
         super().__init__(f"This requires an access token, and {why}.")
 
 
+class AccountEnded(BadToken):
+    """The token or session was valid once, but its owner's account is closed or banned now."""
+
+    def __init__(self, ban_reason: str | None) -> None:
+        LeagueError.__init__(self, str(AccountClosed(ban_reason)))
+
+
 class NotAllowed(LeagueError):
     """The user is known but lacks the required role."""
 

@@ -31,6 +31,7 @@ from deadheat.api.services import Services
 from deadheat.engine.language import _, gettext
 from deadheat.league.complaints import plainly
 from deadheat.league.errors import (
+    AccountEnded,
     BadSeasonFile,
     BadSetting,
     BadToken,
@@ -118,9 +119,18 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 
 
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
-    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted."""
+    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted. If
+    the browser's session ended with its account, that page says so.
+    """
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
-    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
+    asked = {"next": came or HOME}
+    try:
+        look_up(shared, sessions.secret_of(request, shared.settings) or "", TokenKind.SESSION)
+    except AccountEnded:
+        asked["closed"] = "1"
+    except BadToken:
+        pass
+    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(asked)}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
