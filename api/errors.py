@@ -35,7 +35,6 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.UnknownGame: 422,
     errors.WrongCredentials: 401,
     errors.BadToken: 401,
-    errors.AccountEnded: 401,
     errors.AccountClosed: 403,
     errors.NotInvited: 403,
     errors.ProviderRefused: 403,

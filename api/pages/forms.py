@@ -31,7 +31,6 @@ from deadheat.api.services import Services
 from deadheat.engine.language import _, gettext
 from deadheat.league.complaints import plainly
 from deadheat.league.errors import (
-    AccountEnded,
     BadSeasonFile,
     BadSetting,
     BadToken,
@@ -126,10 +125,9 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
     asked = {"next": came or HOME}
     try:
         look_up(shared, sessions.secret_of(request, shared.settings) or "", TokenKind.SESSION)
-    except AccountEnded:
-        asked["closed"] = "1"
-    except BadToken:
-        pass
+    except BadToken as error:
+        if error.closed:
+            asked["closed"] = "1"
     return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(asked)}"})
 
 

@@ -264,7 +264,7 @@ def test_an_account_is_closed_by_its_password(ada: Browser, site: Site) -> None:
         one.get("/account")
         assert one.answer.url.path == "/sign-in"
         assert ("Your account is closed." in one.page.text) is (one is elsewhere)
-    refused = site.problem(401, site.client.get("/v1/users/me", headers=token), "account-ended")
+    refused = site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
     assert refused["detail"] == "This account is closed."
     assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
     late = Browser(site).submit("/sign-up", 409, at="/sign-up", name="Ada", password=PASSWORD)

@@ -21,7 +21,7 @@ JSON = "application/json"
 
 
 CODES = """
-account-closed account-ended already-linked bad-cursor bad-season-file bad-setting bad-token bad-upload blob-damaged
+account-closed already-linked bad-cursor bad-season-file bad-setting bad-token bad-upload blob-damaged
 blob-missing blobs-away illegal-move name-taken narrow-token no-place not-admitted not-allowed not-captain
 not-found not-invited not-ready over-quota own-match provider-away provider-refused sign-in-again too-many
 too-soon unknown-game unsettled upload-too-large wrong-credentials wrong-game wrong-state
