@@ -9,15 +9,7 @@ import pytest
 from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, col, select
 
-from deadheat.league.errors import (
-    AccountClosed,
-    AccountEnded,
-    BadSetting,
-    NameTaken,
-    NotAllowed,
-    NotInvited,
-    WrongState,
-)
+from deadheat.league.errors import AccountClosed, BadSetting, BadToken, NameTaken, NotAllowed, NotInvited, WrongState
 from deadheat.league.service.bots.bots import active, bot_info
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.people import access, newcomers, teams, users
@@ -63,7 +55,7 @@ def test_nobody_gets_in_by_an_account_that_ended(world: World, end: End) -> None
         late = access.issue_token(session, ada.id, "asked for just before")
     with world.db.transaction() as session:
         for secret, kind in ((token, "token"), (browser, "session"), (late, "token")):
-            refused(AccountEnded, access.look_up, session, secret.secret, TokenKind(kind))
+            refused(BadToken, access.look_up, session, secret.secret, TokenKind(kind))
         with pytest.raises(AccountClosed, match="is closed" if end is close_account else "banned: wrote insults"):
             users.check_password(session, "ada", PASSWORD)
     world.refused(NameTaken, users.sign_up, "Ada", PASSWORD)
