@@ -31,6 +31,7 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
+    note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     from deadheat.cli.main import load
     from deadheat.league.service.series.carrying_out import SERIES
 
