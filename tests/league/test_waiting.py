@@ -92,7 +92,7 @@ def test_nothing_follows_by_itself_where_nothing_arrives_or_no_ladder_is_played(
     assert not says(still).endswith("arrives.")
     assert world.tick() and "only evaluations and finals" in says(still), "others' matches lead to none of its own"
     season = world.season(0)
-    owner, bot_id = world.entrant(season)
+    _, bot_id = world.entrant(season)
     world.set_state(busy, SeasonState.CLOSED, force=True)
     assert world.read(waiting, season, bot_id).sentence.endswith("arrives.")
     world.set_state(season, SeasonState.FROZEN)
