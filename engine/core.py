@@ -47,7 +47,9 @@ STDERR_KEPT_BYTES = 56 * 1024 + 80
 
 
 made = tuple.__new__
-"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``."""
+"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no
+defaults: replies are made so by `_look` and `_reply` in `sandbox.pipes`, and `exchange` in `engine.memory`.
+"""
 
 
 class Fault(StrEnum):

@@ -89,7 +89,7 @@ class Setting:
 
     `until` is the last state of a season in which it may change: the ladder's rules are fixed before it begins, the
     finals' before they begin. `options` are the labels of a choice, by value. When a setting with `ranked_by` has
-    changed, a new ranking is due.
+    changed, a new ranking is due. `in_words`: the season's page has a sentence for it, and does not list it.
     """
 
     group: Group
@@ -97,6 +97,7 @@ class Setting:
     until: SeasonState = SeasonState.FROZEN
     options: Mapping[str, str] = field(default_factory=dict)
     ranked_by: bool = False
+    in_words: bool = False
 
 
 class Terms(BaseModel, use_attribute_docstrings=True):
@@ -263,15 +264,17 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     panel: Annotated[
         list[Annotated[str, StringConstraints(pattern=PANEL_BOT, max_length=65)]] | None,
         Field(min_length=1, max_length=50),
-        Setting(Group.ENTRY, "Panel of sample bots"),
+        Setting(Group.ENTRY, "Panel of sample bots", in_words=True),
     ] = None
     """Bots, as AUTHOR/BOT or TEAM/BOT, that each new version plays as soon as it is ready; null: none."""
 
-    panel_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them")] = 2
+    panel_games: Annotated[
+        int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them", in_words=True)
+    ] = 2
     """Unrated matches of a version against each bot of the panel, from both sides in turn."""
 
     panel_minimum: Annotated[
-        int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel")
+        int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel", in_words=True)
     ] = None
     """Points that a version needs against the panel to play for its bot (a win 1, a draw ½); null: none."""
 

@@ -59,9 +59,8 @@ def _sane(data: bytes) -> Transcript:
 
 def _times(transcript: Transcript) -> Iterator[int]:
     for prompt in transcript.prompts():
-        reply = prompt.reply
-        yield from (prompt.limit_ns, reply.elapsed_ns, reply.cpu_ns or 0, reply.late_ns, reply.stolen_ns)
-        yield from (value for value in reply.evidence if value) if reply.evidence else ()
+        values = (prompt.limit_ns, *prompt.reply, *(prompt.reply.evidence or ()))
+        yield from (value for value in values if isinstance(value, int))
 
 
 def load(file: Path) -> Transcript:
