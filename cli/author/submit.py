@@ -194,8 +194,8 @@ class Submission:
             "Nobody else is" if not rivals else f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}"
         )
         self.say(
-            f"{alone} there to play against yet, and a match takes {terms.seats}. Matches begin by themselves once others "
-            "have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
+            f"{alone} there to play against yet, and a match takes {terms.seats}. Matches begin by themselves once "
+            "others have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
         )
 
     def follow_panel(self, season: int, patience: Patience) -> None:
