@@ -31,11 +31,11 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
-    note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     from deadheat.cli.main import load
     from deadheat.league.service.series.carrying_out import SERIES
 
     settings = starting.safe_settings()
+    note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     starting.check_port(settings)
     starting.check_sandbox(settings)
     token_file = starting.prepare(settings)

@@ -171,8 +171,10 @@ def _insert(table: type[SQLModel]) -> Insert:
     return insert(table)
 
 
-def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Insert those of the rows that violate no unique constraint, and return their ids. All have the same columns."""
+def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Insert those of the rows that violate no unique constraint; return their primary keys, of one column. All have
+    the same columns.
+    """
     if not rows:
         return []
     session.flush()
@@ -182,7 +184,7 @@ def insert_new(session: Session, table: type[SQLModel], rows: Sequence[Mapping[s
 
 @cache
 def _insert_or_leave(table: type[SQLModel], dialect: str) -> Insert:
-    return DIALECTS[dialect](table).on_conflict_do_nothing().returning(table.__table__.c.id)  # type: ignore[attr-defined,no-any-return]
+    return DIALECTS[dialect](table).on_conflict_do_nothing().returning(*table.__table__.primary_key)  # type: ignore[attr-defined,no-any-return]
 
 
 def insert_or_add(

@@ -21,6 +21,7 @@ from sqlmodel import Session, col, delete, exists, func, select
 from deadheat.engine.core import NS_PER_S
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
+from deadheat.league.service.ground.steps import insert_new
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Series, UtcDateTime, WorkerHost
@@ -58,7 +59,7 @@ class Moment:
 
 
 def take_sample(session: Session) -> bool:
-    """Store this minute's sample. Return False if it exists already."""
+    """Store this minute's sample. Return False if it exists already, or another worker stores it at the same time."""
     minute = now(session).replace(second=0, microsecond=0)
     if session.exec(IS_KEPT, params={"minute": minute}).one():
         return False
@@ -67,16 +68,16 @@ def take_sample(session: Session) -> bool:
     newest = newest or 0
     fresh = before is None or minute - before.at > GAP
     since = newest if before is None or fresh else before.attempt
-    row = Sample(
-        at=minute,
-        attempt=newest,
-        minutes=1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
-        waiting=waiting,
-        machines=_alive(session),
-    )
-    session.add(row)
-    session.flush()
-    _count(session, row, since)
+    row = {
+        "at": minute,
+        "attempt": newest,
+        "minutes": 1.0 if before is None or fresh else (minute - before.at).total_seconds() / 60,
+        "waiting": waiting,
+        "machines": _alive(session),
+    }
+    if not insert_new(session, Sample, [row]):
+        return False
+    _count(session, session.get_one(Sample, minute), since)
     session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
     return True
 
