@@ -56,11 +56,7 @@ _FORM = {
 
 
 def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
-    """The bot, before any of the body is read.
-
-    Raises:
-        NotFound, OverQuota.
-    """
+    """The bot, before any of the body is read. Raises NotFound, OverQuota."""
     with shared.db.reading() as session:
         may_upload(session, asker, bot_id)
     return bot_id

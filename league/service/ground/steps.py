@@ -130,10 +130,7 @@ def existing(session: Session, table: type[Row], row_id: int) -> Row:
 def lock_season(session: Session, season_id: int) -> Season:
     """Lock a season and return it. Until the end of the transaction nobody else changes or locks it, so planning,
     editing and entering happen one after the other. Writers of results wait for it only with their last statement
-    (`touch_log`).
-
-    Raises:
-        NotFound.
+    (`touch_log`). Raises NotFound.
     """
     season = session.exec(LOCKED, params={"locked_id": season_id}).first()
     if season is None:

@@ -112,10 +112,8 @@ def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
 
 
 def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing.
-
-    Raises:
-        NotFound, NotCaptain, TooMany.
+    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing. Raises NotFound, NotCaptain,
+    TooMany.
     """
     _lock_team(session, team_id)
     _led(session, captain, team_id)
@@ -177,11 +175,7 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
 
 
 def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Make another member captain.
-
-    Raises:
-        NotFound, NotCaptain.
-    """
+    """Make another member captain. Raises NotFound, NotCaptain."""
     _lock_team(session, team_id)
     team = _led(session, captain, team_id)
     successor = existing_user(session, name)

@@ -98,9 +98,7 @@ def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
     """Preview the changes that a file makes in a season, or in a new one (None). `bots`: how many the forecast assumes.
-
-    Raises:
-        NotAllowed, NotFound, BadSeasonFile.
+    Raises NotAllowed, NotFound, BadSeasonFile.
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
@@ -108,11 +106,7 @@ def preview_file(
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
-    """Change a season to what its file declares, or create one (None).
-
-    Raises:
-        NotAllowed, NotFound, BadSeasonFile.
-    """
+    """Change a season to what its file declares, or create one (None). Raises NotAllowed, NotFound, BadSeasonFile."""
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)

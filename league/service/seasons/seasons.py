@@ -102,11 +102,7 @@ def edit_season(
     name: str | None = None,
     **settings: Any,
 ) -> SeasonInfo:
-    """Change settings that may still change.
-
-    Raises:
-        NotAllowed, NotFound, NameTaken, BadSetting.
-    """
+    """Change settings that may still change. Raises NotAllowed, NotFound, NameTaken, BadSetting."""
     organiser.must_organise()
     row = lock_season(session, season_id)
     renamed = {"name": name} if name is not None and name != row.name else {}

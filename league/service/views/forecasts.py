@@ -47,10 +47,8 @@ neighbours take its time, shows within minutes.
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
-    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered.
-
-    Raises:
-        NotAllowed, NotFound.
+    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered. Raises NotAllowed,
+    NotFound.
     """
     organiser.must_organise()
     return forecast(session, existing(session, Season, season_id), bots)
