@@ -112,6 +112,8 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
     plan = _plan(session, organiser, text, row)
     told = _told(session, plan, season_id, None, applied=bool(plan.changed))
     made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
+    if plan.invited is not None:
+        set_list(session, organiser, made, [user.id for user in plan.invited])
     return replace(told, season_id=made)
 
 
@@ -119,19 +121,11 @@ def _make(session: Session, organiser: Person, plan: _Plan) -> int:
     declared = plan.declared
     assert declared.name is not None, "its name is required"
     given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
-    divisions = () if declared.previous_id else plan.then["divisions"]
-    season = create_season(
-        session,
-        organiser,
-        name=declared.name,
-        game=declared.game,
-        previous_id=declared.previous_id,
-        divisions=divisions,
-        **given,
-    )
+    given |= {"game": declared.game, "previous_id": declared.previous_id}
+    given["divisions"] = () if declared.previous_id else plan.then["divisions"]
+    season = create_season(session, organiser, name=declared.name, **given)
     if plan.then[EVALUATIONS]:
         set_timetable(session, organiser, season.id, plan.then[EVALUATIONS])
-    _invite(session, organiser, plan, season.id)
     return season.id
 
 
@@ -143,13 +137,7 @@ def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) ->
     settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
     if settings:
         edit_season(session, organiser, season_id, **settings)
-    _invite(session, organiser, plan, season_id)
     return season_id
-
-
-def _invite(session: Session, organiser: Person, plan: _Plan, season_id: int) -> None:
-    if plan.invited is not None:
-        set_list(session, organiser, season_id, [user.id for user in plan.invited])
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
@@ -194,9 +182,8 @@ def _before(session: Session, organiser: Person, row: Season | None, previous: S
     game = previous.game if previous else None
     invited = invited_to_season(session, organiser, previous.id) if previous else []
     divisions = _divisions(session, previous) if previous else list(SINGLE)
-    return {"name": None, "game": game, "previous_id": None, "invited": invited, "divisions": divisions} | {
-        EVALUATIONS: []
-    }
+    lists = {"invited": invited, "divisions": divisions, EVALUATIONS: []}
+    return {"name": None, "game": game, "previous_id": None, **lists}
 
 
 def _after(
@@ -386,9 +373,5 @@ def _json(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):
         return [one.words for one in value]
     if isinstance(value, list):
-        return [f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value] if _pairs(value) else value
+        return [one if isinstance(one, str) else f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value]
     return value
-
-
-def _pairs(value: Sequence[object]) -> bool:
-    return any(isinstance(one, tuple) for one in value)

@@ -109,10 +109,11 @@ def plan_panels(session: Session, season: Season) -> list[int]:
     made: list[int] = []
     changed: list[PanelRun] = []
     through: list[tuple[PanelRun, Sequence[Challenge]]] = []
-    if not (current := _current(session, season)):
+    current = played_first(_running(session, season)).values()
+    if not current:
         return made
     room, begun = _room(session, season), _begun(session, season)
-    for run in current:
+    for run in sorted(current, key=lambda run: run.id):  # in the order of arrival
         if room <= 0 and run.id not in begun:
             continue
         challenges = _challenges(session, run.id)
@@ -194,11 +195,6 @@ def _running(session: Session, season: Season, entry: Entry | None = None) -> Se
     running = running.where(PanelRun.season_id == season.id, PanelRun.state == ChallengeState.RUNNING)
     running = running.where(taking_part(season.id) if entry is None else Entry.id == entry.id)
     return session.exec(running.order_by(col(PanelRun.id))).all()
-
-
-def _current(session: Session, season: Season) -> list[PanelRun]:
-    """Return the run that plays now of each entry, in the order of arrival."""
-    return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
 
 
 def _room(session: Session, season: Season) -> int:
