@@ -185,10 +185,9 @@ def _open(session: Session, appeal_id: int) -> Appeal:
     if row is None:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
-        raise WrongState(
-            row.state,
-            _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=gettext(row.state)),
-        )
+        it = gettext(row.state)
+        said = _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=it)
+        raise WrongState(row.state, said)
     return row
 
 

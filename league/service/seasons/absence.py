@@ -177,9 +177,8 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
-    drop_waiting(
-        session, season_id, Cause.ENTRY_ABSENT, N_("A bot of this series was taken out."), col(Series.id).in_(theirs)
-    )
+    said = N_("A bot of this series was taken out.")
+    drop_waiting(session, season_id, Cause.ENTRY_ABSENT, said, col(Series.id).in_(theirs))
 
 
 def _leave(session: Session, actor: str, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:
