@@ -154,11 +154,7 @@ def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
     board = leaderboard(session, scope.season_id)
     every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
     listed = len(board.standings["rows"])
-    ranked = {
-        **cells(board, "snapshot_id", "log_sha256"),
-        "ranked_at": cell(board.created_at),
-        "final": board.final,
-    }
+    ranked = {**cells(board, "snapshot_id", "log_sha256"), "ranked_at": cell(board.created_at), "final": board.final}
     chosen = list(enumerate(every))[after : after + limit]
     rows = [
         {"active": place < listed} | {name: cell(row.get(name)) for name in STANDING} | ranked

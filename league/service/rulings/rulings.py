@@ -28,15 +28,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, move, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
-from deadheat.league.states import (
-    IN_PLAY,
-    WITH_RESULT,
-    EvaluationState,
-    MatchState,
-    Precedence,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
 from deadheat.league.tables import (
     Attempt,
     Evaluation,

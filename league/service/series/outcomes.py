@@ -148,11 +148,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
         for seat, end in outcome.exits.items()
     ]
     latencies = [
-        {
-            "match_id": outcome.match_id,
-            **_columns(LatencySummary, latency),
-            "command": storable_word(latency.command),
-        }
+        {"match_id": outcome.match_id, **_columns(LatencySummary, latency), "command": storable_word(latency.command)}
         for outcome in outcomes
         for latency in outcome.latencies
     ]
