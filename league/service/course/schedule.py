@@ -148,9 +148,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 def has_unplayed(session: Session, season: Season) -> bool:
     """Say whether a season's ladder has matches that nobody has planned yet."""
-    if season.state not in ON_LADDER or past_its_close(season, now(session)):
-        return False
-    if not _ladder_goes_on(session, season):
+    if season.state not in ON_LADDER or past_its_close(season, now(session)) or not _ladder_goes_on(session, season):
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:

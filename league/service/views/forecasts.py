@@ -204,8 +204,6 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 def _waiting(session: Session, season: Season) -> int:
     """Return how many matches of the ladder are planned and not played."""
-    if not _exists(season):
-        return 0
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
     return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()
