@@ -241,9 +241,8 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
     caller has locked the team. Raises TooMany.
     """
     session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
-    count = func.count()
     entered = (
-        select(Season, count)
+        select(Season, func.count())
         .join(Entry, col(Entry.season_id) == Season.id)
         .join(Bot, col(Bot.id) == Entry.bot_id)
         .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))

@@ -207,8 +207,7 @@ def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any
 
 def _public(session: Session, row: Season) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
-    lists = {"divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
-    return {**own, **lists}
+    return {**own, "divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
 
 
 def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
@@ -246,10 +245,8 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
     if declared.name is not None:
         named = session.exec(select(Season.id).where(Season.name_key == declared.name.lower())).first()
         if named is not None and (row is None or named != row.id):
-            yield (
-                PATHS["name"],
-                _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named),
-            )
+            said = _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named)
+            yield PATHS["name"], said
     if row is not None:
         if declared.previous_id not in {None, row.previous_id}:
             other = _("nothing") if row.previous_id is None else _("season %(id)s", id=row.previous_id)
