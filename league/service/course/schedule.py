@@ -274,11 +274,8 @@ def _links(
         select(Series.id, Series.state, Participant.version_id)
         .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
         .join(Participant, col(Participant.match_id) == Match.id)
-        .where(
-            Series.season_id == season_id,
-            col(Series.purpose).not_in(UNRATED),
-            or_(col(Series.state).in_(UNFINISHED), since),
-        )
+        .where(Series.season_id == season_id, col(Series.purpose).not_in(UNRATED))
+        .where(or_(col(Series.state).in_(UNFINISHED), since))
     )
     tables: dict[int, list[int]] = {}
     open_series: Counter[int] = Counter()

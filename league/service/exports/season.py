@@ -90,12 +90,8 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
         .join(candidate, col(candidate.id) == Challenge.candidate_id)
         .join(incumbent, col(incumbent.id) == Challenge.incumbent_id)
         .join(Bot, col(Bot.id) == candidate.bot_id)
-        .where(
-            Challenge.season_id == scope.season_id,
-            col(Challenge.entry_id).is_not(None),
-            Challenge.id > after,
-            *scope.about(Bot.id),
-        )
+        .where(Challenge.season_id == scope.season_id, col(Challenge.entry_id).is_not(None))
+        .where(Challenge.id > after, *scope.about(Bot.id))
         .order_by(col(Challenge.id))
         .limit(limit)
     )

@@ -206,13 +206,9 @@ def _room(session: Session, season: Season) -> int:
 
 def _begun(session: Session, season: Season) -> set[int | None]:
     """Return the runs with planned games. Matches are read only for these, and for as many others as have room."""
-    planned = select(Challenge.panel_id).where(
-        Challenge.season_id == season.id,
-        Challenge.state == ChallengeState.RUNNING,
-        col(Challenge.panel_id).is_not(None),
-        Challenge.games_planned > 0,
-    )
-    return set(session.exec(planned.distinct()))
+    going_on = (Challenge.season_id == season.id, Challenge.state == ChallengeState.RUNNING)
+    at_panel = select(Challenge.panel_id).where(*going_on, col(Challenge.panel_id).is_not(None))
+    return set(session.exec(at_panel.where(Challenge.games_planned > 0).distinct()))
 
 
 def _challenges(session: Session, run_id: int) -> Sequence[Challenge]:
@@ -244,12 +240,9 @@ def _count(
 
 def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
     """Return, for each opponent, the challenges of this program against it, also as another upload."""
-    alike = select(Challenge).where(
-        Challenge.season_id == run.season_id,
-        col(Challenge.panel_id).is_not(None),
-        Challenge.games_limit == run.games,
-        col(Challenge.candidate_id).in_(same_program(session, run.version_id)),
-    )
+    at_panel = (Challenge.season_id == run.season_id, col(Challenge.panel_id).is_not(None))
+    alike = select(Challenge).where(*at_panel, Challenge.games_limit == run.games)
+    alike = alike.where(col(Challenge.candidate_id).in_(same_program(session, run.version_id)))
     by_opponent: dict[int, list[Challenge]] = {}
     for row in session.exec(alike).all():
         by_opponent.setdefault(row.incumbent_id, []).append(row)
