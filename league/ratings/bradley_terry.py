@@ -91,5 +91,4 @@ class Posterior:
             (centre, known),
         )
         beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
-        size = self.players + self.beliefs.anchored
-        return all_reach_all(graph(beat, beaten, size))
+        return all_reach_all(graph(beat, beaten, self.players + self.beliefs.anchored))

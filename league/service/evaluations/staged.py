@@ -25,8 +25,7 @@ NAMED = 10
 
 def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
     """Return the stages of a season's finals, in their order."""
-    season = session.get_one(Season, season_id)
-    declared = stages(season.stages)
+    declared = stages(session.get_one(Season, season_id).stages)
     if not declared:
         return []
     begun = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))

@@ -18,8 +18,7 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
     """Return one row: the season's settings and dates."""
-    info = season_info(session, scope.season_id)
-    return [cells(info, *_season_columns())], None
+    return [cells(season_info(session, scope.season_id), *_season_columns())], None
 
 
 def _season_columns() -> list[str]:
