@@ -188,9 +188,8 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
         if complaint["type"] == "json_invalid":
             where = complaint["loc"][-1]
             reason = complaint.get("ctx", {}).get("error", "")
-            return problem(
-                request, 400, "malformed-json", f"The body is not JSON, from character {where} on: {reason}."
-            )
+            said = f"The body is not JSON, from character {where} on: {reason}."
+            return problem(request, 400, "malformed-json", said)
     listed = [
         {"where": _where(complaint["loc"]), "what": complaint["msg"]} for complaint in complaints[:MAX_COMPLAINTS]
     ]

@@ -216,11 +216,7 @@ class Boards:
         """Return what `make` makes, kept under the key. The key names the rankings that it is made from; nothing else
         that it reads changes.
         """
-        found: Value | None = self._parts.get(key)
-        if found is None:
-            found = make()
-        _put_last(self._parts, key, found, KEPT_PARTS)
-        return found
+        return self.newest_part(key, None, make)
 
     def newest_part(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
         """Return what `make` makes, kept until another version of it is asked for."""

@@ -67,10 +67,7 @@ class Blobs:
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
         """Store a seekable file's whole content in bounded memory, and return its name.
 
-        `sha256`: the name, if the caller has computed it while the content came in.
-
-        Raises:
-            BlobsAway.
+        `sha256`: the name, if the caller has computed it while the content came in. Raises BlobsAway.
         """
         name = sha256 or _digest_of(file)
         if not self.has(name):

@@ -142,9 +142,7 @@ class Settings(BaseSettings):
     image: str = Field(default="deadheat/judge:core", description="Image in which bots are built and run.")
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     worker_name: str = Field(
-        default="",
-        max_length=100,
-        description="This machine's unique name in the league; empty: its host name.",
+        default="", max_length=100, description="This machine's unique name in the league; empty: its host name."
     )
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
     lock_dir: Path | None = Field(

@@ -223,9 +223,8 @@ class Connection(H11Protocol):
         return "head" if self.waits_since is not None and at - self.waits_since > HEAD_SECONDS else ""
 
     def _is_under_way(self) -> bool:
-        cycle: RequestResponseCycle | None = (
-            self.cycle
-        )  # None before the first request, although the server's types exclude it
+        # None before the first request, although the server's types exclude it:
+        cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
 
 

@@ -108,15 +108,9 @@ class Rates:
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
-        self._spend(
-            self._guesses, _by_name(request, name), N_("sign-in attempts for one name"), N_("in a quarter of an hour")
-        )
-        self._spend(
-            self._all_guesses,
-            name.lower(),
-            N_("sign-in attempts for one name from everywhere"),
-            N_("in a quarter of an hour"),
-        )
+        quarter = N_("in a quarter of an hour")
+        self._spend(self._guesses, _by_name(request, name), N_("sign-in attempts for one name"), quarter)
+        self._spend(self._all_guesses, name.lower(), N_("sign-in attempts for one name from everywhere"), quarter)
 
     def signed_in(self, request: Request, name: str) -> None:
         """Clear the counts of wrong passwords."""

@@ -75,8 +75,7 @@ def home(shared: Shared, before: Number = None) -> str:
 
 
 def _cards(session: Session, seasons: Sequence[Season]) -> list[Card]:
-    numbers = [season.id for season in seasons]
-    leaders = overview.leaders(session, numbers)
+    leaders = overview.leaders(session, [season.id for season in seasons])
     cards = []
     for season in seasons:
         coming = next(((name.removesuffix("_at"), at) for _, name, at in dated_steps(season, season.state)), None)

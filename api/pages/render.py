@@ -207,13 +207,9 @@ def to_come(matches: int) -> str:
 
 def figure(value: float) -> str:
     """Format a measured figure with about three digits and separated thousands."""
-    return (
-        f"{value:,.0f}"
-        if value == round(value) or abs(value) >= 100
-        else f"{value:.1f}"
-        if abs(value) >= 10
-        else f"{value:.2f}"
-    )
+    if value == round(value) or abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def grouped_points(value: Points | str) -> str:

@@ -177,13 +177,7 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
         made = line(info.id, row, bar, way, times.get(row["version_id"]), second=bool(about))
         divisions.setdefault(names[row["division"]], []).append(made)
     table = render(
-        shared,
-        "board.html",
-        season=info,
-        divisions=divisions,
-        chosen=chosen,
-        pages=-(-len(found) // ROWS),
-        tally=about,
+        shared, "board.html", season=info, divisions=divisions, chosen=chosen, pages=-(-len(found) // ROWS), tally=about
     )
     return Shown(Markup(table), len(found))  # noqa: S704  a template's, which escapes
 

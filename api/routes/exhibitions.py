@@ -21,6 +21,7 @@ from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
 router = APIRouter(prefix="/v1/exhibitions", tags=["exhibitions"])
 
 NOT_OVER: dict[int | str, dict[str, Any]] = {409: {"description": "Not over yet"}}
+RECORD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER}
 
 
 @router.get("/{exhibition_id}/replay", response_class=Response, responses=JSON | NOT_OVER)
@@ -50,11 +51,7 @@ def verify(shared: Shared, exhibition_id: Id, request: Request) -> Response:
     return answer(request, made_of(shared, info, "exhibition-verification", check))
 
 
-@router.get(
-    "/{exhibition_id}/transcript",
-    response_class=StreamingResponse,
-    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
-)
+@router.get("/{exhibition_id}/transcript", response_class=StreamingResponse, responses=RECORD)
 def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     """Return the transcript of a person's match; `deadheat verify` re-simulates it."""
     info = _done(shared, exhibition_id)
@@ -63,11 +60,7 @@ def get_transcript(shared: Shared, exhibition_id: Id) -> Response:
     )
 
 
-@router.get(
-    "/{exhibition_id}/advice",
-    response_class=StreamingResponse,
-    responses={200: {"content": {"application/x-ndjson": {}}}, 404: {}, **NOT_OVER},
-)
+@router.get("/{exhibition_id}/advice", response_class=StreamingResponse, responses=RECORD)
 def get_advice(shared: Shared, exhibition_id: Id) -> Response:
     """Return the strongest house bot's answers to each of the person's prompts, as a transcript."""
     info = _done(shared, exhibition_id)

@@ -67,11 +67,7 @@ def export(
     return StreamingResponse(lines, headers=headers, media_type=MEDIA[form])
 
 
-@router.get(
-    "/{season_id}/sources/{version_id}",
-    response_class=StreamingResponse,
-    responses={200: {**A_FILE}, 404: {}},
-)
+@router.get("/{season_id}/sources/{version_id}", response_class=StreamingResponse, responses={200: {**A_FILE}, 404: {}})
 def get_source(shared: Shared, season_id: Id, version_id: Id) -> Response:
     """Return an upload whose source the season has published, byte for byte; the table `sources` lists them."""
     with shared.db.reading() as session:

@@ -17,14 +17,7 @@ from deadheat.api.schemas.base import Items
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
-from deadheat.league.service.bots.bots import (
-    add_version,
-    build_log,
-    may_upload,
-    trial_of,
-    version_info,
-    versions_of,
-)
+from deadheat.league.service.bots.bots import add_version, build_log, may_upload, trial_of, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
@@ -56,11 +49,7 @@ _FORM = {
 
 
 def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
-    """The bot, before any of the body is read.
-
-    Raises:
-        NotFound, OverQuota.
-    """
+    """The bot, before any of the body is read. Raises NotFound, OverQuota."""
     with shared.db.reading() as session:
         may_upload(session, asker, bot_id)
     return bot_id
@@ -113,11 +102,7 @@ def get_build_log(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Build
         return build_log(session, asker, bot_id, number)
 
 
-@router.get(
-    "/{number}/trial",
-    response_class=StreamingResponse,
-    responses={200: {**JSON_LINES}, 401: {}, 404: {}},
-)
+@router.get("/{number}/trial", response_class=StreamingResponse, responses={200: {**JSON_LINES}, 401: {}, 404: {}})
 def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the transcript of the trial match against the house bot."""
     with shared.db.reading() as session:
@@ -125,11 +110,7 @@ def get_trial(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     return record_file(shared, sha256, f"trial-{bot_id}-{number}.jsonl")
 
 
-@router.get(
-    "/{number}/source",
-    response_class=StreamingResponse,
-    responses={200: {**A_FILE}, 401: {}, 404: {}},
-)
+@router.get("/{number}/source", response_class=StreamingResponse, responses={200: {**A_FILE}, 401: {}, 404: {}})
 def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response:
     """Return the upload, byte for byte."""
     with shared.db.reading() as session:

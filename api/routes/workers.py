@@ -19,9 +19,4 @@ def list_workers(shared: Shared, asker: Asker) -> Workers:
     with shared.db.reading() as session:
         found = hosts_for(session, asker)
         games = games_for(session, asker)
-    return Workers(
-        items=found,
-        judge_unfit=shared.settings.judge_unfit,
-        games=games,
-        broken_games=problems(),
-    )
+    return Workers(items=found, judge_unfit=shared.settings.judge_unfit, games=games, broken_games=problems())

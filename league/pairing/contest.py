@@ -57,8 +57,7 @@ def draw(
     In a pair, the player that has sat first less often does so; if equal, the better placed one.
     """
     scores = points(played)
-    seed = {player: number for number, player in enumerate(seeded)}
-    order = sorted((player for player in seeded if player in present), key=lambda one: (-scores[one], seed[one]))
+    order = sorted((one for one in seeded if one in present), key=lambda one: -scores[one])  # stable: by seed
     bye = _bye(order, played, scores) if len(order) % 2 else None
     met = Counter(pair_key(one.first, one.second) for one in played if one.second is not None)
     began = Counter(one.first for one in played if one.second is not None)

@@ -85,8 +85,7 @@ def swiss(
     Raises:
         NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
     """
-    place = {player: number for number, player in enumerate(players)}
-    order = sorted(players, key=lambda player: (-scores.get(player, 0), place[player]))
+    order = sorted(players, key=lambda player: -scores.get(player, 0))  # stable: by strength
     pairs: Sequence[tuple[int, int]]
     for bye in _sitting_out(order, Counter(byes)):
         try:
@@ -217,8 +216,7 @@ def tables(
 
     If the field does not fill its tables, the last of those who have sat out least sit out.
     """
-    places = {player: place for place, player in enumerate(players)}
-    order = sorted(players, key=lambda player: (-scores.get(player, 0), places[player]))
+    order = sorted(players, key=lambda player: -scores.get(player, 0))  # stable: by strength
     for _ in range(len(order) % seats):
         order.remove(min(reversed(order), key=byes.__getitem__))
     return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]

@@ -45,18 +45,13 @@ class Posterior:
         return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
-        """Return the negative Hessian if each pair gives so much information about its difference; upper triangle.
-
-        If no prior fixes the level of the field, the matrix of ones is added: it fixes the mean and nothing else.
-        """
+        """Return the negative Hessian if each pair gives so much information about its difference; upper triangle."""
         matrix: Matrix = np.zeros((self.players, self.players))
         matrix[self.pairs.first, self.pairs.second] = -information
         diagonal = np.einsum("ii->i", matrix)
         diagonal += np.bincount(self.pairs.first, information, minlength=self.players)
         diagonal += np.bincount(self.pairs.second, information, minlength=self.players)
         self.beliefs.add_precision(matrix)
-        if not self.beliefs.anchored:
-            matrix += 1.0
         return matrix
 
     def maximum(self, start: Vector | None) -> Vector:
@@ -96,5 +91,4 @@ class Posterior:
             (centre, known),
         )
         beat, beaten = (np.concatenate(side) for side in zip(*edges, strict=True))
-        size = self.players + self.beliefs.anchored
-        return all_reach_all(graph(beat, beaten, size))
+        return all_reach_all(graph(beat, beaten, self.players + self.beliefs.anchored))

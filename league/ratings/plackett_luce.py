@@ -82,8 +82,6 @@ class _Series:
             rooted = np.sqrt(some.weights)[:, None] * some.shares(strengths)
             found -= outer_products(some.sets, rooted, len(strengths))
         self.beliefs.add_precision(found)
-        if not self.beliefs.anchored:
-            found += 1.0
         return found
 
     def _expected(self, strengths: Vector) -> Vector:

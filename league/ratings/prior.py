@@ -118,12 +118,17 @@ class Beliefs:
         return found
 
     def add_precision(self, matrix: Matrix) -> None:
-        """Add the negative Hessian to the upper triangle of a (players, players) matrix."""
+        """Add the negative Hessian to the upper triangle of a (players, players) matrix.
+
+        If no prior fixes the level of the field, the matrix of ones is added: it fixes the mean and nothing else.
+        """
         np.einsum("ii->i", matrix)[:] += self.own
         for one in (self.children, self.parents):
             np.add.at(matrix, (one, one), self.links)
         low, high = np.minimum(self.children, self.parents), np.maximum(self.children, self.parents)
         np.subtract.at(matrix, (low, high), self.links)
+        if not self.anchored:
+            matrix += 1.0
 
 
 def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingConfig) -> Beliefs:

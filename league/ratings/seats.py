@@ -99,8 +99,6 @@ class _Seated:
         expected = self.expected(both)
         found = outer_products(self.terms, np.outer(np.sqrt(self.counts * expected * (1 - expected)), SIGNS), len(both))
         self.beliefs.add_precision(found[:players, :players])
-        if not self.beliefs.anchored:
-            found[:players, :players] += 1.0
         found[players:, players:] += SEAT_PRECISION * np.eye(self.seats)
         return found
 

@@ -305,10 +305,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
     """Copy the blobs that `target` lacks or has damaged, each checked against its name. Return those that are lost, and
     why.
 
-    `target` None: check only.
-
-    Raises:
-        BlobsAway.
+    `target` None: check only. Raises BlobsAway.
     """
 
     def one(name: str) -> str:

@@ -118,10 +118,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
                 version = accept_upload(shared, visit.person, bot_id, cast(BinaryIO, file), received)
                 return onward(f"/bots/{bot_id}/versions/{version.number}")
 
-            def again(complaint: Complaint) -> Response:
-                return _workshop(shared, visit, bot_id, complaint)
-
-            taking_in = partial(attempt, "upload", {}, act, again)
+            taking_in = partial(attempt, "upload", {}, act, partial(_workshop, shared, visit, bot_id))
             return await to_thread.run_sync(taking_in, limiter=shared.taking_in)
 
 

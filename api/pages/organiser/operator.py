@@ -11,17 +11,7 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.rates import host_of
-from deadheat.api.pages.forms import (
-    Complaint,
-    NameForm,
-    Submitted,
-    Visit,
-    Visiting,
-    checked,
-    onward,
-    posting,
-    private,
-)
+from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
 from deadheat.api.pages.pictures.timelines import timelines
 from deadheat.api.readiness import readiness

@@ -95,10 +95,8 @@ def _stopped(state: State) -> Iterator[Trouble]:
     if silence is None:
         yield Trouble(_("No scheduler, or no worker of the queue control, has run in the last hour."), "#course")
     elif silence > GAP:
-        text = _(
-            "No scheduler, or no worker of the queue control, has run for %(time)s.",
-            time=wait(int(silence.total_seconds())),
-        )
+        time = wait(int(silence.total_seconds()))
+        text = _("No scheduler, or no worker of the queue control, has run for %(time)s.", time=time)
         yield Trouble(text, "#course")
 
 
@@ -129,11 +127,8 @@ def _of_matches(state: State) -> Iterator[Trouble]:
         yield Trouble(_("Held for an organiser: %(matches)s.", matches=matches), "/desk#held")
     for queue in state.standing.queues:
         if queue.oldest_seconds > QUEUE_SECONDS:
-            text = _(
-                "A job of the queue %(queue)s has waited for %(time)s.",
-                queue=queue.name,
-                time=wait(int(queue.oldest_seconds)),
-            )
+            time = wait(int(queue.oldest_seconds))
+            text = _("A job of the queue %(queue)s has waited for %(time)s.", queue=queue.name, time=time)
             yield Trouble(text, "#queues")
     waiting = max((queue.oldest_seconds for queue in state.standing.queues), default=0.0)
     if state.standing.idle_slots * 4 > state.standing.slots and waiting > IDLE_SECONDS:
@@ -151,10 +146,6 @@ def _of_matches(state: State) -> Iterator[Trouble]:
 def _of_measures(state: State) -> Iterator[Trouble]:
     for chart in state.charts:
         if chart.amiss and chart.threshold is not None:
-            said = _(
-                "%(chart)s: %(value)s, above %(threshold)s.",
-                chart=chart.title,
-                value=chart.shown,
-                threshold=chart.threshold.label,
-            )
-            yield Trouble(said, "#course")
+            most = chart.threshold.label
+            text = _("%(chart)s: %(value)s, above %(threshold)s.", chart=chart.title, value=chart.shown, threshold=most)
+            yield Trouble(text, "#course")

@@ -45,7 +45,7 @@ from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules
 from deadheat.engine.language import _, language
-from deadheat.engine.scenes import document_so_far, scenes_so_far
+from deadheat.engine.scenes import Scene, document_so_far, scenes_so_far
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
@@ -256,11 +256,9 @@ def _page(shared: Services, visit: Visit | None, exhibition_id: int, complaint: 
 
 def _table(shared: Services, visit: Visit, table: Table, at: datetime, complaint: Complaint | None) -> Response:
     info = table.info
-    moves = (
-        []
-        if table.match is None
-        else untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
-    )
+    moves: list[Scene] = []
+    if table.match is not None:
+        moves = untimed(scenes_so_far(rules(info.game, info.variant), table.match, info.names), info)
     turn = turn_of(info.game, table.prompt, moves[-1].state, info.seat) if table.prompt and moves else None
     return private(
         shared,

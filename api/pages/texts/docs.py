@@ -145,14 +145,8 @@ def _sections(reader: str) -> tuple[Section, ...]:
     for name, game in GAMES.items():
         path = protocol_of(name, reader)
         if path is not None:
-            pages.append(
-                (
-                    _("Rules of %(game)s", game=gettext(game.title)),
-                    f"/games/{name}",
-                    "rules-",
-                    path.read_text(encoding="utf-8"),
-                )
-            )
+            title = _("Rules of %(game)s", game=gettext(game.title))
+            pages.append((title, f"/games/{name}", "rules-", path.read_text(encoding="utf-8")))
     return tuple(part for page in pages for part in _cut(*page))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from anyio import to_thread
 from fastapi import APIRouter, Request, Response
 from pydantic import TypeAdapter
@@ -36,17 +38,8 @@ def _body(shared: Services, season_id: int) -> Body:
         if kept is not None:
             return kept
         board = leaderboard(session, season_id)
-    shown = _BOARDS.validate_python(
-        {
-            "season_id": season_id,
-            "snapshot_id": board.snapshot_id,
-            "final": board.final,
-            "created_at": board.created_at,
-            "log_sha256": board.log_sha256,
-            "config": board.config,
-            **board.standings,
-        }
-    )
+    about = {one.name: getattr(board, one.name) for one in fields(board) if one.name != "standings"}
+    shown = _BOARDS.validate_python(about | board.standings)
     etag = f'"{season_id}-{board.snapshot_id or 0}"'
     content = _BOARDS.dump_json(shown)
     return shared.bodies.keep(key, Body(board.snapshot_id, etag, content, "application/json"))

@@ -4,7 +4,8 @@ file without the list of who is invited is for everyone; the rest is for organis
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
@@ -23,6 +24,7 @@ from deadheat.league.service.views.forecasts import season_forecast
 router = APIRouter(prefix="/v1", tags=["seasons"])
 
 TOML = "application/toml"
+A_SEASON: Mapping[str, Any] = {"content": {TOML: {"schema": {"type": "string"}}}}
 
 
 class Reckoned(base.Query):
@@ -51,22 +53,15 @@ def note(shared: Shared, asker: Asker, season_id: Id, body: ArchiveRequest) -> N
 
 
 @router.get(
-    "/seasons/{season_id}/file",
-    response_class=Response,
-    responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 401: {}, 403: {}, 404: {}},
+    "/seasons/{season_id}/file", response_class=Response, responses={200: {**A_SEASON}, 401: {}, 403: {}, 404: {}}
 )
 def get_file(shared: Shared, asker: Asker, season_id: Id) -> Response:
     """Return the file that declares the season as it is. Organisers only."""
     with shared.db.reading() as session:
-        text = season_as_file(session, asker, season_id)
-    return _file(text, season_id)
+        return _file(season_as_file(session, asker, season_id), season_id)
 
 
-@router.get(
-    "/seasons/{season_id}/season.toml",
-    response_class=Response,
-    responses={200: {"content": {TOML: {"schema": {"type": "string"}}}}, 404: {}},
-)
+@router.get("/seasons/{season_id}/season.toml", response_class=Response, responses={200: {**A_SEASON}, 404: {}})
 def get_public_file(shared: Shared, season_id: Id) -> Response:
     """Return the file that declares the season as it is, without the list of invited authors. For everyone."""
     with shared.db.reading() as session:

@@ -170,10 +170,9 @@ def _swiss_round(
         return tables(field, points, byes, season.seats)
     met = {pair_key(*sorted(series.versions)) for series in before}
     try:
-        found = swiss(field, points, met, list(byes.elements()), season.pairing_seed or b"")
+        return list(swiss(field, points, met, list(byes.elements()), season.pairing_seed or b"").pairs)
     except NoRound:
         return []
-    return list(found.pairs)
 
 
 def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:

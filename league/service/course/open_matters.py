@@ -76,12 +76,10 @@ def unfinished(session: Session, season: Season) -> Unfinished:
         return Unfinished()
     appeals = select(func.count()).select_from(Appeal)
     appeals = appeals.where(Appeal.season_id == season.id, Appeal.state == AppealState.OPEN)
-    waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
-    waiting = waiting.where(
-        Series.season_id == season.id, Series.state == JobState.QUEUED, col(Series.purpose).not_in(UNRATED)
-    )
-    held = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
-    held = held.where(Match.season_id == season.id, Match.state == MatchState.HELD, col(Series.purpose).not_in(UNRATED))
+    matches = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    matches = matches.where(col(Series.purpose).not_in(UNRATED))
+    waiting = matches.where(Series.season_id == season.id, Series.state == JobState.QUEUED)
+    held = matches.where(Match.season_id == season.id, Match.state == MatchState.HELD)
     again = select(VoidedMatch.rejudged_id).where(VoidedMatch.season_id == season.id)
     return Unfinished(
         appeals=session.exec(appeals).one(),

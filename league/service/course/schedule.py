@@ -148,9 +148,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 def has_unplayed(session: Session, season: Season) -> bool:
     """Say whether a season's ladder has matches that nobody has planned yet."""
-    if season.state not in ON_LADDER or past_its_close(season, now(session)):
-        return False
-    if not _ladder_goes_on(session, season):
+    if season.state not in ON_LADDER or past_its_close(season, now(session)) or not _ladder_goes_on(session, season):
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:
@@ -276,11 +274,8 @@ def _links(
         select(Series.id, Series.state, Participant.version_id)
         .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
         .join(Participant, col(Participant.match_id) == Match.id)
-        .where(
-            Series.season_id == season_id,
-            col(Series.purpose).not_in(UNRATED),
-            or_(col(Series.state).in_(UNFINISHED), since),
-        )
+        .where(Series.season_id == season_id, col(Series.purpose).not_in(UNRATED))
+        .where(or_(col(Series.state).in_(UNFINISHED), since))
     )
     tables: dict[int, list[int]] = {}
     open_series: Counter[int] = Counter()

@@ -111,9 +111,8 @@ def change_state(
         end_running(session, season_id, f"The season is {after.words}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
-        drop_waiting(
-            session, season_id, Cause.FINALS_BEGAN, N_("The finals began before this series was played."), *planned
-        )
+        said = N_("The finals began before this series was played.")
+        drop_waiting(session, season_id, Cause.FINALS_BEGAN, said, *planned)
     if after is SeasonState.CLOSED:
         drop_waiting(session, season_id, Cause.SEASON_CLOSED, N_("The season closed before this series was played."))
         drop_held(session, season_id)

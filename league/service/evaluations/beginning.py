@@ -54,10 +54,8 @@ def running_evaluation(session: Session, season_id: int) -> Evaluation | None:
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
-    """Replace a season's timetable of evaluations; times that have passed are no longer due.
-
-    Raises:
-        NotAllowed, NotFound, BadSetting.
+    """Replace a season's timetable of evaluations; times that have passed are no longer due. Raises NotAllowed,
+    NotFound, BadSetting.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)

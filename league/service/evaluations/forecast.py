@@ -212,8 +212,7 @@ def foresee(
 
 
 def _judged(one: ForecastEvaluation, lines: Sequence[DeclaredEvaluation], until: datetime | None) -> ForecastEvaluation:
-    following = next_after(lines, one.due_at)
-    limits = [at for at in (following, until) if at is not None]
+    limits = [at for at in (next_after(lines, one.due_at), until) if at is not None]
     return replace(one, late=any(one.done_at > at for at in limits))
 
 

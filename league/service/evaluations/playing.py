@@ -206,10 +206,9 @@ def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
     if room <= 0:
         return []
     waiting = UNPLANNED.limit(-(-room // series_at_once(season)))
+    found = session.exec(waiting, params={"evaluation_id": row.id})
     matches = whole_groups(season, row.matches)
-    return _plan(
-        session, season, row, [_table(one, matches) for one in session.exec(waiting, params={"evaluation_id": row.id})]
-    )
+    return _plan(session, season, row, [_table(one, matches) for one in found])
 
 
 OF_IT = col(Series.pairing_id) == EvaluationPairing.id

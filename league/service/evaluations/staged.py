@@ -14,10 +14,10 @@ from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
-from deadheat.league.service.evaluations.playing import meetings, players_of
+from deadheat.league.service.evaluations.playing import UNSETTLED, meetings, players_of
 from deadheat.league.service.evaluations.points import points_of
 from deadheat.league.states import EvaluationFormat, EvaluationState
-from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer, Season, User
+from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPlayer, Season, User
 
 NAMED = 10
 """The number of versions named among those that advanced from a stage."""
@@ -25,8 +25,7 @@ NAMED = 10
 
 def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
     """Return the stages of a season's finals, in their order."""
-    season = session.get_one(Season, season_id)
-    declared = stages(season.stages)
+    declared = stages(session.get_one(Season, season_id).stages)
     if not declared:
         return []
     begun = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))
@@ -68,11 +67,7 @@ def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
 
 
 def _unsettled(session: Session, evaluation_id: int) -> list[Meeting]:
-    pairings = session.exec(
-        select(EvaluationPairing).where(
-            EvaluationPairing.evaluation_id == evaluation_id, col(EvaluationPairing.first_points).is_(None)
-        )
-    ).all()
+    pairings = session.exec(UNSETTLED, params={"evaluation_id": evaluation_id}).all()
     points = points_of(session, pairings)
     return [Meeting(one.round, one.first_id, one.second_id, *points[one.id]) for one in pairings]
 

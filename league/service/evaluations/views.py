@@ -162,7 +162,7 @@ def evaluation(
         version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
         found = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
         there = [one for one in found if versions is None or one.player in versions]
-        placed = there[skip:] if limit is None else there[skip : skip + limit]
+        placed = there[skip:][:limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
     return from_row(records.EvaluationDetail, told, standings=standings, bracket=bracket_of(session, row))

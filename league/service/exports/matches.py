@@ -14,15 +14,7 @@ from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_s
 from deadheat.league.service.views.matches import seated
 from deadheat.league.service.views.uncounted import bearings
 from deadheat.league.states import MatchState
-from deadheat.league.tables import (
-    Attempt,
-    Challenge,
-    LatencySummary,
-    Match,
-    Participant,
-    Series,
-    VoidedMatch,
-)
+from deadheat.league.tables import Attempt, Challenge, LatencySummary, Match, Participant, Series, VoidedMatch
 
 
 def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:

@@ -18,8 +18,7 @@ from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
     """Return one row: the season's settings and dates."""
-    info = season_info(session, scope.season_id)
-    return [cells(info, *_season_columns())], None
+    return [cells(season_info(session, scope.season_id), *_season_columns())], None
 
 
 def _season_columns() -> list[str]:
@@ -90,12 +89,8 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
         .join(candidate, col(candidate.id) == Challenge.candidate_id)
         .join(incumbent, col(incumbent.id) == Challenge.incumbent_id)
         .join(Bot, col(Bot.id) == candidate.bot_id)
-        .where(
-            Challenge.season_id == scope.season_id,
-            col(Challenge.entry_id).is_not(None),
-            Challenge.id > after,
-            *scope.about(Bot.id),
-        )
+        .where(Challenge.season_id == scope.season_id, col(Challenge.entry_id).is_not(None))
+        .where(Challenge.id > after, *scope.about(Bot.id))
         .order_by(col(Challenge.id))
         .limit(limit)
     )
@@ -154,11 +149,7 @@ def standings(session: Session, scope: Scope, after: int, limit: int) -> Page:
     board = leaderboard(session, scope.season_id)
     every: Sequence[Row] = [*board.standings["rows"], *board.standings["unranked"]]
     listed = len(board.standings["rows"])
-    ranked = {
-        **cells(board, "snapshot_id", "log_sha256"),
-        "ranked_at": cell(board.created_at),
-        "final": board.final,
-    }
+    ranked = {**cells(board, "snapshot_id", "log_sha256"), "ranked_at": cell(board.created_at), "final": board.final}
     chosen = list(enumerate(every))[after : after + limit]
     rows = [
         {"active": place < listed} | {name: cell(row.get(name)) for name in STANDING} | ranked

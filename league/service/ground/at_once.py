@@ -20,16 +20,9 @@ GIVEN = "given_rows"
 """The parameter with the rows."""
 
 
-def inserting(session: Session, table: type[SQLModel], names: tuple[str, ...]) -> Insert | None:
-    """Return the statement that inserts all given rows with these columns; None: this database has none."""
-    return _inserting(table, names) if _takes_rows(session) else None
-
-
-def setting_by_key(
-    session: Session, table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]
-) -> Update | None:
-    """Return the statement that sets these columns in all rows given by their `key`; None: this database has none."""
-    return _setting_by_key(table, names, key) if _takes_rows(session) else None
+def takes_rows(session: Session) -> bool:
+    """Say whether the session's database has such statements."""
+    return session.get_bind().dialect.name == "postgresql"
 
 
 def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -45,20 +38,18 @@ def _word(value: object) -> str:
     return value.isoformat()
 
 
-def _takes_rows(session: Session) -> bool:
-    return session.get_bind().dialect.name == "postgresql"
-
-
 # Built once, because building a statement takes longer than executing it.
 
 
 @cache
-def _inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
+def inserting(table: type[SQLModel], names: tuple[str, ...]) -> Insert:
+    """Return the statement that inserts all given rows with these columns."""
     return insert(table).from_select(names, columns(*_given(table, names).c))
 
 
 @cache
-def _setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
+def setting_by_key(table: type[SQLModel], names: tuple[str, ...], key: tuple[str, ...]) -> Update:
+    """Return the statement that sets these columns in all rows given by their `key`."""
     given = _given(table, names).c
     values = {name: given[name] for name in names if name not in key}
     return update(table).where(*(getattr(table, name) == given[name] for name in key)).values(values)

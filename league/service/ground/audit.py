@@ -96,8 +96,7 @@ def audit_log(
         statement = statement.where(AuditRecord.actor == actor)
     if actions:
         statement = statement.where(col(AuditRecord.action).in_(sorted(actions)))
-    rows = session.exec(statement.limit(limit))
-    return [from_row(AuditEntry, row) for row in rows]
+    return [from_row(AuditEntry, row) for row in session.exec(statement.limit(limit))]
 
 
 def _concerns(kind: str, number: str = "") -> ColumnElement[bool]:

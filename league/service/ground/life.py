@@ -162,8 +162,7 @@ class Life:
             row_id = next_id(session)
             if row_id is None or row_id in tried:  # nothing waits, or this worker may not take it
                 return None
-            job = claim(row_id)
-            if job is not None:
+            if (job := claim(row_id)) is not None:
                 return job
             tried.add(row_id)
         return None

@@ -338,9 +338,8 @@ CLOSED: dict[str, None] = {"open_user_id": None, "open_place": None, "asked_at":
 def _own(session: Session, person: Person, exhibition_id: int) -> Exhibition:
     row = session.exec(OWN, params={"id": exhibition_id, "person": person.id}).first()
     if row is None:
-        raise NotFound(
-            "exhibition", exhibition_id, _("You are not playing match %(n)s against a bot.", n=exhibition_id)
-        )
+        said = _("You are not playing match %(n)s against a bot.", n=exhibition_id)
+        raise NotFound("exhibition", exhibition_id, said)
     return row
 
 

@@ -17,11 +17,7 @@ MAX_SHOWN = 50
 
 
 def announce(session: Session, organiser: Person, season_id: int | None, title: str, text: str) -> AnnouncementInfo:
-    """Publish an announcement to everyone.
-
-    Raises:
-        NotAllowed, NotFound.
-    """
+    """Publish an announcement to everyone. Raises NotAllowed, NotFound."""
     organiser.must_organise()
     season = None if season_id is None else existing(session, Season, season_id).name
     row = Announcement(season_id=season_id, title=title, text=text, author=organiser.name, at=now(session))
@@ -32,11 +28,7 @@ def announce(session: Session, organiser: Person, season_id: int | None, title: 
 
 
 def take_down(session: Session, organiser: Person, announcement_id: int) -> None:
-    """Remove an announcement; the audit log still shows that it existed.
-
-    Raises:
-        NotAllowed, NotFound.
-    """
+    """Remove an announcement; the audit log still shows that it existed. Raises NotAllowed, NotFound."""
     organiser.must_organise()
     row = existing(session, Announcement, announcement_id)
     record(session, organiser.name, "announcement-removed", f"announcement/{row.id}", {"title": row.title})

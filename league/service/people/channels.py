@@ -341,11 +341,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that nobody else has tried a delivery since it was read."""
-    return (
-        col(Delivery.id) == delivery_id,
-        col(Delivery.tries) == tries,
-        col(Delivery.state) == DeliveryState.WAITING,
-    )
+    return (col(Delivery.id) == delivery_id, col(Delivery.tries) == tries, col(Delivery.state) == DeliveryState.WAITING)
 
 
 def in_use() -> tuple[ColumnElement[bool], ...]:

@@ -182,8 +182,7 @@ def appeal_opened(session: Session, appeal: Appeal, author: Person) -> None:
 def appeal_decided(session: Session, appeal: Appeal) -> None:
     """Tell a bot's people what was ruled on their appeal."""
     assert appeal.state in (AppealState.UPHELD, AppealState.REJECTED)
-    facts: dict[str, str | int]
-    facts = {"match_id": appeal.match_id, "state": appeal.state.value, "ruling": appeal.ruling}
+    facts: Facts = {"match_id": appeal.match_id, "state": appeal.state.value, "ruling": appeal.ruling}
     _tell_people_of(session, appeal.bot_id, NoticeKind.APPEAL_DECIDED, f"appeal/{appeal.id}", **facts)
 
 
@@ -306,7 +305,8 @@ NAME = select(Bot.name).where(col(Bot.id) == bindparam("bot_id"))
 def _tell_people_of_many(
     session: Session, kind: NoticeKind, subject: str, facts: Facts, facts_by_bot: Mapping[int, Facts]
 ) -> None:
-    people, names = _people(session, facts_by_bot), _names(session, facts_by_bot)
+    people = _people(session, facts_by_bot)
+    names = dict(session.exec(select(Bot.id, Bot.name).where(col(Bot.id).in_(facts_by_bot))).all())
     rows = []
     for bot_id, more in facts_by_bot.items():
         about = {"bot_id": bot_id, "bot": names[bot_id], **facts, **more}
@@ -364,10 +364,6 @@ def _behind() -> Any:
 def _all_with(session: Session, role: Role) -> Sequence[int]:
     found = select(User.id).where(col(User.role).in_(Role.allowing(role)), col(User.closed_at).is_(None))
     return session.exec(found).all()
-
-
-def _names(session: Session, bot_ids: Collection[int]) -> dict[int, str]:
-    return dict(session.exec(select(Bot.id, Bot.name).where(col(Bot.id).in_(bot_ids))).all())
 
 
 def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:

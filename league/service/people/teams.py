@@ -112,10 +112,8 @@ def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
 
 
 def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing.
-
-    Raises:
-        NotFound, NotCaptain, TooMany.
+    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing. Raises NotFound, NotCaptain,
+    TooMany.
     """
     _lock_team(session, team_id)
     _led(session, captain, team_id)
@@ -177,11 +175,7 @@ def leave_team(session: Session, asker: Person, team_id: int, name: str) -> Team
 
 
 def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Make another member captain.
-
-    Raises:
-        NotFound, NotCaptain.
-    """
+    """Make another member captain. Raises NotFound, NotCaptain."""
     _lock_team(session, team_id)
     team = _led(session, captain, team_id)
     successor = existing_user(session, name)
@@ -247,9 +241,8 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
     caller has locked the team. Raises TooMany.
     """
     session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
-    count = func.count()
     entered = (
-        select(Season, count)
+        select(Season, func.count())
         .join(Entry, col(Entry.season_id) == Season.id)
         .join(Bot, col(Bot.id) == Entry.bot_id)
         .where(Bot.team_id == team_id, col(Season.state).in_(ENTERABLE), col(Season.entries_per_author).is_not(None))

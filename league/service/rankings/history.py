@@ -113,11 +113,8 @@ BEFORE = sqlalchemy.select(
 )
 AT_SECONDS = (
     sqlalchemy.select(col(RatingPoint.bot_id), col(RatingPoint.elo))
-    .where(
-        col(RatingPoint.season_id) == bindparam("season"),
-        _stored.in_(bindparam("seconds", expanding=True)),
-        col(RatingPoint.bot_id).in_(bindparam("bots", expanding=True)),
-    )
+    .where(col(RatingPoint.season_id) == bindparam("season"), _stored.in_(bindparam("seconds", expanding=True)))
+    .where(col(RatingPoint.bot_id).in_(bindparam("bots", expanding=True)))
     .order_by(_stored)
 )
 

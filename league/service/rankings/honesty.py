@@ -44,22 +44,17 @@ class Honesty:
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
     """Return the totals of the log that a ranking was made from. Rankings are large and never change."""
-    totals: dict[str, Any] = standings_in(session.connection().execute(TEXT, {"id": snapshot_id}).scalar_one())[
-        "totals"
-    ]
+    text = session.connection().execute(TEXT, {"id": snapshot_id}).scalar_one()
+    totals: dict[str, Any] = standings_in(text)["totals"]
     return totals
 
 
 TEXT = columns(cast(RatingSnapshot.standings, Text)).where(col(RatingSnapshot.id) == bindparam("id"))
 
 
-def honesty(
-    session: Session,
-    limit: int = MOST_SEASONS,
-    totals: Callable[[Session, int], dict[str, Any]] = totals_of,
-) -> list[Honesty]:
+def honesty(session: Session, totals: Callable[[Session, int], dict[str, Any]] = totals_of) -> list[Honesty]:
     """Return the figures of seasons, the newest first."""
-    seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(limit)).all()
+    seasons = session.exec(select(Season).order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all()
     of_these = col(RatingSnapshot.season_id).in_([season.id for season in seasons])
     newest = select(func.max(RatingSnapshot.id)).where(of_these).group_by(col(RatingSnapshot.season_id))
     told = (RatingSnapshot.season_id, RatingSnapshot.id, RatingSnapshot.log_sha256, RatingSnapshot.created_at)

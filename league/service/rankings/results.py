@@ -33,7 +33,7 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
 
     Matches with one seed share their dice: they are a group, named by the seed's commitment.
     """
-    codes = _codes(session, season_id, purpose)
+    codes = np.fromiter(_streamed(session, _packed(season_id, purpose)), np.int64)
     seats, ranks, versions = codes % MOST, codes // MOST % MOST, codes // MOST**2
     starts = np.flatnonzero(seats == 0)
     sizes = np.diff(starts, append=len(codes))
@@ -48,13 +48,9 @@ def season_log(session: Session, season_id: int, purpose: Purpose | None = None)
     return log_of([str(version) for version in ids], games, labels)
 
 
-def _codes(session: Session, season_id: int, purpose: Purpose | None) -> Ints:
-    """Pack one number for each seat, by match and seat."""
-    return np.fromiter(_streamed(session, _packed(season_id, purpose)), np.int64)
-
-
 @lru_cache(SEASONS_AT_A_TIME)
 def _packed(season_id: int, purpose: Purpose | None) -> Select[Any]:
+    """Return the statement for one number for each seat, by match and seat."""
     version = cast(col(Participant.version_id), BigInteger)
     code = (version * MOST + col(Participant.rank)) * MOST + col(Participant.seat)
     statement = (

@@ -111,10 +111,8 @@ def open_appeal(
 def rule(
     session: Session, organiser: Person, appeal_id: int, *, uphold: bool, ruling: str, remedy: Remedy = Remedy.NONE
 ) -> AppealInfo:
-    """Decide an open appeal; upholding it voids the match or has it played again.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch, WrongState.
+    """Decide an open appeal; upholding it voids the match or has it played again. Raises NotAllowed, NotFound,
+    OwnMatch, WrongState.
     """
     organiser.must_organise()
     assert uphold or remedy is Remedy.NONE, "looked at where the request comes in"
@@ -132,11 +130,7 @@ def rule(
 
 
 def withdraw_appeal(session: Session, owner: Person, appeal_id: int) -> AppealInfo:
-    """Withdraw the author's own appeal.
-
-    Raises:
-        NotFound, WrongState.
-    """
+    """Withdraw the author's own appeal. Raises NotFound, WrongState."""
     mine = select(Appeal.id).join(Bot, col(Bot.id) == Appeal.bot_id).where(Appeal.id == appeal_id, owned_by(owner))
     if session.exec(mine).first() is None:
         raise NotFound("appeal", appeal_id)
@@ -171,11 +165,7 @@ def appeals(
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
-    """Open appeals, the oldest first: those with an id above `after`, and the total number.
-
-    Raises:
-        NotAllowed.
-    """
+    """Open appeals, the oldest first: those with an id above `after`, and the total number. Raises NotAllowed."""
     organiser.must_organise()
     waits = Appeal.state == AppealState.OPEN
     rows = session.exec(NAMED.where(waits, Appeal.id > after).order_by(col(Appeal.id)).limit(limit))
@@ -195,10 +185,9 @@ def _open(session: Session, appeal_id: int) -> Appeal:
     if row is None:
         raise NotFound("appeal", appeal_id)
     if row.state is not AppealState.OPEN:
-        raise WrongState(
-            row.state,
-            _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=gettext(row.state)),
-        )
+        it = gettext(row.state)
+        said = _("This appeal is already %(it)s; only open appeals can be ruled on or withdrawn.", it=it)
+        raise WrongState(row.state, said)
     return row
 
 

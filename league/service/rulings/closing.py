@@ -74,10 +74,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
 
 def reopen(session: Session, administrator: Person, name: str) -> Person:
     """Let somebody sign in again; their bots stay out of seasons until an organiser reinstates them, or after a closure
-    their author lets them rejoin.
-
-    Raises:
-        NotAllowed, NotFound.
+    their author lets them rejoin. Raises NotAllowed, NotFound.
     """
     administrator.must_administer()
     user = existing_user(session, name)

@@ -52,8 +52,7 @@ def decide_match(session: Session, organiser: Person, match_id: int, loser: int,
     if loser not in seats:
         raise BadSetting("seat", _("the match has seats 1 to %(last)s", last=len(seats)))
     purpose = session.exec(select(Series.purpose).where(Series.id == match.series_id)).one()
-    rated = purpose not in UNRATED
-    answer_held(session, match_id, MatchState.DECIDED, rated=rated)
+    answer_held(session, match_id, MatchState.DECIDED, rated=purpose not in UNRATED)
     for seat in seats:
         rank = len(seats) if seat == loser else 1
         theirs = (col(Participant.match_id) == match_id, col(Participant.seat) == seat)

@@ -37,11 +37,7 @@ def _others(session: Session, organiser: Person, match_id: int) -> bool:
     teams = select(TeamMember.user_id).where(
         col(TeamMember.team_id).in_(select(seated.c.team_id)), col(TeamMember.joined_at).is_not(None)
     )
-    others = select(User.id).where(
-        User.id != organiser.id,
-        col(User.role).in_(Role.allowing(Role.ORGANISER)),
-        col(User.closed_at).is_(None),
-        col(User.id).not_in(alone),
-        col(User.id).not_in(teams),
-    )
+    organises = (col(User.role).in_(Role.allowing(Role.ORGANISER)), col(User.closed_at).is_(None))
+    others = select(User.id).where(User.id != organiser.id, *organises)
+    others = others.where(col(User.id).not_in(alone), col(User.id).not_in(teams))
     return session.exec(others.limit(1)).first() is not None

@@ -88,7 +88,6 @@ OPERATOR = Person(0, SYSTEM, Role.ADMIN)
 
 def reset_password(session: Session, name: str, password: str) -> Person:
     """Set another password for somebody, which ends all their sessions and tokens. Raises NotFound."""
-    user = existing_user(session, name)
-    person = Person.of(user)
+    person = Person.of(existing_user(session, name))
     change_password(session, person, password)
     return person

@@ -28,15 +28,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, move, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
-from deadheat.league.states import (
-    IN_PLAY,
-    WITH_RESULT,
-    EvaluationState,
-    MatchState,
-    Precedence,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
 from deadheat.league.tables import (
     Attempt,
     Evaluation,
@@ -51,10 +43,7 @@ from deadheat.league.tables import (
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
     """Take a finished match out of the log of results. Return False if it is out already, and stays so for the old
-    reason.
-
-    Raises:
-        NotAllowed, NotFound, OwnMatch, WrongState.
+    reason. Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
     match = ruled_on(session, match_id)
@@ -130,10 +119,8 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
 
 
 def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
-    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible.
-
-    Raises:
-        NotFound, WrongState.
+    """Return a match with a result, or one that we failed to play, in a season in which rulings are possible. Raises
+    NotFound, WrongState.
     """
     match = existing(session, Match, match_id)
     if match.state is MatchState.ABANDONED and or_unplayed:

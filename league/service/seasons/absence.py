@@ -77,10 +77,8 @@ def rejoin(session: Session, owner: Person, season_id: int, bot_id: int) -> None
 
 
 def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Withdraw a bot as an organiser: it gets no matches from now on; those it played count.
-
-    Raises:
-        NotAllowed, NotFound, WrongState.
+    """Withdraw a bot as an organiser: it gets no matches from now on; those it played count. Raises NotAllowed,
+    NotFound, WrongState.
     """
     organiser.must_organise()
     _rule_out(session, organiser, season_id, bot_id, Absence.WITHDRAWN, reason)
@@ -88,9 +86,7 @@ def take_out(session: Session, organiser: Person, season_id: int, bot_id: int, r
 
 def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
     """Disqualify a bot: it gets no matches from now on, and none of those it played counts, until it is reinstated.
-
-    Raises:
-        NotAllowed, NotFound, WrongState.
+    Raises NotAllowed, NotFound, WrongState.
     """
     organiser.must_organise()
     _rule_out(session, organiser, season_id, bot_id, Absence.DISQUALIFIED, reason)
@@ -119,10 +115,8 @@ def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int],
 
 
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Reverse `disqualify` and `take_out`; this also reverses an author's withdrawal, without a pause.
-
-    Raises:
-        NotAllowed, NotFound, WrongState.
+    """Reverse `disqualify` and `take_out`; this also reverses an author's withdrawal, without a pause. Raises
+    NotAllowed, NotFound, WrongState.
     """
     organiser.must_organise()
     season = _season_with(session, season_id, bot_id, GOING_ON, _("its entries are final"))
@@ -183,9 +177,8 @@ def _rule_out(session: Session, organiser: Person, season_id: int, bot_id: int, 
     theirs = select(Series.id).join(Match, col(Match.series_id) == Series.id)
     theirs = theirs.join(Participant, col(Participant.match_id) == Match.id)
     theirs = theirs.where(Series.season_id == season_id, Participant.bot_id == bot_id).distinct()
-    drop_waiting(
-        session, season_id, Cause.ENTRY_ABSENT, N_("A bot of this series was taken out."), col(Series.id).in_(theirs)
-    )
+    said = N_("A bot of this series was taken out.")
+    drop_waiting(session, season_id, Cause.ENTRY_ABSENT, said, col(Series.id).in_(theirs))
 
 
 def _leave(session: Session, actor: str, season_id: int, bot_id: int, absence: Absence, reason: str) -> None:

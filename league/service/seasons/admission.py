@@ -37,9 +37,7 @@ def must_be_admitted(session: Session, who: Person, season: Season, bot: Bot) ->
 
 def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> None:
     """Check that the season accepts one more entry of this bot's owners. The caller has locked the season and the bot.
-
-    Raises:
-        NotAdmitted, TooMany.
+    Raises NotAdmitted, TooMany.
     """
     must_be_admitted(session, who, season, bot)
     if who.organises or season.entries_per_author is None:
@@ -76,10 +74,8 @@ def newest_ready(
 
 
 def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
-    """Return the version of that number; None: the newest ready one that the season accepts.
-
-    Raises:
-        NotFound, NotReady, NotAdmitted.
+    """Return the version of that number; None: the newest ready one that the season accepts. Raises NotFound, NotReady,
+    NotAdmitted.
     """
     of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
     if number is not None:
@@ -111,11 +107,7 @@ def _told(version: BotVersion) -> str:
 
 
 def invite_to_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
-    """Invite an author to a season, and return the list.
-
-    Raises:
-        NotAllowed, NotFound.
-    """
+    """Invite an author to a season, and return the list. Raises NotAllowed, NotFound."""
     user_id = _user_id(session, organiser, season_id, name)
     if session.get(SeasonInvitation, (season_id, user_id)) is None:
         session.add(SeasonInvitation(season_id=season_id, user_id=user_id))
@@ -126,11 +118,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
 
 
 def uninvite_from_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
-    """Take an author off the list, and return the list. No entry ends by this.
-
-    Raises:
-        NotAllowed, NotFound.
-    """
+    """Take an author off the list, and return the list. No entry ends by this. Raises NotAllowed, NotFound."""
     row = session.get(SeasonInvitation, (season_id, _user_id(session, organiser, season_id, name)))
     if row is not None:
         session.delete(row)
@@ -165,11 +153,7 @@ def take_over_list(session: Session, previous_id: int, season_id: int) -> None:
 
 
 def invited_to_season(session: Session, organiser: Person, season_id: int) -> list[str]:
-    """List the invited authors by name.
-
-    Raises:
-        NotAllowed, NotFound.
-    """
+    """List the invited authors by name. Raises NotAllowed, NotFound."""
     organiser.must_organise()
     existing(session, Season, season_id)
     invited = select(User.name).join(SeasonInvitation, col(SeasonInvitation.user_id) == User.id)

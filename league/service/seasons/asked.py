@@ -19,7 +19,6 @@ season.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, case, literal
@@ -111,7 +110,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
     )
     session.add(row)
     session.flush()
-    return _views(session, [row])[0]
+    return _view(session, row)
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
@@ -121,12 +120,12 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
         NotFound. WrongState: it is over.
     """
     row = _visible(session, author, challenge_id)
-    if not _is_own(session, author, row):
+    if not is_own(session, author, session.get_one(BotVersion, row.candidate_id).bot_id):
         raise NotFound("challenge", challenge_id)
     lock_season(session, row.season_id)  # otherwise a tick that has just read it as running would still add a series
     if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
         raise WrongState(row.state, _("The challenge is over."))
-    return _views(session, [row])[0]
+    return _view(session, row)
 
 
 def end_asked(session: Session, season_id: int, reason: str) -> None:
@@ -178,12 +177,13 @@ def asked(
     )
     if season_id is not None:
         statement = statement.where(Challenge.season_id == season_id)
-    return _views(session, session.exec(newest_first(statement, Challenge.id, before, limit)).all())
+    found = session.exec(newest_first(statement, Challenge.id, before, limit)).all()
+    return [_view(session, row) for row in found]
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
     """Return a challenge, if the caller may see its matches. Raises NotFound."""
-    return _views(session, [_visible(session, viewer, challenge_id)])[0]
+    return _view(session, _visible(session, viewer, challenge_id))
 
 
 def faults_in(session: Session, challenge_id: int) -> dict[int, int]:
@@ -211,10 +211,6 @@ def _visible(session: Session, viewer: Person | None, challenge_id: int) -> Chal
     if row is None or row.asker_id is None or (row.private and not may_see_games_of(session, viewer, row.id)):
         raise NotFound("challenge", challenge_id)
     return row
-
-
-def _is_own(session: Session, author: Person, row: Challenge) -> bool:
-    return is_own(session, author, session.get_one(BotVersion, row.candidate_id).bot_id)
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
@@ -300,10 +296,6 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     if count.abandoned >= limit:
         return _end(session, challenge, ChallengeState.ENDED, unplayable(count))
     return False
-
-
-def _views(session: Session, rows: Sequence[Challenge]) -> list[AskedChallenge]:
-    return [_view(session, row) for row in rows]
 
 
 def _view(session: Session, row: Challenge) -> AskedChallenge:

@@ -98,9 +98,7 @@ def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
     """Preview the changes that a file makes in a season, or in a new one (None). `bots`: how many the forecast assumes.
-
-    Raises:
-        NotAllowed, NotFound, BadSeasonFile.
+    Raises NotAllowed, NotFound, BadSeasonFile.
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
@@ -108,16 +106,14 @@ def preview_file(
 
 
 def apply_file(session: Session, organiser: Person, text: str, season_id: int | None = None) -> Declared:
-    """Change a season to what its file declares, or create one (None).
-
-    Raises:
-        NotAllowed, NotFound, BadSeasonFile.
-    """
+    """Change a season to what its file declares, or create one (None). Raises NotAllowed, NotFound, BadSeasonFile."""
     organiser.must_organise()
     row = None if season_id is None else lock_season(session, season_id)
     plan = _plan(session, organiser, text, row)
     told = _told(session, plan, season_id, None, applied=bool(plan.changed))
     made = _make(session, organiser, plan) if row is None else _change(session, organiser, plan, row.id)
+    if plan.invited is not None:
+        set_list(session, organiser, made, [user.id for user in plan.invited])
     return replace(told, season_id=made)
 
 
@@ -125,19 +121,11 @@ def _make(session: Session, organiser: Person, plan: _Plan) -> int:
     declared = plan.declared
     assert declared.name is not None, "its name is required"
     given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
-    divisions = () if declared.previous_id else plan.then["divisions"]
-    season = create_season(
-        session,
-        organiser,
-        name=declared.name,
-        game=declared.game,
-        previous_id=declared.previous_id,
-        divisions=divisions,
-        **given,
-    )
+    given |= {"game": declared.game, "previous_id": declared.previous_id}
+    given["divisions"] = () if declared.previous_id else plan.then["divisions"]
+    season = create_season(session, organiser, name=declared.name, **given)
     if plan.then[EVALUATIONS]:
         set_timetable(session, organiser, season.id, plan.then[EVALUATIONS])
-    _invite(session, organiser, plan, season.id)
     return season.id
 
 
@@ -149,13 +137,7 @@ def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) ->
     settings = {name: plan.then[name] for name in plan.changed if name in {"name", *TERMS}}
     if settings:
         edit_season(session, organiser, season_id, **settings)
-    _invite(session, organiser, plan, season_id)
     return season_id
-
-
-def _invite(session: Session, organiser: Person, plan: _Plan, season_id: int) -> None:
-    if plan.invited is not None:
-        set_list(session, organiser, season_id, [user.id for user in plan.invited])
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
@@ -200,9 +182,8 @@ def _before(session: Session, organiser: Person, row: Season | None, previous: S
     game = previous.game if previous else None
     invited = invited_to_season(session, organiser, previous.id) if previous else []
     divisions = _divisions(session, previous) if previous else list(SINGLE)
-    return {"name": None, "game": game, "previous_id": None, "invited": invited, "divisions": divisions} | {
-        EVALUATIONS: []
-    }
+    lists = {"invited": invited, "divisions": divisions, EVALUATIONS: []}
+    return {"name": None, "game": game, "previous_id": None, **lists}
 
 
 def _after(
@@ -226,8 +207,7 @@ def _as_it_is(session: Session, organiser: Person, row: Season) -> dict[str, Any
 
 def _public(session: Session, row: Season) -> dict[str, Any]:
     own = {name: getattr(row, name) for name in ("name", "game", "previous_id", *TERMS)}
-    lists = {"divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
-    return {**own, **lists}
+    return {**own, "divisions": _divisions(session, row), EVALUATIONS: timetable(row.evaluations)}
 
 
 def _divisions(session: Session, row: Season) -> list[tuple[str, int | None]]:
@@ -265,10 +245,8 @@ def _fixed(session: Session, declared: Declaration, row: Season | None, previous
     if declared.name is not None:
         named = session.exec(select(Season.id).where(Season.name_key == declared.name.lower())).first()
         if named is not None and (row is None or named != row.id):
-            yield (
-                PATHS["name"],
-                _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named),
-            )
+            said = _("season %(id)s has this name; apply the file to it (--season %(id)s), or choose another", id=named)
+            yield PATHS["name"], said
     if row is not None:
         if declared.previous_id not in {None, row.previous_id}:
             other = _("nothing") if row.previous_id is None else _("season %(id)s", id=row.previous_id)
@@ -392,9 +370,5 @@ def _json(value: Any) -> Any:
     if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):
         return [one.words for one in value]
     if isinstance(value, list):
-        return [f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value] if _pairs(value) else value
+        return [one if isinstance(one, str) else f"{one[0]}: {one[1]}" if one[1] else one[0] for one in value]
     return value
-
-
-def _pairs(value: Sequence[object]) -> bool:
-    return any(isinstance(one, tuple) for one in value)

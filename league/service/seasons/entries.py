@@ -52,9 +52,8 @@ def enter(
     bot = _bot(session, who, bot_id)
     must_be_active(session, bot)
     if season.state not in ENTERABLE:
-        raise WrongState.of_season(
-            season.state, _("bots can enter, or change versions, only while it is %(states)s"), ENTERABLE
-        )
+        said = _("bots can enter, or change versions, only while it is %(states)s")
+        raise WrongState.of_season(season.state, said, ENTERABLE)
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)

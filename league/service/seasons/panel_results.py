@@ -40,7 +40,9 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
         statement = statement.where(BotVersion.number == version)
     rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(SHOWN)).all()
     opponents = _opponents(session, [run.id for run, *_ in rows])
-    first = _played_first(session, [run.entry_id for run, *_ in rows])
+    entered = col(PanelRun.entry_id).in_([run.entry_id for run, *_ in rows])
+    running = session.exec(select(PanelRun).where(entered, PanelRun.state == ChallengeState.RUNNING))
+    first = {run.id for run in played_first(running).values()}
     return [
         _told(run, of, season, entry, opponents[run.id], waits=run.id not in first) for run, of, season, entry in rows
     ]
@@ -108,11 +110,6 @@ def _log(challenges: Sequence[Challenge]) -> Log:
             ranks += [placed] * count
     games = Games(np.array(pairs, np.int64).reshape(-1, 2), np.array(ranks, np.int64).reshape(-1, 2))
     return log_of([str(version_id) for version_id in ids], [games])
-
-
-def _played_first(session: Session, entry_ids: Collection[int]) -> set[int]:
-    running = select(PanelRun).where(col(PanelRun.entry_id).in_(entry_ids), PanelRun.state == ChallengeState.RUNNING)
-    return {run.id for run in played_first(session.exec(running)).values()}
 
 
 def _opponents(session: Session, run_ids: Sequence[int]) -> dict[int, list[PanelOpponent]]:

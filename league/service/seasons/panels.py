@@ -109,10 +109,11 @@ def plan_panels(session: Session, season: Season) -> list[int]:
     made: list[int] = []
     changed: list[PanelRun] = []
     through: list[tuple[PanelRun, Sequence[Challenge]]] = []
-    if not (current := _current(session, season)):
+    current = played_first(_running(session, season)).values()
+    if not current:
         return made
     room, begun = _room(session, season), _begun(session, season)
-    for run in current:
+    for run in sorted(current, key=lambda run: run.id):  # in the order of arrival
         if room <= 0 and run.id not in begun:
             continue
         challenges = _challenges(session, run.id)
@@ -196,11 +197,6 @@ def _running(session: Session, season: Season, entry: Entry | None = None) -> Se
     return session.exec(running.order_by(col(PanelRun.id))).all()
 
 
-def _current(session: Session, season: Season) -> list[PanelRun]:
-    """Return the run that plays now of each entry, in the order of arrival."""
-    return sorted(played_first(_running(session, season)).values(), key=lambda run: run.id)
-
-
 def _room(session: Session, season: Season) -> int:
     """Return the number of panel series for which there is room, independent of the ladder and of evaluations."""
     playing = select(func.count()).select_from(Series)
@@ -210,13 +206,9 @@ def _room(session: Session, season: Season) -> int:
 
 def _begun(session: Session, season: Season) -> set[int | None]:
     """Return the runs with planned games. Matches are read only for these, and for as many others as have room."""
-    planned = select(Challenge.panel_id).where(
-        Challenge.season_id == season.id,
-        Challenge.state == ChallengeState.RUNNING,
-        col(Challenge.panel_id).is_not(None),
-        Challenge.games_planned > 0,
-    )
-    return set(session.exec(planned.distinct()))
+    going_on = (Challenge.season_id == season.id, Challenge.state == ChallengeState.RUNNING)
+    at_panel = select(Challenge.panel_id).where(*going_on, col(Challenge.panel_id).is_not(None))
+    return set(session.exec(at_panel.where(Challenge.games_planned > 0).distinct()))
 
 
 def _challenges(session: Session, run_id: int) -> Sequence[Challenge]:
@@ -248,12 +240,9 @@ def _count(
 
 def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> Mapping[int, list[Challenge]]:
     """Return, for each opponent, the challenges of this program against it, also as another upload."""
-    alike = select(Challenge).where(
-        Challenge.season_id == run.season_id,
-        col(Challenge.panel_id).is_not(None),
-        Challenge.games_limit == run.games,
-        col(Challenge.candidate_id).in_(same_program(session, run.version_id)),
-    )
+    at_panel = (Challenge.season_id == run.season_id, col(Challenge.panel_id).is_not(None))
+    alike = select(Challenge).where(*at_panel, Challenge.games_limit == run.games)
+    alike = alike.where(col(Challenge.candidate_id).in_(same_program(session, run.version_id)))
     by_opponent: dict[int, list[Challenge]] = {}
     for row in session.exec(alike).all():
         by_opponent.setdefault(row.incumbent_id, []).append(row)

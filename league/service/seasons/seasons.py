@@ -87,9 +87,8 @@ def create_season(
     if previous is not None:
         take_over_list(session, previous.id, row.id)
         carry_over(session, previous, row)
-    record(
-        session, organiser.name, "season-created", f"season/{row.id}", _noted({"game": game, "name": name, **settings})
-    )
+    noted = _noted({"game": game, "name": name, **settings})
+    record(session, organiser.name, "season-created", f"season/{row.id}", noted)
     return season_info(session, row.id)
 
 
@@ -102,11 +101,7 @@ def edit_season(
     name: str | None = None,
     **settings: Any,
 ) -> SeasonInfo:
-    """Change settings that may still change.
-
-    Raises:
-        NotAllowed, NotFound, NameTaken, BadSetting.
-    """
+    """Change settings that may still change. Raises NotAllowed, NotFound, NameTaken, BadSetting."""
     organiser.must_organise()
     row = lock_season(session, season_id)
     renamed = {"name": name} if name is not None and name != row.name else {}
@@ -116,10 +111,8 @@ def edit_season(
     before = {setting: getattr(row, setting) for setting in settings}
     changed = {setting: value for setting, value in settings.items() if before[setting] != value}
     _raise_any(settled(row.state, changed))
-    if (
-        changed.get("sources") is SourcesFrom.CLOSED
-        and session.exec(select(Entry.bot_id).where(Entry.season_id == season_id).limit(1)).first()
-    ):
+    entered = select(Entry.bot_id).where(Entry.season_id == season_id).limit(1)
+    if changed.get("sources") is SourcesFrom.CLOSED and session.exec(entered).first():
         raise BadSetting("sources", _("bots have entered, and their authors were not told that sources are published"))
     for setting, value in changed.items():
         setattr(row, setting, value)

@@ -109,10 +109,8 @@ def finish_series(
     about = about_series(session, job)
     reasons = found_unfit(session, about.started_at, about.unfit_at, about.reasons)
     if reasons:
-        failure, outcomes = (
-            Failure(Cause.HOST_UNFIT, " ".join(reasons)),
-            [out for out in outcomes if out.result is None],
-        )
+        failure = Failure(Cause.HOST_UNFIT, " ".join(reasons))
+        outcomes = [out for out in outcomes if out.result is None]
     if failure is not None:
         blame_host(session, job.host, failure.cause, failure.detail)
     for match_id, attempt in ((out.match_id, attempt) for out in outcomes for attempt in out.attempts):

@@ -88,7 +88,7 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
     """Note the start of a machine's worker; nothing is known of it until it has been checked. Return False if another
     machine with that name was alive within a lease, or if this one has started again since; then it must try again.
     """
-    if session.exec(select(exists().where(_shares_name(session, host)))).one():
+    if session.exec(NAMESAKE, params=told_of(session, host)).one():
         return False
     at = now(session)
     session.exec(delete(WorkerHost).where(col(WorkerHost.last_seen_at) < at - timedelta(days=FORGET_DAYS)))
@@ -113,16 +113,11 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
     return True
 
 
-def _shares_name(session: Session, host: Host) -> ColumnElement[bool]:
-    """Return the condition for a live machine with the same name: a different machine, or this one before a restart
-    that the database does not know of yet.
-    """
-    alive_at = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
-    return and_(
-        col(WorkerHost.name) == host.name,
-        col(WorkerHost.boot) != host.boot,
-        col(WorkerHost.last_seen_at) >= alive_at,
-    )
+_OTHER_BOOT = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) != bindparam("host_boot"))
+NAMESAKE = select(exists().where(_OTHER_BOOT, ALIVE))
+"""Whether a live machine has that name: a different machine, or this one before a restart that the database does not
+know of yet.
+"""
 
 
 def _give_number(session: Session, name: str) -> None:
@@ -183,10 +178,9 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
         _become(session, host, Fitness.UNCHECKED, (), now(session))
     if Trait.CONDEMNS in traits:
         reasons = [storable(f"A bot got almost no processor time there, so its match was abandoned: {detail}")]
-        found: dict[str, Any] = {"fitness": Fitness.UNFIT, "reasons": reasons, "check_due_at": now(session)}
         _change(session, host, col(WorkerHost.fitness) != Fitness.UNFIT, since_at=now(session))
         _begin_incident(session, host, reasons, match_id)
-        _change(session, host, **found)
+        _change(session, host, fitness=Fitness.UNFIT, reasons=reasons, check_due_at=now(session))
 
 
 def take_canary(session: Session, host: Host) -> int | None:

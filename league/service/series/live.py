@@ -70,12 +70,7 @@ def show(session: Session, job: SeriesJob, match_id: int, replies: Replies) -> b
     )
     if session.exec(held).first() is None:
         return False
-    values: dict[str, Any] = {
-        "match_id": match_id,
-        "attempt": job.attempt,
-        "replies": text,
-        "at": now(session),
-    }
+    values: dict[str, Any] = {"match_id": match_id, "attempt": job.attempt, "replies": text, "at": now(session)}
     if session.exec(update(LiveMatch).where(col(LiveMatch.series_id) == job.series_id).values(**values)).rowcount == 0:
         session.add(LiveMatch(series_id=job.series_id, **values))
     return True

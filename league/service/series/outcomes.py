@@ -16,7 +16,7 @@ from sqlalchemy import Update, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, exists, func
 
-from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES, Points
+from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.steps import insert_rows, set_by_key, update_rows, updating
@@ -123,7 +123,7 @@ def _write_results(
                     "seat": seat,
                     "player": job.programs[seated[outcome.match_id][seat]].label,
                     "rank": rank,
-                    "points": None if result.points is None else _points(result.points[seat]),
+                    "points": None if result.points is None else str(result.points[seat]),  # "p/q", or a whole number
                     "fault": result.faults.get(seat),
                     "fault_command": fault and storable_word(fault.command),
                     "fault_elapsed_ms": fault and fault.elapsed_ms,
@@ -148,11 +148,7 @@ def _write_details(session: Session, outcomes: Sequence[MatchOutcome]) -> None:
         for seat, end in outcome.exits.items()
     ]
     latencies = [
-        {
-            "match_id": outcome.match_id,
-            **_columns(LatencySummary, latency),
-            "command": storable_word(latency.command),
-        }
+        {"match_id": outcome.match_id, **_columns(LatencySummary, latency), "command": storable_word(latency.command)}
         for outcome in outcomes
         for latency in outcome.latencies
     ]
@@ -214,10 +210,6 @@ def next_seed(session: Session, steps: int, **which: object) -> None:
 @cache
 def _later(*which: str) -> Update:
     return updating(Match, *which).values(attempt=Match.attempt + bindparam("steps"))
-
-
-def _points(value: Points) -> str:
-    return str(value)  # a Fraction's text is "p/q"
 
 
 def _instant(unix_ns: int) -> datetime:

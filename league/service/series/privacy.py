@@ -45,8 +45,7 @@ def shown_series() -> ColumnElement[bool]:
 
 def shown_attempt() -> ColumnElement[bool]:
     """Return the condition on `Attempt`, at a match or at a whole series, that everybody may see it."""
-    series = exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
-    return ~series
+    return ~exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
 
 
 def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:

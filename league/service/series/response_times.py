@@ -67,12 +67,9 @@ _OF_THEM = (
     col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)),
 )
 _KNOWN = columns(col(ResponseTimes.version_id), col(ResponseTimes.command)).where(*_OF_THEM)
-_LOCKED = (
-    columns(*ResponseTimes.__table__.c)  # type: ignore[attr-defined]
-    .where(*_OF_THEM)
-    .order_by(col(ResponseTimes.version_id), col(ResponseTimes.command))
-    .with_for_update()
-)
+_ROWS = columns(*ResponseTimes.__table__.c).where(*_OF_THEM)  # type: ignore[attr-defined]
+_LOCKED = _ROWS.order_by(col(ResponseTimes.version_id), col(ResponseTimes.command)).with_for_update()
+TIMES = _ROWS.order_by(col(ResponseTimes.command))
 
 
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
@@ -82,16 +79,6 @@ def command_times(session: Session, season_id: int, version_ids: Iterable[int]) 
     for row in session.connection().execute(TIMES, chosen) if chosen["version_ids"] else ():
         rows.setdefault(row.command, []).append(row)
     return [_view(command, parts) for command, parts in rows.items()]
-
-
-TIMES = (
-    columns(*ResponseTimes.__table__.c)  # type: ignore[attr-defined]
-    .where(
-        col(ResponseTimes.season_id) == bindparam("season_id"),
-        col(ResponseTimes.version_id).in_(bindparam("version_ids", expanding=True)),
-    )
-    .order_by(col(ResponseTimes.command))
-)
 
 
 def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, Any]]:

@@ -241,11 +241,8 @@ GATES = (
     .join_from(Challenge, Entry, col(Entry.id) == col(Challenge.entry_id))
     .join(_newer, col(_newer.id) == col(Challenge.candidate_id))
     .join(_older, col(_older.id) == col(Challenge.incumbent_id))
-    .where(
-        col(Entry.season_id) == bindparam("season"),
-        col(Entry.bot_id) == bindparam("bot"),
-        col(Challenge.ended_at).is_not(None),
-    )
+    .where(col(Entry.season_id) == bindparam("season"), col(Entry.bot_id) == bindparam("bot"))
+    .where(col(Challenge.ended_at).is_not(None))
     .order_by(col(Challenge.id).desc())
     .limit(MAX_VERSIONS)
 )

@@ -47,10 +47,8 @@ neighbours take its time, shows within minutes.
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
-    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered.
-
-    Raises:
-        NotAllowed, NotFound.
+    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered. Raises NotAllowed,
+    NotFound.
     """
     organiser.must_organise()
     return forecast(session, existing(session, Season, season_id), bots)
@@ -205,8 +203,6 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 def _waiting(session: Session, season: Season) -> int:
     """Return how many matches of the ladder are planned and not played."""
-    if not _exists(season):
-        return 0
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
     return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()

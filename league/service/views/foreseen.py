@@ -15,6 +15,7 @@ from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.forecast import Machines, Work, stage_work
+from deadheat.league.service.evaluations.playing import last_round
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.states import WITH_RESULT, EvaluationFormat, EvaluationState, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
@@ -75,15 +76,12 @@ def left_of(session: Session, season: Season, row: Evaluation, machines: Machine
     players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
     pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)
     left = session.exec(pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
-    drawn = session.exec(
-        select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == row.id)
-    ).one()
     at_once = series_at_once(season)
     each = matches_of_each(season, row.matches)
     seconds = machines.seconds(Work(1, left * at_once, each))
-    per_round = players // 2 if row.format is EvaluationFormat.SWISS else comb(players, 2)
-    rounds = row.rounds if row.format is EvaluationFormat.SWISS else 1
-    undrawn = rounds - (drawn or 0) if row.format is EvaluationFormat.SWISS else int(drawn is None)
-    seconds += machines.seconds(Work(max(0, undrawn), per_round * at_once, each))
+    is_swiss = row.format is EvaluationFormat.SWISS
+    per_round, rounds = (players // 2, row.rounds) if is_swiss else (comb(players, 2), 1)
+    undrawn = max(0, rounds - last_round(session, row.id))  # a round robin is drawn as a whole
+    seconds += machines.seconds(Work(undrawn, per_round * at_once, each))
     done_at = now(session) + timedelta(seconds=seconds)
     return ForecastEvaluation(row.name, row.due_at, row.created_at, done_at, rounds * per_round * at_once * each)

@@ -227,10 +227,7 @@ LEDGER = (
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
     """Return the name of a match's transcript in the blob store. The transcript contains the seed, so it is given only
-    if the dice may be shown. `viewer`: the person who must be allowed to see the match.
-
-    Raises:
-        NotFound, WrongState.
+    if the dice may be shown. `viewer`: the person who must be allowed to see the match. Raises NotFound, WrongState.
     """
     row = existing(session, Match, match_id)
     must_see(session, viewer, row)

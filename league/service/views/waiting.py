@@ -77,8 +77,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         mine = playing or [queued[first or 0]]
         seconds = _seconds(now(session), pace, mine, [] if playing else ahead, played)
         matches = sum(series.matches for series in playing)
-        how = _expected(seconds, bool(played))
-        sentence = f"{_place(matches, planned, before)} {how}"
+        sentence = f"{_place(matches, planned, before)} {_expected(seconds, bool(played))}"
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
     if is_at_panel(session, season_id, bot_id, version):
         return Waiting(0, 0, before, None, over=False, sentence=gettext(AT_PANEL))
