@@ -30,16 +30,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import (
-    FOUND_BY_RULES,
-    Event,
-    Fault,
-    Game,
-    Reply,
-    Result,
-    Seat,
-    Step,
-)
+from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Game, Reply, Result, Seat, Step
 from deadheat.engine.trial import (
     Bot,
     Bots,

@@ -268,13 +268,7 @@ def check_replay(game: Game, match: Match) -> None:
     assert match.result is not None
     exchanges = [Exchange(s.messages, r, s.events) for s, r in zip(match.steps, match.replies, strict=True)]
     played = Transcript(
-        game.name,
-        game.rules_version,
-        match.seats,
-        match.seed,
-        tuple(exchanges),
-        match.result,
-        variant=variant_of(game),
+        game.name, game.rules_version, match.seats, match.seed, tuple(exchanges), match.result, variant=variant_of(game)
     )
     try:
         again = replay(game, decode(encode(played)))

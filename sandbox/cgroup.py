@@ -50,11 +50,7 @@ class Cgroup:
     """The counters of the container whose first process is `pid` on this host, pinned to `cpus` (empty: to none)."""
 
     def __init__(
-        self,
-        pid: int,
-        cpus: Collection[int] = (),
-        root: Path = Path("/sys/fs/cgroup"),
-        proc: Path = Path("/proc"),
+        self, pid: int, cpus: Collection[int] = (), root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")
     ) -> None:
         self._fds: list[int] = []
         self._cpus = cpus

@@ -161,13 +161,7 @@ class DockerBox:
     """One container. See `sandbox.box.Box`."""
 
     def __init__(
-        self,
-        client: docker.APIClient,
-        image: str,
-        run_dir: Path,
-        program: Program,
-        limits: Limits,
-        runtime: Runtime,
+        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits, runtime: Runtime
     ) -> None:
         self._client = client
         self._runtime = runtime
@@ -210,12 +204,7 @@ class DockerBox:
             cgroup.follow_leader(GENERATION)
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             to_be_killed_first(leader)
-        return Channel(
-            self._fds["in"],
-            self._fds["out"],
-            meter=cgroup,
-            out_of_memory=cgroup.killed_for_memory,
-        )
+        return Channel(self._fds["in"], self._fds["out"], meter=cgroup, out_of_memory=cgroup.killed_for_memory)
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""

@@ -151,13 +151,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
     rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
     rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
     rules += _only("prctl", 0, (*range(_PR_SCHED_CORE), _PR_GET_AUXV, _PR_SET_VMA))
-    return json.dumps(
-        {
-            "defaultAction": "SCMP_ACT_ERRNO",
-            "defaultErrnoRet": _ENOSYS,
-            "syscalls": rules,
-        }
-    )
+    return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": _ENOSYS, "syscalls": rules})
 
 
 def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:

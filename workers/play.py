@@ -118,11 +118,7 @@ def claim(context: Context, series_id: int) -> SeriesJob | None:
 
 
 def run(
-    context: Context,
-    job: SeriesJob,
-    cpus: Sequence[int],
-    heartbeat: Callable[[], None],
-    hand_in: Callable[[Run], None],
+    context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None], hand_in: Callable[[Run], None]
 ) -> None:
     """Play the matches of the series in one set of boxes, up to the first void one; `hand_in` gets each.
 

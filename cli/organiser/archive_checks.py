@@ -27,9 +27,7 @@ MOST_SHOWN = 20
 """Sentences of one check that are shown."""
 
 
-def verify(
-    file: Annotated[Path, typer.Argument(help="An archive of `season archive`.")],
-) -> Iterator[Output]:
+def verify(file: Annotated[Path, typer.Argument(help="An archive of `season archive`.")]) -> Iterator[Output]:
     """Check an archive by itself: transcripts by the rules, the ranking, the dice, all evaluations and the finals.
 
     Exit code 1 if anything is wrong.

@@ -131,12 +131,7 @@ def cancel_evaluation(
 def settings() -> Output:
     """List all settings with their defaults and until when you can change them."""
     answers = (
-        {
-            "name": term.name,
-            "default": term.default,
-            "changes_until": term.setting.until.value,
-            "meaning": term.words,
-        }
+        {"name": term.name, "default": term.default, "changes_until": term.setting.until.value, "meaning": term.words}
         for term in TERMS.values()
     )
     zone = "Dates are ISO 8601; without a zone, this machine's time zone applies."

@@ -56,11 +56,7 @@ def apply(
     return Output(done, [*(_shown_file(seen, season) if yes else ()), said])
 
 
-def export(
-    client: Client,
-    season: Number,
-    output: ToFile = None,
-) -> Output:
+def export(client: Client, season: Number, output: ToFile = None) -> Output:
     """Write a season as a file. Edit it, then change the season with `season apply FILE --season SEASON`."""
     text = client.season_file(season)
     if output is None:
@@ -73,11 +69,7 @@ def export(
     return Output({"season_id": season, "file": str(output)})
 
 
-def forecast(
-    client: Client,
-    season: Number,
-    bots: Expected = 0,
-) -> Output:
+def forecast(client: Client, season: Number, bots: Expected = 0) -> Output:
     """Say whether the machines suffice for a season's timetable, and when each evaluation will be done."""
     found = client.season_forecast(season, bots or None)
     return Output(found, [*_forecast(found), *(f"Note: {one}" for one in found.warnings)])
