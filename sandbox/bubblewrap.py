@@ -89,9 +89,8 @@ class BubblewrapSandbox:
             raise SandboxError("no-start", "bubblewrap does not confine what root starts: use an ordinary account")
         self._bwrap = shutil.which("bwrap") or ""
         if not self._bwrap:
-            raise SandboxError(
-                "no-start", "bubblewrap is not installed: there is no command bwrap; the package is called bubblewrap"
-            )
+            cure = "there is no command bwrap; the package is called bubblewrap"
+            raise SandboxError("no-start", f"bubblewrap is not installed: {cure}")
         box = self.open(Program(Path("/usr"), ("true",), "a trial"), Limits())
         try:
             box.start()

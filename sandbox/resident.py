@@ -87,9 +87,8 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
-        raise SandboxError(
-            "engine", f"the container that holds the bots' files has ended with code {state['ExitCode']}"
-        )
+        ended = f"has ended with code {state['ExitCode']}"
+        raise SandboxError("engine", f"the container that holds the bots' files {ended}")
     return found["Id"], state["StartedAt"]
 
 

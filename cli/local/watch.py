@@ -113,9 +113,8 @@ def _verified(looked: Looked) -> Iterator[str]:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
-    yield (
-        f"Checked: every line, every event and the result follow from the rules, dice and replies. {_compared(looked)}"
-    )
+    checked = "Checked: every line, every event and the result follow from the rules, dice and replies."
+    yield f"{checked} {_compared(looked)}"
     yield (
         "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
         "A transcript does not contain stderr."
@@ -151,9 +150,8 @@ def _compared(looked: Looked) -> str:
     if season is None or season.dice_commitment is None:
         drawn = BY_THEMSELVES
     elif season.dice_secret is None:
-        drawn = (
-            "Whether its dice follow from its season's secret can be checked once the final standings are published."
-        )
+        later = "can be checked once the final standings are published"
+        drawn = f"Whether its dice follow from its season's secret {later}."
     else:
         drawn = f"Its dice follow from its season's secret as deal {looked.match.deal}."
     return (

@@ -113,9 +113,8 @@ def evaluate(
     format_ = EvaluationFormat.SWISS if rounds else EvaluationFormat.ROUND_ROBIN
     body = {"name": name, "format": format_, "rounds": rounds or None, "matches": matches, "counts": counts}
     made = client.begin_evaluation(season, body)
-    return Output(
-        made, f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}".strip()
-    )
+    said = f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}"
+    return Output(made, said.strip())
 
 
 @asked("cancel-evaluation")

@@ -199,12 +199,11 @@ def host(played: Played) -> Iterator[str]:
     yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return
+    hit = {bot: sum(value > 0 for value in values) for bot, values in taken.items()}
     columns: Columns[str] = (
         Column("Bot", shown),
         Column("Taken", lambda bot: _seconds(sum(taken[bot])), right=True),
-        Column(
-            "In games", lambda bot: f"{sum(value > 0 for value in taken[bot]):,} of {len(taken[bot]):,}", right=True
-        ),
+        Column("In games", lambda bot: f"{hit[bot]:,} of {len(taken[bot]):,}", right=True),
         Column("Most in a game", lambda bot: _seconds(max(taken[bot], default=0.0)), right=True),
     )
     yield from page.table("What the host took", played.labels, columns)

@@ -146,9 +146,8 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.margin_ms > MARGIN_MS:
         text = f"Bots run under {facts.runtime}, which itself may make a bot some milliseconds late."
-        yield Finding(
-            Level.REMARK, text, "keep it if limits are much longer than that, or use the engine's usual runtime"
-        )
+        mend = "keep it if limits are much longer than that, or use the engine's usual runtime"
+        yield Finding(Level.REMARK, text, mend)
     elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
     first = "The referee may run before everything else (SCHED_FIFO)."
