@@ -108,12 +108,6 @@ def print_json(answer: Answer) -> None:
     print(json.dumps(as_object(answer)), flush=True)
 
 
-def print_json_lines(answers: Iterable[Answer]) -> None:
-    """Print one line of JSON for each answer."""
-    for answer in answers:
-        print_json(answer)
-
-
 def show(returned: Returned, as_json: bool) -> None:
     """Print what a command returns, and exit with its code."""
     for output in (returned,) if isinstance(returned, Output) else returned:
@@ -123,7 +117,8 @@ def show(returned: Returned, as_json: bool) -> None:
         elif isinstance(output.answer, Record | Mapping):
             print_json(output.answer)
         else:
-            print_json_lines(output.answer)
+            for answer in output.answer:
+                print_json(answer)
         if output.code:
             raise typer.Exit(output.code)
 

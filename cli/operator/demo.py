@@ -207,26 +207,25 @@ def signed_in(url: str, author: str) -> Client:
         return Client(url, client.issue_token(author, PASSWORD).token)
 
 
-def uploaded(client: Client, entrant: Entrant) -> tuple[int, Version]:
-    """Upload the bot unless the server has exactly it, and return its id and version."""
+def uploaded(client: Client, entrant: Entrant) -> Version:
+    """Upload the bot unless the server has exactly it, and return its version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
     version = versions[0] if versions else None
     if version is None or version.state == "broken" or version.size_bytes != len(content):
         version = client.upload(bot_id, filename, content)
-    return bot_id, version
+    return version
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
     """Upload the bot unless the server has exactly it, and return its id once it is ready."""
-    bot_id, version = uploaded(client, entrant)
-    version = wait_for_build(client, version)
+    version = wait_for_build(client, uploaded(client, entrant))
     if version.state != "ready":
-        log = client.build_log(bot_id, version.number).log
+        log = client.build_log(version.bot_id, version.number).log
         raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
     note(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
-    return bot_id
+    return version.bot_id
 
 
 def follow(client: Client, season_id: int, total: int) -> None:

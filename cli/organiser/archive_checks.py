@@ -13,10 +13,10 @@ from rich.progress import track
 
 from deadheat.cli.console import err, fail
 from deadheat.cli.organiser.archive import Archived, opened
-from deadheat.cli.organiser.archive_tournaments import Checked, Row, evaluations, finals
+from deadheat.cli.organiser.archive_tournaments import Checked, evaluations, finals
 from deadheat.cli.output import Output
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.recount import dice_of, recount_of, rows
+from deadheat.cli.statistics.recount import Row, dice_of, recount_of, rows
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import counted
 from deadheat.engine.transcript import decode

@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.organiser.archive_rounds import rounds_again
-from deadheat.cli.statistics.recount import rows
+from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.figures import Meeting
@@ -19,8 +18,6 @@ from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

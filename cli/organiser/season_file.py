@@ -113,7 +113,7 @@ def _ask(season: int) -> None:
 
 def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
     if told.changes:
-        yield table(told.changes, CHANGES if season else NEW)
+        yield table(told.changes, _changes("now", "then") if season else _changes("default", "in the file"))
     now = datetime.now(UTC)
     yield table(told.timetable, _timetable(now))
     yield from _forecast(told.forecast)
@@ -145,6 +145,14 @@ def _value(change: DeclaredChange, value: Any) -> str:
     return shown(value)
 
 
+def _changes(now: str, then: str) -> Columns[DeclaredChange]:
+    return (
+        Column("key", lambda change: change.path),
+        Column(now, lambda change: _value(change, change.now)),
+        Column(then, lambda change: _value(change, change.then)),
+    )
+
+
 def _timetable(now: datetime) -> Columns[DeclaredDate]:
     return (
         Column("step", lambda date: date.label),
@@ -162,16 +170,4 @@ FORESEEN: Columns[ForecastEvaluation] = (
     Column("matches", lambda one: one.matches, right=True),
     Column("done", lambda one: f"{one.done_at.astimezone():%H:%M:%S}", whole=True),
     Column("", lambda one: "late" if one.late else ""),
-)
-
-CHANGES: Columns[DeclaredChange] = (
-    Column("key", lambda change: change.path),
-    Column("now", lambda change: _value(change, change.now)),
-    Column("then", lambda change: _value(change, change.then)),
-)
-
-NEW: Columns[DeclaredChange] = (
-    Column("key", lambda change: change.path),
-    Column("default", lambda change: _value(change, change.now)),
-    Column("in the file", lambda change: _value(change, change.then)),
 )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.tournament import conditions, field, records
@@ -95,7 +94,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             block=DEALS_IN_A_BOX if asked.sandbox == "docker" else 1,
             panel=panel,
-            gate=_gate_facts(gate, asked),
+            gate={"file": str(asked.gate), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),
         )
         _check_gate(gate, request)
@@ -158,26 +157,18 @@ def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
     return gate, [*names, *gate.references, *panel], len(panel)
 
 
-def _gate_facts(gate: Gate | None, asked: Asked) -> dict[str, Any] | None:
-    if gate is None:
-        return None
-    return {"file": str(asked.gate), **gate.model_dump(mode="json")}
-
-
 def _check_gate(gate: Gate | None, request: Request) -> None:
     """Refuse conditions that concern no bot, and those that can never be met."""
     if gate is None:
         return
-    for pattern in conditions.unmatched(gate, request.labels[-request.panel :]):
-        raise Unplayable(
-            f"no bot of the gate's panel is called {pattern}: {', '.join(request.labels[-request.panel :])}"
-        )
+    panel, games = request.labels[-request.panel :], request.games + request.games % 2
+    for pattern in conditions.unmatched(gate, panel):
+        raise Unplayable(f"no bot of the gate's panel is called {pattern}: {', '.join(panel)}")
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
-    played = request.panel * (request.games + request.games % 2)
-    if least > played:
-        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {played}")
-    asked = conditions.most_compared(gate, request.labels[-request.panel :])
-    if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
+    if least > request.panel * games:
+        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {request.panel * games}")
+    asked = conditions.most_compared(gate, panel)
+    if asked and games < (needed := conditions.games_needed(asked)):
         raise Unplayable(
             f"not_worse_than, asked of {counted(asked, 'opponent')}, needs {needed} games or more against each to "
             f"show anything at 95 %; the gate plays {request.games}"

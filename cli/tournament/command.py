@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -284,7 +284,7 @@ class Run:
             state = self.standings.test(_terms(request.sprt))
             found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
         if verdicts:
-            found["gate"] = {label: conditions.as_objects(judged) for label, judged in verdicts.items()}
+            found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
         return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted or bool(self.broke)}
 
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:

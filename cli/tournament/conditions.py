@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -287,8 +287,3 @@ def holm(values: Sequence[float]) -> list[float]:
         most = max(most, min(1.0, (len(values) - rank) * values[place]))
         corrected[place] = most
     return corrected
-
-
-def as_objects(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return verdicts as JSON."""
-    return [{"met": verdict.met, "sentence": verdict.sentence} for verdict in verdicts]

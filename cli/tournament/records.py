@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deadheat.cli.local.timing import rounded
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
 from deadheat.engine import games
@@ -242,15 +243,8 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
 
 def _times(found: Iterable[tuple[int, int]]) -> dict[str, Any]:
     limits_ns, own_ns = zip(*found, strict=True)
-    counted = sorted(Counter(map(_two_digits, own_ns)).items())
+    counted = sorted(Counter(rounded(value_ns, 2) for value_ns in own_ns).items())
     return {
         "limit_ms": max(limits_ns) / NS_PER_MS,
         "own_ms": [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted],
     }
-
-
-def _two_digits(value_ns: int) -> int:
-    if value_ns < 100:
-        return value_ns
-    unit: int = 10 ** (len(str(value_ns)) - 2)
-    return (value_ns + unit // 2) // unit * unit
