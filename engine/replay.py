@@ -149,13 +149,11 @@ def _seats(seats: Iterable[Seat]) -> str:
 
 
 def _line(message: Message) -> str:
-    """Describe a line and the seat that it is sent to."""
     within = "" if message.limit_ns is None else f" with a limit of {message.limit_ns} ns"
     return f'"{message.line}" to seat {seat_number(message.seat)}{within}'
 
 
 def _words(result: Result) -> str:
-    """Describe a result, seat by seat."""
     faults = [f", seat {seat_number(seat)} {fault}" for seat, fault in sorted(result.faults.items())]
     scored = "no points" if result.points is None else f"points {' : '.join(map(points, result.points))}"
     return f"places {' : '.join(map(str, result.ranks))}, {scored}{''.join(faults)}"

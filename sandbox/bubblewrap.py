@@ -114,7 +114,6 @@ class _Box(LocalBox):
         self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
-        """See `LocalBox`."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(_undisturbed())
             ours, theirs = socket.socketpair()
@@ -261,11 +260,9 @@ class _Confined:
         self._bwrap, self._init = bwrap, init
 
     def wait(self, seconds: float) -> bool:
-        """See `Running`."""
         return wait(self._bwrap, seconds)
 
     def signal(self, number: int) -> None:
-        """See `Running`."""
         with contextlib.suppress(ProcessLookupError):  # it has exited
             os.killpg(self.pid, number)
 

@@ -196,7 +196,6 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
 
 
 def _in_round(transcript: Transcript, prompt: Prompt) -> str:
-    """Return the round of a prompt, if the game has rounds."""
     seat, command = prompt.message.seat, prompt.message.command
     first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
     if first is not None:

@@ -122,7 +122,6 @@ def _verified(looked: Looked) -> Iterator[str]:
 
 
 def _ending(transcript: Transcript, seat: int) -> str:
-    """Say how a match ended for a seat."""
     result = transcript.result
     words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
     if result.points is not None:

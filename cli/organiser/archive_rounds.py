@@ -58,7 +58,6 @@ class _Finals:
 
     @property
     def is_over(self) -> bool:
-        """Whether the finals were played to the end."""
         return bool(self.season["finals_done_at"])
 
 

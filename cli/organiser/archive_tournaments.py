@@ -39,7 +39,6 @@ class _Told:
 
     @property
     def form(self) -> Form:
-        """The form in which it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
         rules, chosen = row.get("rules", 1), row.get("tie_breaks")

@@ -304,7 +304,6 @@ def _out(entry: Entry) -> str:
 
 
 def _state(season: Season) -> str:
-    """Describe the state in more detail than its name."""
     if season.state == "closed":
         return "closed, standings published" if season.published_at else "closed, last matches in progress"
     if season.state == "finals":
@@ -329,7 +328,6 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 
 def _next_date(season: Season) -> str:
-    """Report what happens at the next date."""
     known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {instant(date)}"
