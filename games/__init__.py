@@ -149,9 +149,8 @@ def _checked(game: Any) -> GameFolder:
     rules: Any = game.rules  # untyped: others wrote it, and nobody has checked its types
     version = rules.rules_version
     if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
-        raise _Unusable(
-            f"its name {rules.name!r} must consist of lower-case letters and digits, separated by single hyphens"
-        )
+        form = "lower-case letters and digits, separated by single hyphens"
+        raise _Unusable(f"its name {rules.name!r} must consist of {form}")
     if type(version) is not int or version < 1:
         raise _Unusable(f"its rules_version is {version!r} and must be a whole number from 1")
     if not isinstance(rules.seats, range) or not rules.seats or min(rules.seats) < 2:

@@ -101,10 +101,8 @@ class DockerSandbox:
             refuse_user_namespaces(info)
             self.runtime = find_runtime(info, runtime)
         except NotFound as error:
-            raise SandboxError(
-                "no-image",
-                f"the engine has no image {image}; build it with deploy/images/build {image.rpartition(':')[2]}",
-            ) from error
+            cure = f"build it with deploy/images/build {image.rpartition(':')[2]}"
+            raise SandboxError("no-image", f"the engine has no image {image}; {cure}") from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
         sweep_unified(self._run_dir)

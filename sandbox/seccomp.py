@@ -176,8 +176,5 @@ def _if_masked(name: str, index: int, bits: int, value: int = 0) -> dict[str, ob
 
 
 def _if_argument(names: list[str], index: int, value: int, operator: str, second: int = 0) -> dict[str, object]:
-    return {
-        "names": names,
-        "action": "SCMP_ACT_ALLOW",
-        "args": [{"index": index, "value": value, "valueTwo": second, "op": operator}],
-    }
+    argument = {"index": index, "value": value, "valueTwo": second, "op": operator}
+    return {"names": names, "action": "SCMP_ACT_ALLOW", "args": [argument]}

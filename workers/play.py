@@ -156,16 +156,12 @@ def play_match(
 ) -> Run:
     """Make one attempt at one match."""
     broadcast.begin(match.match_id)
-    about = {
-        "match": match.match_id,
-        "series": job.series_id,
-        "players": [programs[player].label for player in seating],
-    }
+    players = [programs[player].label for player in seating]
+    about = {"match": match.match_id, "series": job.series_id, "players": players}
     started_at_ns = time.time_ns()
     try:
-        played = arena.play(
-            rules(job.game, job.variant), seating, match.seed, about, between, broadcast.around, attempt=match.attempt
-        )
+        game = rules(job.game, job.variant)
+        played = arena.play(game, seating, match.seed, about, between, broadcast.around, attempt=match.attempt)
     except TransportError as error:
         if error.cause in BLAMELESS:
             raise  # nothing can be played here, which is not this match's fault

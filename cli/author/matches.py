@@ -244,10 +244,8 @@ def own_seat(number: int, server: str, token: str) -> int:
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
     if len(seats) != 1:
         whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
-        fail(
-            f"match {number}: {whose if client.has_token else 'you are not logged in'}; choose a seat with --seat",
-            USAGE,
-        )
+        why = whose if client.has_token else "you are not logged in"
+        fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
     return seats[0]
 
 

@@ -63,10 +63,8 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
         return ()
 
     yield "rules", rules
-    yield (
-        "replies",
-        lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else ["the rules accepted every spoilt reply"],
-    )
+    too_kind = ["the rules accepted every spoilt reply"]
+    yield "replies", lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else too_kind
     matches = random_matches(game, new_bot, "check", 2)
     yield "scenes", lambda: looks.scenes(game, matches)
     yield "terminal", lambda: looks.terminal(game, matches)

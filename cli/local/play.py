@@ -319,9 +319,8 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
-        note(
-            "Add --sandbox bwrap for other people's.", "The bots run as plain programs, NOT isolated from this machine."
-        )
+        warning = "The bots run as plain programs, NOT isolated from this machine."
+        note("Add --sandbox bwrap for other people's.", warning)
         return LocalSandbox()
     if backend is Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox

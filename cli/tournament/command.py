@@ -242,12 +242,9 @@ class Run:
         request = self.built.request
         if request.gate is None:
             return {}
-        gate, known = gate_of(request), references(request)
+        gate, known, labels = gate_of(request), references(request), request.labels
         panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {
-            request.labels[bot]: conditions.judge(gate, self.standings, bot, panel, known)
-            for bot in candidates(request)
-        }
+        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel, known) for bot in candidates(request)}
 
     def end(self) -> None:
         """Show the results, say where the files are, and exit with the right code."""

@@ -206,12 +206,10 @@ def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Ve
         return Verdict(False, f"no loss to {names}: no game was played")
     if not lost:
         rate = 100 * (1 - (1 - RULE_OF_THREE) ** (1 / games))
-        return Verdict(
-            True, f"no loss to {names} in {counted(games, 'game')} (at 95 %, it loses fewer than {rate:.1f} % of them)"
-        )
-    to = ", ".join(
-        f"{standings.labels[bot]} {losses}" for bot in against if (losses := standings.score(candidate, bot)[2])
-    )
+        bound = f"at 95 %, it loses fewer than {rate:.1f} % of them"
+        return Verdict(True, f"no loss to {names} in {counted(games, 'game')} ({bound})")
+    losses = {standings.labels[bot]: standings.score(candidate, bot)[2] for bot in against}
+    to = ", ".join(f"{label} {count}" for label, count in losses.items() if count)
     return Verdict(False, f"no loss to {names}: it lost {lost} of {counted(games, 'game')} ({to})")
 
 

@@ -244,7 +244,5 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
 def _times(found: Iterable[tuple[int, int]]) -> dict[str, Any]:
     limits_ns, own_ns = zip(*found, strict=True)
     counted = sorted(Counter(rounded(value_ns, 2) for value_ns in own_ns).items())
-    return {
-        "limit_ms": max(limits_ns) / NS_PER_MS,
-        "own_ms": [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted],
-    }
+    own_ms = [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted]
+    return {"limit_ms": max(limits_ns) / NS_PER_MS, "own_ms": own_ms}

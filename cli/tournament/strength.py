@@ -167,10 +167,7 @@ def crosstable(found: RatingTable, played: Played) -> Iterator[str]:
         number = str(numbers[opponent] + 1)
         return Column(number, lambda bot: _cell(results.get((bot, opponent)), bot, opponent, played))
 
-    columns: Columns[str] = (
-        Column("Bot", lambda bot: f"{numbers[bot] + 1}. {shown(bot)}"),
-        *(column(opponent) for opponent in order),
-    )
+    columns: Columns[str] = (Column("Bot", lambda bot: f"{numbers[bot] + 1}. {shown(bot)}"), *map(column, order))
     yield '<div class="pairs">'
     yield from page.table("Crosstable", order, columns)
     yield "</div>\n"

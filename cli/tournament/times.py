@@ -129,9 +129,8 @@ def _spark(row: Row, number: int) -> str:
         if count:
             high = ceil((HEIGHT - 2) * count / most)
             late = ' class="over"' if place == DOUBLINGS else ""
-            parts.append(
-                f'<rect{late} data-bar="{place}" x="{BAR * place}" y="{HEIGHT - high}" width="5" height="{high}"/>'
-            )
+            where = f'x="{BAR * place}" y="{HEIGHT - high}" width="5" height="{high}"'
+            parts.append(f'<rect{late} data-bar="{place}" {where}/>')
     end = BAR * DOUBLINGS - 0.5
     return "".join(parts) + f'<line x1="{end}" x2="{end}" y1="0" y2="{HEIGHT}"/></svg>'
 

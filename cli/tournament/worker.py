@@ -301,9 +301,8 @@ class Worker:
         """Return whether to keep a game; `lost` games are those that the first bot did not win, and faulty ones."""
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
-            return bool(result.faults) or any(
-                bot == 0 and rank > 1 for bot, rank in zip(seated.players, result.ranks, strict=True)
-            )
+            places = zip(seated.players, result.ranks, strict=True)
+            return bool(result.faults) or any(bot == 0 and rank > 1 for bot, rank in places)
         return keep == "all" or (keep == "faulty" and bool(result.faults))
 
     def _keep(self, seated: Seated, played: Played) -> str:

@@ -117,13 +117,8 @@ class _Table:
         for name, value in (("filled", event["filled"]), ("square", event["square"]), ("totals", event["total"])):
             self.numbers[name][seat] = value
         self.numbers["bank_ms"][seat] = event["bank_ns"] // NS_PER_MS
-        words = {
-            "bot": names[seat],
-            "block": event["block"],
-            "cells": event["filled"],
-            "square": event["square"],
-            "points": event["total"],
-        }
+        words = {"bot": names[seat], "block": event["block"], "cells": event["filled"]}
+        words |= {"square": event["square"], "points": event["total"]}
         if cells:
             return _("%(bot)s places %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
         return _("%(bot)s passes with %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
