@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,8 +71,8 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
         raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
-    folder = Folder(path)
-    try:
+    with ExitStack() as until_built:
+        folder = until_built.enter_context(Folder(path))
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
         bots = _built(game, names, sandbox, path, (), built, names if gate else asked.bots)
         _check(asked, len(bots), seats)
@@ -99,9 +100,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
         )
         _check_gate(gate, request)
         records.save(path, request)
-    except BaseException:
-        folder.close()
-        raise
+        until_built.pop_all()
     return Built(request, folder)
 
 
@@ -121,8 +120,8 @@ def go_on(
         raise Unplayable("a gate continues as it began; for other bots or games, start a new one")
     if games and games < request.games:
         raise Unplayable(f"it plays {request.games:,} games per pair already, more than --games {games:,}")
-    folder = Folder(path)
-    try:
+    with ExitStack() as until_built:
+        folder = until_built.enter_context(Folder(path))
         for bot in request.bots:
             if records.sha256_of(path / records.BOTS / bot.folder) != bot.sha256:
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
@@ -132,9 +131,7 @@ def go_on(
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)
-    except BaseException:
-        folder.close()
-        raise
+        until_built.pop_all()
     return Built(request, folder)
 
 

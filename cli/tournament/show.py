@@ -135,10 +135,7 @@ class Screen:
         if self.standings.games:
             yield standings_table(self.standings, self.standings.ratings())
         if self.request.sprt is not None:
-            from deadheat.league.sprt import Terms
-
-            terms = Terms(self.request.sprt["elo0"], self.request.sprt["elo1"])
-            yield Text(sprt_line(self.request, self.standings.test(terms)))
+            yield Text(sprt_line(self.request, self.standings.test(self.request.sprt)))
         if self.waits:
             yield Text(f"waiting for processors. Taken: {'; '.join(self.waits)}", "magenta")
         yield Text(self.progress())

@@ -189,7 +189,6 @@ class Worker:
     _hold: Hold | None = None
     _held_at: float = 0.0
     _processors: Processors = field(init=False)
-    _game: Game = field(init=False)
     _sandbox: Sandbox = field(init=False)
     _unsaid: list[Word] = field(default_factory=list)
     _say_at: float = 0.0
@@ -198,7 +197,6 @@ class Worker:
     def __post_init__(self) -> None:
         self._sandbox = self.job.open_sandbox()
         self._processors = Processors(self.job.locks)
-        self._game = self.job.game
 
     def __enter__(self) -> Worker:
         return self
@@ -284,7 +282,7 @@ class Worker:
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             began = time.monotonic()
             try:
-                played = arena.play(self._game, seating, deal.seed, about, around=stoppable, attempt=attempt)
+                played = arena.play(self.job.game, seating, deal.seed, about, around=stoppable, attempt=attempt)
             except TransportError as error:
                 if error.cause in HOPELESS:
                     raise
