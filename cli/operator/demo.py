@@ -155,7 +155,8 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
     with ExitStack() as people:
         organiser = people.enter_context(Client(url, organiser_token))
-        clients = {author: people.enter_context(signed_in(url, author)) for author, _ in _SEATED}
+        authors = dict.fromkeys(entrant.author for entrant in ENTRANTS)
+        clients = {author: people.enter_context(signed_in(url, author)) for author in authors}
         note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
         for entrant in ENTRANTS:
             uploaded(clients[entrant.author], entrant)
