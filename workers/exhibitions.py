@@ -145,9 +145,8 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
             while True:
                 try:
                     game = rules(job.game, job.variant)
-                    return arena.play_beside(
-                        game, job.seats, job.seed, about, hold, person.sits_down, places, heartbeat
-                    ).transcript
+                    seated = person.sits_down, places
+                    return arena.play_beside(game, job.seats, job.seed, about, hold, *seated, heartbeat).transcript
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)

@@ -114,8 +114,7 @@ def _ask(season: int) -> None:
 def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
     if told.changes:
         yield table(told.changes, _changes("now", "then") if season else _changes("default", "in the file"))
-    now = datetime.now(UTC)
-    yield table(told.timetable, _timetable(now))
+    yield table(told.timetable, _timetable(datetime.now(UTC)))
     yield from _forecast(told.forecast)
     for warning in told.warnings:
         yield f"Note: {warning}"
