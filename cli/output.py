@@ -98,6 +98,11 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
     return lines if isinstance(lines, Iterable) and not isinstance(lines, str) else (lines,)
 
 
+def places(low: int, high: int) -> str:
+    """Show the places from `low` to `high`: "2", or "3-6"."""
+    return f"{low}-{high}" if low < high else f"{low}"
+
+
 def as_object(answer: Answer) -> Mapping[str, Any]:
     """Return an answer as a JSON object, including fields that this client does not know."""
     return answer.said if isinstance(answer, Record) else answer
