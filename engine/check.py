@@ -25,12 +25,12 @@ This cannot check whether the rules match the game's text, nor what random play 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Game, Reply, Result, Seat, Step
+from deadheat.engine.games.folder import NAME
 from deadheat.engine.trial import (
     Bot,
     Bots,
@@ -71,7 +71,7 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
 
 
 def _check_description(game: Game) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", game.name):
+    if not NAME.fullmatch(game.name):
         raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
         raise NotConforming(f"{game.name} has no title")

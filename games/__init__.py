@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,12 +30,11 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from deadheat.engine.games.folder import SETTING, GameFolder
+from deadheat.engine.games.folder import NAME, SETTING, GameFolder
 
 log = logging.getLogger(__name__)
 
 GROUP = "deadheat.games"
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_NAME = 64
 NOT_HASHED = frozenset({"__pycache__"})
 
