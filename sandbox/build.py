@@ -1,8 +1,7 @@
 """Turn sources into a program inside a box, without network, under its own limits.
 
 A build is a box whose output is a tar of the result. It can write nothing outside, so nothing needs cleaning, and its
-output is bounded like any bot's stderr. The tar is untrusted and is unpacked by
-`sandbox.archive` only.
+output is bounded like any bot's stderr. The tar is untrusted and is unpacked by `sandbox.archive` only.
 
 The tools' output is read while they run, so that an author can follow it. Each read takes everything that is kept,
 which is bounded, so a flood costs no more than a line.

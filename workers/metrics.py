@@ -1,9 +1,8 @@
 """The workers' metrics for Prometheus: totals over finished matches, and the service's own failures.
 
 No label names a bot or a user: their numbers are in SQL. Prompts, faults and matches carry the season, so that each
-season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host
-add up their metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker`
-set.
+season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host add up their
+metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
 
 from __future__ import annotations

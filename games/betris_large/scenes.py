@@ -1,10 +1,9 @@
 """Betris (Large): two blocks on offer, bets in chips, two boards that fill, and the clocks.
 
 State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
-seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same
-order), ``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``,
-``square``, ``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part
-(`shapes()`).
+seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same order),
+``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``, ``square``,
+``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part (`shapes()`).
 """
 
 from __future__ import annotations
