@@ -21,8 +21,7 @@ from deadheat.sandbox.box import Exit
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
 """Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
-tenth of a read.
-"""
+tenth of a read."""
 _STAT_BYTES = 64 * 1024
 """Enough of /proc/stat for the lines of many hundred CPUs, which come first."""
 

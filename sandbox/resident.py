@@ -40,8 +40,7 @@ LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
 """The lives of keepers that this process has seen complete. The engine lists processes by running ps on the host, for
-which no match should pay; so it is asked only about other lives.
-"""
+which no match should pay; so it is asked only about other lives."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:

@@ -82,8 +82,7 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 STALE_SECONDS = 1.1
 """A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), and the archive must contain what was
-published just before.
-"""
+published just before."""
 
 
 def gather(client: Client, season_id: int) -> None:
