@@ -33,7 +33,6 @@ FINISH_GRACE_NS = NS_PER_S
 REALTIME_PRIORITY = 1
 """The lowest real-time priority. It is above all normal ones, and none of our other processes uses one."""
 
-
 Holding = Callable[[], contextlib.AbstractContextManager[object]]
 
 

@@ -74,7 +74,6 @@ tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were car
 HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
 """The most frequent causes of void attempts; others appear when they happen."""
 
-
 OUTCOMES = ("played", "forfeit")
 
 MOST_OF_A_SEASON = 40

@@ -56,7 +56,6 @@ class Scene:
 Figures = Sequence[float | None]
 """How each seat stands in one scene; None: nothing is known of it yet."""
 
-
 Row = tuple[str, Sequence[str], Sequence[float] | None]
 """A row of a match's sheet: a label, and for both seats the text shown and its value (None: nothing to compare)."""
 
