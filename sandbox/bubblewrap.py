@@ -229,9 +229,8 @@ def _first_word(ours: socket.socket) -> int:
 
 def _limit(pid: int, limits: Limits) -> None:
     """Limit what each process of a bot may use, as far as an ordinary user can."""
-    data_bytes = limits.memory_bytes * DATA_FACTOR
     values = {
-        resource.RLIMIT_DATA: data_bytes,
+        resource.RLIMIT_DATA: limits.memory_bytes * DATA_FACTOR,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_FSIZE: MAX_FILE_BYTES,
         resource.RLIMIT_CORE: 1,  # with 0, a crash is still piped into a program of the host; see core(5)

@@ -161,8 +161,7 @@ def _record_end(transcript: Transcript, season_id: int) -> None:
     for seat, fault in transcript.result.faults.items():
         last = transcript.last_prompt(seat)
         faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
-    outcome = "forfeit" if transcript.result.faults else "played"
-    matches.labels(game, season_id, outcome).inc()
+    matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

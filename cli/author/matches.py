@@ -148,8 +148,7 @@ def logs(
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "service failure:")
-    answer = {"bot_id": bot_id, "version": version, **as_object(log)}
-    return Output(answer, () if follow else log.log)
+    return Output({"bot_id": bot_id, "version": version, **as_object(log)}, () if follow else log.log)
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:

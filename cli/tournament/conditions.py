@@ -92,8 +92,7 @@ class Gate(BaseModel):
 def read(file: Path) -> Gate:
     """Read a gate; its bots are named as seen from here afterwards. Raises BadGate."""
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-        gate = TypeAdapter(Gate).validate_python(found)
+        gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise BadGate(f"cannot read {file}: {error.strerror}") from error
     except ValidationError as error:

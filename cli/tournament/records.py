@@ -144,8 +144,7 @@ class Folder:
     def append(self, line: str) -> None:
         """Append a game's line with one write."""
         data = line.encode("ascii") + b"\n"
-        written = os.write(self._fd, data)
-        if written != len(data):
+        if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
     def _repaired(self) -> list[Game]:

@@ -60,8 +60,7 @@ def rows(played: Played) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
     for game in played.games:
         for seat, bot in enumerate(game.players):
-            times = answers_of(game, seat, played.about.bank_ms)
-            for command, answers in times.items():
+            for command, answers in answers_of(game, seat, played.about.bank_ms).items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
     order = played.numbers
     return sorted(found.values(), key=lambda row: order[row.bot])

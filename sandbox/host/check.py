@@ -79,8 +79,7 @@ def check_host(
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
     with tempfile.TemporaryDirectory(prefix="deadheat-check-") as name:
-        limits = Limits(cpus=str(cpus[0]) if cpus else "")
-        box = sandbox.open(reference_program(Path(name)), limits)
+        box = sandbox.open(reference_program(Path(name)), Limits(cpus=str(cpus[0]) if cpus else ""))
         try:
             before = stat(host)
             tried = Trial(box, between, runtime.margin_ms)

@@ -202,8 +202,7 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
 
 def _of_times(facts: Facts) -> Iterator[Finding]:
     mend = "let the worker use SCHED_FIFO (CAP_SYS_NICE), and keep a CPU for it"
-    punctual = facts.late_ns[1] <= NS_PER_MS
-    yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", mend)
+    yield _either(facts.late_ns[1] <= NS_PER_MS, f"The referee is late by {_us(facts.late_ns)}.", mend)
     yield Finding(Level.GOOD, f"A round trip of a chatty bot takes {_us(facts.trip_ns)}.")
 
 
