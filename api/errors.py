@@ -94,7 +94,7 @@ def install(app: FastAPI) -> None:
     """Answer every error that leaves a route."""
     app.add_exception_handler(errors.LeagueError, league_error)
     app.add_exception_handler(RequestValidationError, _invalid_request)
-    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(HTTPException, http_error)
     for away in (OperationalError, InternalError, InterfaceError, PoolTimeout):
         app.add_exception_handler(away, _database_away)
     app.add_exception_handler(Exception, _unexpected)
@@ -158,7 +158,8 @@ async def _database_away(request: Request, error: Exception) -> Response:
     return problem(request, 503, "database-away", DATABASE_AWAY, headers=SOON)
 
 
-async def _http_error(request: Request, error: Exception) -> Response:
+async def http_error(request: Request, error: Exception) -> Response:
+    """Answer an error of HTTP itself."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
     headers = error.headers

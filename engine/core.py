@@ -46,7 +46,9 @@ STDERR_KEPT_BYTES = 56 * 1024 + 80
 """How much of a program's stderr in one match a box keeps, in every backend (see images/init.c)."""
 
 made = tuple.__new__
-"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``."""
+"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no
+defaults: replies are made so by `_look` and `_reply` in `sandbox.pipes`, and `exchange` in `engine.memory`.
+"""
 
 
 class Fault(StrEnum):

@@ -29,6 +29,8 @@ class Trait(Flag):
     BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
     DROPPED = auto()  # nobody wanted the job any longer
     LASTING = auto()  # the machine does not recover by itself, so a worker that starts there ends at once
+    HOPELESS = auto()  # the next attempt there would fail too, so a command that plays ends at once
+    COUNTED = auto()  # frequent, so its counters start at zero (see `workers.metrics`)
 
 
 class Cause(StrEnum):
@@ -48,12 +50,20 @@ class Cause(StrEnum):
         return cause
 
     # The attempt became the result.
-    PLAYED = "played", N_("played"), Trait.TOLD
+    PLAYED = "played", N_("played"), Trait.TOLD | Trait.COUNTED
 
     # The machine that played it failed.
-    HOST_MEMORY = "host-memory", N_("the machine ran out of memory"), Trait.TOLD
-    HOST_UNKNOWN = "host-unknown", N_("nothing shows whether the bot was kept from running"), Trait.TOLD
-    WATCH_ENDED = "watch-ended", N_("the bot got almost no processor time"), Trait.TOLD | Trait.CONDEMNS
+    HOST_MEMORY = "host-memory", N_("the machine ran out of memory"), Trait.TOLD | Trait.COUNTED
+    HOST_UNKNOWN = (
+        "host-unknown",
+        N_("nothing shows whether the bot was kept from running"),
+        Trait.TOLD | Trait.COUNTED,
+    )
+    WATCH_ENDED = (
+        "watch-ended",
+        N_("the bot got almost no processor time"),
+        Trait.TOLD | Trait.CONDEMNS | Trait.COUNTED,
+    )
     HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # until 2026-11
     REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD  # until 2026-11
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
@@ -67,25 +77,25 @@ class Cause(StrEnum):
     ENGINE = (
         "engine",
         N_("the container engine failed"),
-        Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS | Trait.COUNTED,
         N_("The container engine of a machine failed."),
     )
     NO_ENGINE = (
         "no-engine",
         N_("the container engine did not answer"),
-        Trait.BLAMELESS | Trait.MACHINE,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.HOPELESS | Trait.COUNTED,
         N_("A machine's container engine did not answer."),
     )
     NO_IMAGE = (
         "no-image",
         N_("the machine lacked the image"),
-        Trait.BLAMELESS | Trait.MACHINE,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.HOPELESS,
         N_("A machine lacked the image for its boxes."),
     )
     NO_RUNTIME = (
         "no-runtime",
         N_("the machine lacked the runtime"),
-        Trait.BLAMELESS | Trait.MACHINE | Trait.LASTING,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.HOPELESS | Trait.LASTING,
         N_("A machine's container engine lacked the right runtime."),
     )
     CONTAINER_DIED = "container-died", N_("a container died"), Trait.TOLD
@@ -96,7 +106,7 @@ class Cause(StrEnum):
         N_("A container stopped accepting orders."),
     )
     DIRTY_BOX = "dirty-box", N_("a container was not clean"), Trait.TOLD
-    NO_START = "no-start", N_("the program could not be started"), Trait(0), N_("A program could not be started.")
+    NO_START = "no-start", N_("the program could not be started"), Trait.HOPELESS, N_("A program could not be started.")
 
     # One of our own bots made a mistake.
     HOUSE_BOT = "house-bot", N_("one of our own bots failed"), Trait.TOLD
@@ -106,7 +116,7 @@ class Cause(StrEnum):
     BLOBS_AWAY = (
         "blobs-away",
         N_("the store could not be reached"),
-        Trait.BLAMELESS,
+        Trait.BLAMELESS | Trait.COUNTED,
         N_("Nothing could be stored or fetched."),
     )
     BLOB_DAMAGED = (
@@ -124,7 +134,7 @@ class Cause(StrEnum):
     DATABASE_AWAY = (
         "database-away",
         N_("the database could not be reached"),
-        Trait.BLAMELESS,
+        Trait.BLAMELESS | Trait.COUNTED,
         N_("The database was unavailable."),
     )
     LEASE_EXPIRED = "lease-expired", N_("the worker stopped reporting"), Trait(0), N_("The worker stopped reporting.")

@@ -57,7 +57,7 @@ def _stage(line: str) -> str:
     if name in NUMBERS:
         return _("“%(word)s” needs a whole number, such as %(name)s=10.", word=wrong, name=name)
     if not wrong:
-        return _("Write its words with single spaces.")
+        return _("Put single spaces between its words.")
     there = ", ".join(NUMBERS)
     return _("“%(word)s” is not known here; choose from %(all)s, ties and third-place.", word=wrong, all=there)
 

@@ -93,16 +93,16 @@ class Settings(BaseSettings):
     trusted_proxies: str = Field(
         default="",
         description="Addresses or networks of proxies whose X-Forwarded-For and -Proto are trusted, e.g. `10.0.0.2`; "
-        "separate them by commas.",
+        "separate them with commas.",
     )
     reads_per_minute: int = Field(
         default=3000,
         ge=1,
-        description="Read requests per address, minute and API process; answers from memory do not count. An address, "
-        "or a user, may make a fifth as many changing requests.",
+        description="Read requests per address per minute, counted by each API process; answers from memory do not "
+        "count. An address, or a user, may make a fifth as many requests that change something.",
     )
-    sign_ins_per_minute: int = Field(default=20, ge=1, description="Sign-in attempts per address and minute.")
-    sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address and hour.")
+    sign_ins_per_minute: int = Field(default=20, ge=1, description="Sign-in attempts per address per minute.")
+    sign_ups_per_hour: int = Field(default=60, ge=1, description="New accounts per address per hour.")
 
     connections: int = Field(
         default=4096,
@@ -115,8 +115,8 @@ class Settings(BaseSettings):
         ge=1024,
         description="Largest upload, as sent; unpacked, and as a built program, it may be four times as large.",
     )
-    uploads_per_hour: int = Field(default=60, ge=1, description="Uploads per author and hour.")
-    versions_per_day: int = Field(default=200, ge=1, description="Versions per bot and day.")
+    uploads_per_hour: int = Field(default=60, ge=1, description="Uploads per author per hour.")
+    versions_per_day: int = Field(default=200, ge=1, description="Versions per bot per day.")
     rejoin_seconds: float = Field(
         default=3600,
         ge=0,

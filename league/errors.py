@@ -118,10 +118,13 @@ class NotInvited(LeagueError):
 
 
 class BadToken(LeagueError):
-    """The access token is missing, unknown, revoked or expired; `why` says which."""
+    """The access token is missing, unknown, revoked or expired; `why` says which. Or it was valid once, but the
+    account of its owner is `closed`.
+    """
 
-    def __init__(self, why: str) -> None:
-        super().__init__(f"This requires an access token, and {why}.")
+    def __init__(self, why: str, closed: AccountClosed | None = None) -> None:
+        super().__init__(str(closed) if closed else f"This requires an access token, and {why}.")
+        self.closed = closed
 
 
 class NotAllowed(LeagueError):

@@ -216,7 +216,7 @@ def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
     if value.tzinfo is not None:
         return value
     if zone is None:
-        said = _("it has no offset; write for example %(at)s+09:00, or set timezone in [dates]")
+        said = _("it has no offset; write, for example, %(at)s+09:00, or set timezone in [dates]")
         return said % {"at": value.isoformat()}
     local = value.replace(tzinfo=zone)
     if local.utcoffset() != local.replace(fold=1).utcoffset():

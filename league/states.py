@@ -147,6 +147,11 @@ class SeasonState(StrEnum):
         """Whether the season has not closed."""
         return self in GOING_ON
 
+    @property
+    def ladder_is_over(self) -> bool:
+        """Whether the ladder is over, with its panels and evaluations."""
+        return all(self.is_after(state) for state in SeasonState if During.LADDER in state.during)
+
     def is_after(self, other: SeasonState) -> bool:
         """Whether seasons reach this state later than the other; the states are listed in order."""
         states = tuple(SeasonState)

@@ -89,7 +89,7 @@ class Setting:
 
     `until` is the last state of a season in which it may change: the ladder's rules are fixed before it begins, the
     finals' before they begin. `options` are the labels of a choice, by value. When a setting with `ranked_by` has
-    changed, a new ranking is due.
+    changed, a new ranking is due. `in_words`: the season's page has a sentence for it, and does not list it.
     """
 
     group: Group
@@ -97,6 +97,7 @@ class Setting:
     until: SeasonState = SeasonState.FROZEN
     options: Mapping[str, str] = field(default_factory=dict)
     ranked_by: bool = False
+    in_words: bool = False
 
 
 class Terms(BaseModel, use_attribute_docstrings=True):
@@ -263,22 +264,24 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     panel: Annotated[
         list[Annotated[str, StringConstraints(pattern=PANEL_BOT, max_length=65)]] | None,
         Field(min_length=1, max_length=50),
-        Setting(Group.ENTRY, "Panel of sample bots"),
+        Setting(Group.ENTRY, "Panel of sample bots", in_words=True),
     ] = None
     """Bots, as AUTHOR/BOT or TEAM/BOT, that each new version plays as soon as it is ready; null: none."""
 
-    panel_games: Annotated[int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them")] = 2
+    panel_games: Annotated[
+        int, Field(ge=1, le=1000), Setting(Group.ENTRY, "Matches against each of them", in_words=True)
+    ] = 2
     """Unrated matches of a version against each bot of the panel, from both sides in turn."""
 
     panel_minimum: Annotated[
-        int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel")
+        int | None, Field(ge=0, le=50_000), Setting(Group.ENTRY, "Points needed against the panel", in_words=True)
     ] = None
     """Points that a version needs against the panel to play for its bot (a win 1, a draw ½); null: none."""
 
     uploads_per_hour: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author and hour")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author per hour")
     ] = None
-    """Uploads per author and hour, for bots that take part; null: the deployment's quota."""
+    """Uploads per author per hour, for bots that take part; null: the deployment's quota."""
 
     uploads_per_five_minutes: Annotated[
         int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Uploads per author in five minutes")
@@ -286,7 +289,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """Uploads per author in five minutes, for bots that take part; further uploads wait; null: unlimited."""
 
     versions_per_day: Annotated[
-        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot and day")
+        int | None, Field(ge=1, le=100_000), Setting(Group.QUOTAS, "Versions per bot per day")
     ] = None
     """Versions per day of a bot that takes part; null: the deployment's quota."""
 
@@ -296,7 +299,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     """The most matches of a version at a promotion gate; 0: no gates."""
 
     unrated_games: Annotated[
-        int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author and day")
+        int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author per day")
     ] = 0
     """Unrated matches that an author may ask for in a day, against any bot that plays; 0: none."""
 

@@ -81,7 +81,7 @@ class DeclaredEvaluation(BaseModel):
         if self.format is EvaluationFormat.SWISS and self.rounds is None:
             yield _("a Swiss needs rounds")
         if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
-            yield _("a round robin has as many rounds as its field needs; leave rounds out")
+            yield _("a round robin has as many rounds as its field needs; leave “rounds” out")
         yield from choice_faults(self.format, self.tie_breaks or ())
 
     @property
@@ -89,11 +89,11 @@ class DeclaredEvaluation(BaseModel):
         """Find what is wrong with its times: ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
-            yield _("every_minutes, from and until belong together")
+            yield _("“every_minutes”, “from” and “until” belong together")
         elif self.first_at and self.last_at and self.last_at < self.first_at:
-            yield _("until must not come before from")
+            yield _("“until” must not come before “from”")
         if not self.at and self.every_minutes is None:
-            yield _("it needs times: either at, or every_minutes with from and until")
+            yield _("it needs times: either “at”, or “every_minutes” with “from” and “until”")
 
     def newest_due(self, since: datetime, at: datetime) -> datetime | None:
         """Return the last of its times after `since` that has come; None: there is none."""

@@ -116,7 +116,7 @@ class NoticeKind(StrEnum):
     BEHIND = (  # for organisers: an evaluation will not be done before its successor
         "behind",
         N_(
-            "{season} is falling behind its timetable: {evaluation}, due at {due}, will be done only at {done}, but "
+            "{season} is falling behind its timetable: {evaluation}, due at {due}, will not be done until {done}, but "
             "the timetable continues at {successor}."
         ),
         "/desk/seasons/{season_id}#forecast",

@@ -24,7 +24,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 if TYPE_CHECKING:
     from deadheat.sandbox.docker import DockerSandbox
 
-pytest_plugins = ["tests.lanes", "tests.quick"]
+pytest_plugins = ["tests.lanes", "tests.quick", "tests.alone"]
 
 JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20

@@ -20,7 +20,7 @@ from deadheat.engine import verdicts
 from deadheat.engine.core import NS_PER_S, Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.league.causes import Cause
+from deadheat.league.causes import BLAMELESS, Cause, Trait
 from deadheat.league.service.jobs.kinds import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
@@ -71,8 +71,9 @@ turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machin
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed because of the service.", ["task", "cause"])
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
-HOST_CAUSES = (Cause.WATCH_ENDED, Cause.HOST_UNKNOWN, Cause.HOST_MEMORY)
-"""The most frequent causes of void attempts; others appear when they happen."""
+FREQUENT = Cause.having(Trait.COUNTED)
+"""Causes that are counted from zero; others appear when they happen. A blameless one fails its task, any other only an
+attempt at a match (see `workers.play`)."""
 
 OUTCOMES = ("played", "forfeit")
 
@@ -82,16 +83,13 @@ MOST_OF_A_SEASON = 40
 SCHEDULED = ("tick", "sweep", "refit")
 """Tasks whose runs are counted: while no work waits, nothing else shows that they stopped."""
 
-TASK_CAUSES = (Cause.DATABASE_AWAY, Cause.BLOBS_AWAY, Cause.ENGINE, Cause.NO_ENGINE)
-"""The most frequent causes of failed tasks; others appear when they happen (see `workers.holding.cause_of`)."""
-
 
 def _appear() -> None:
     """Create counters at zero rather than at their first event, because a rate cannot see a counter appear. An
     unforeseen cause counts from its second event on.
     """
     for game in GAMES:
-        for cause in (Cause.PLAYED, *HOST_CAUSES):
+        for cause in FREQUENT - BLAMELESS:
             attempts.labels(game, cause)
         referee_late_seconds.labels(game)
         for command in GAMES[game].commands:
@@ -99,7 +97,7 @@ def _appear() -> None:
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
     for task in (*(life.queue for life in KINDS), *SCHEDULED, "publish"):
-        for why in TASK_CAUSES:
+        for why in FREQUENT & BLAMELESS:
             task_failures.labels(task, why)
     for task in SCHEDULED:
         tasks_done.labels(task)

@@ -14,8 +14,8 @@ An upload passes through three stages, each with its own bound:
 * *Taking in*: inspecting archives, compressing, storing, one transaction. `TAKING_IN` separate threads do this, so that
   all other threads stay free.
 
-Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. An upload has more of both, and
-`api.edge.multipart` counts its bytes.
+Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. One that declares more is
+refused whatever its path. An upload has more of both, and `api.edge.multipart` counts its bytes.
 
 A request that has waited for `WAIT_SECONDS` is answered with 503 and a time to try again: an upload refused after half
 a minute can be sent again, while one that waits forever holds a connection.
@@ -37,7 +37,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api.edge.around import Around
 from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
-from deadheat.api.errors import problem
+from deadheat.api.errors import http_error, problem
 
 BEGINNING = 8
 TAKING_IN = 4
@@ -77,8 +77,12 @@ class Incoming(Around):
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See `Around`."""
+        declared = dict(scope["headers"]).get(b"content-length", b"")
         if is_upload(scope):
             await self._upload(scope, receive, send)
+        elif declared.isdigit() and int(declared) > BODY_BYTES:
+            answer = await http_error(Request(scope), _too_large(BODY_BYTES))
+            await answer(scope, receive, send)
         else:
             await self._app(scope, _bounded(receive, BODY_SECONDS, BODY_BYTES), send)
 
@@ -132,10 +136,14 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
         complete = not message.get("more_body", False)
         total += len(message.get("body", b""))
         if limit_bytes is not None and total > limit_bytes:
-            raise HTTPException(413, f"The body is larger than {limit_bytes} bytes.", CLOSE)
+            raise _too_large(limit_bytes)
         return message
 
     return timely
+
+
+def _too_large(limit_bytes: int) -> HTTPException:
+    return HTTPException(413, f"The body is larger than {limit_bytes} bytes.", CLOSE)
 
 
 @dataclass(eq=False, slots=True)

@@ -118,9 +118,17 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 
 
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
-    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted."""
+    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted. If
+    the browser's session ended with its account, that page says so.
+    """
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
-    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode({'next': came or HOME})}"})
+    asked = {"next": came or HOME}
+    try:
+        look_up(shared, sessions.secret_of(request, shared.settings) or "", TokenKind.SESSION)
+    except BadToken as error:
+        if error.closed:
+            asked["closed"] = "1"
+    return HTTPException(303, headers={"Location": f"/sign-in?{urlencode(asked)}"})
 
 
 async def fields(request: Request, shared: Shared) -> Fields:

@@ -115,7 +115,7 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
     yield _("To start from: legal, simple and with comments."), first
     yield _("The smallest bot, in each language."), smallest
     yield _("Stronger ones, to play against and to learn from."), [k for k in here if k not in (*first, *smallest)]
-    yield _("In languages that this server does not have, so it refuses them."), lacking
+    yield _("In languages that this server does not have and therefore refuses."), lacking
 
 
 @cache

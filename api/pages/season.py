@@ -116,7 +116,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         announcements=announcements,
         dates=[(what.capitalize() if date > at else past, date) for what, past, date in _dates(info)],
         draws=draws,
-        begun=info.state.is_after(SeasonState.FROZEN),
+        begun=info.state.ladder_is_over,
         limits=_limits(info),
         coming=[(N_("next evaluation"), due) for _words, due in draws[:1]]
         + [(what, date) for what, _past, date in _dates(info) if date > at],
@@ -189,16 +189,16 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
 
 
 def _limits(info: Season) -> list[tuple[str, str]]:
-    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload; a
-    sentence describes the panel.
+    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload, except
+    what the page says in words.
     """
     found = []
     for name, term in TERMS.items():
-        value = getattr(info, name)
-        if term.setting.group in (Group.ENTRY, Group.QUOTAS) and "panel" not in name and value != term.default:
-            options = term.setting.options
+        value, setting = getattr(info, name), term.setting
+        if setting.group in (Group.ENTRY, Group.QUOTAS) and not setting.in_words and value != term.default:
+            options = setting.options
             text = gettext(options[str(value).lower()]) if options else ", ".join(value) if term.kind is list else value
-            found.append((gettext(term.setting.label), str(text)))
+            found.append((gettext(setting.label), str(text)))
     return found
 
 

@@ -85,7 +85,7 @@ def challenges(
     number: Annotated[
         int | None, typer.Argument(min=1, show_default=False, help="Show this one with its table; default: a list.")
     ] = None,
-    season: Annotated[int, typer.Option(min=0, help="Only those of this season; 0: of any.")] = 0,
+    season: Annotated[int, typer.Option(min=0, help="Only those of this season; 0: any season.")] = 0,
     stop: Annotated[bool, typer.Option("--stop", help="Stop it. Matches in progress are played to the end.")] = False,
     wait: Wait = False,
     report: Report = None,

@@ -150,4 +150,4 @@ def gate_terms(text: str) -> dict[str, Any]:
     try:
         return {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games)} if comma else {})}
     except ValueError:
-        fail(f"{text!r} is not a gate; write for example 0,100 or 0,100,200", USAGE)
+        fail(f"{text!r} is not a gate such as 0,100 or 0,100,200", USAGE)

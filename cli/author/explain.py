@@ -63,15 +63,17 @@ def explain(
     token: Token = "",
 ) -> Output:
     """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
-    if number is None and (match := match_number(file)) is not None:
-        number = own_seat(match, server, token)
+    match, own = match_number(file), False
+    if number is None and match is not None:
+        number, own = own_seat(match, server, token), True
     file = local_file(file, server, token)
     transcript = load(file)
     number = number or _only_failure(transcript)
     if number > transcript.seats:
         fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
     facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
-    return Output(facts, _text(file, transcript, facts, exchanges))
+    own = own or facts["stderr"] is not None  # a match's is downloaded for the bot's owners only
+    return Output(facts, _text(file, transcript, facts, exchanges, match if own else None))
 
 
 def _only_failure(transcript: Transcript) -> int:
@@ -91,7 +93,10 @@ DETAILS = {
 """The parts of an explanation, and their headings for people."""
 
 
-def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int) -> Iterator[RenderableType]:
+def _text(
+    file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int, own_match: int | None
+) -> Iterator[RenderableType]:
+    """Yield the explanation for people. `own_match`: the number of the league's match whose logs the user can read."""
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
         note(f"{facts['problem']}. The rest is only what the file claims.", "Not verified:", "red")
@@ -116,6 +121,10 @@ def _text(file: Path, transcript: Transcript, facts: Mapping[str, Any], exchange
     else:
         yield Text.assemble(("The end of its stderr  ", "bold"), visible(str(stderr_path(file, seat))))
         yield quoted(facts["stderr"])
+    if own_match is not None:
+        yield Text.assemble(
+            ("How it ended, and all of its stderr  ", "bold"), to_type("logs", "--match", str(own_match))
+        )
     yield from ("", Text("Play again with the same dice and, while they fit, the others' recorded lines", "bold"))
     yield facts["again"]
 

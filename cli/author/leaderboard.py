@@ -23,7 +23,7 @@ def leaderboard(
     season: Annotated[
         int, typer.Argument(min=0, help="Season number; 0: your newest season with results, or else the newest of all.")
     ] = 0,
-    named: Annotated[int, typer.Option("--season", min=0, help="Season number, as an option.")] = 0,
+    named: Annotated[int, typer.Option("--season", min=0, help="The season's number, given as an option.")] = 0,
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,

@@ -39,7 +39,7 @@ from deadheat.league.records.seasons import SeasonDetail
 Bot = Annotated[
     str, typer.Option("--bot", help="Only this bot's: yours by name, anyone's by number, with --season also by name.")
 ]
-Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: of any.")]
+Season = Annotated[int, typer.Option("--season", min=0, help="Only matches of this season; 0: any season.")]
 
 
 @asks
@@ -188,7 +188,7 @@ def download(
 ) -> Iterator[Output]:
     """Save transcripts, and what your own bots wrote to stderr in those matches.
 
-    Each transcript is compared with the SHA-256 that the match has published. Existing files stay.
+    Each transcript is compared with its published SHA-256. Existing files stay.
     """
     if not match and not bot and not season:
         fail("name matches, or choose them with --bot or --season", USAGE)

@@ -13,7 +13,7 @@ import typer
 from deadheat.cli.console import USAGE, cannot, command, fail, nearby
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
-from deadheat.cli.server.client import LOCAL_SERVER, logged_in
+from deadheat.cli.server.client import LOCAL_SERVER, by_default
 from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
@@ -98,12 +98,14 @@ def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str]
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"
     play = ("play", game, bot, *["house:random"] * max(1, GAMES[game].seats.start - 1))
-    sign_up = command("login", "--sign-up", "--server", LOCAL_SERVER)
+    server, has_token = by_default()
+    league = "your league's server" + (" (here: this machine)" if server == LOCAL_SERVER else "")
+    sign_up = (f"create an account with {league}", command("login", "--sign-up", "--server", server))
     return (
         ("play a few matches with the real referee", command(*play)),
         *([] if USUAL == Backend.LOCAL else [("the same without Docker", command(*play, "--sandbox", "local"))]),
         *([("read the rules and the protocol", shlex.join(["less", nearby(rules)]))] if rules else []),
-        *([] if logged_in() else [("create an account with your league's server (here: this machine)", sign_up)]),
+        *([] if has_token else [sign_up]),
         ("upload it", command("submit", bot, "--game", game, "--name", name)),
         ("list the seasons", command("season", "list")),
         ("enter one, for example number 1", command("enter", name, "--season", "1")),

@@ -181,17 +181,19 @@ class Submission:
         self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
 
     def tell_company(self, season: int) -> None:
-        """Say if there are too few opponents, because then the wait may be long."""
-        seats = self.client.season(season).seats
+        """Say if the ladder lacks opponents, because then the wait may be long."""
+        terms = self.client.season(season)
+        if not terms.ladder:
+            return
         there = [entry for entry in self.client.entries(season) if entry.absence is None]
         mine = next((entry.division for entry in there if entry.bot_id == self.version.bot_id), 1)
         rivals = sum(entry.division == mine and entry.bot_id != self.version.bot_id for entry in there)
-        if rivals >= seats - 1:
+        if rivals >= terms.seats - 1:
             return
         few = f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}" if rivals else "Nobody else is"
         self.say(
-            f"{few} there to play against yet, and a match takes {seats}. Matches begin by themselves once others "
-            "have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
+            f"{few} there to play against yet, and a match takes {terms.seats}. Matches begin by themselves once "
+            "others have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
         )
 
     def follow_panel(self, season: int, patience: Patience) -> None:

@@ -72,7 +72,7 @@ def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
     """Look at every scene of some matches: words for all, states that are JSON, a figure for each seat."""
     name = game.rules.name
     if name not in DIRECTORS:
-        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as the transcript has it")
+        yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it is in the transcript")
         return
     for match in matches:
         told = document(match, [f"bot {seat}" for seat in range(match.seats)])
@@ -180,7 +180,7 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
         return
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
-        yield Advice("web/board.js was not looked at: no Chromium was found on the PATH")
+        yield Advice("web/board.js was not checked: no Chromium was found on the PATH")
         return
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
         file = Path(work) / "match.html"

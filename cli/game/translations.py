@@ -25,12 +25,12 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
         scenes = document(match, [str(seat) for seat in range(match.seats)])["scenes"]
     untold = [scene["words"] for scene in scenes if PROSE.search(scene["words"])]
     if untold:
-        yield Advice(f"every reader sees this in English: {untold[0]!r}; look texts up by `_`")
+        yield Advice(f"every reader sees this in English: {untold[0]!r}; look texts up with `_`")
     try:
         from deadheat.league.locale import LANGUAGES
         from deadheat.league.locale.messages import of_game
     except ImportError:
-        yield Advice("translations were not looked at: deadheat[server] is not installed")
+        yield Advice("translations were not checked: deadheat[server] is not installed")
         return
     texts = {text if isinstance(text, str) else text[0] for text in of_game(game)}
     for language in LANGUAGES.keys() - {"en"}:
@@ -61,7 +61,7 @@ def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[s
     yield from (f"{where} has no translation of {text!r}" for text in missing)
     for text, told in own.items():
         if sorted(PLACEHOLDER.findall(text)) != sorted(PLACEHOLDER.findall(told)):
-            yield f"{where} translates {text!r} with other placeholders"
+            yield f"{where} translates {text!r} with different placeholders"
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:

@@ -51,11 +51,9 @@ from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
 from deadheat.engine.verdicts import took, why
-from deadheat.league.causes import Cause
+from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
-
-HOPELESS = (Cause.NO_ENGINE, Cause.NO_IMAGE, Cause.NO_START)  # our own failures, which another attempt would repeat
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # shown for a bot that did not get past READY
@@ -203,7 +201,7 @@ class Run:
             try:
                 return arena.play(self.game, range(len(programs)), seed, about, between, attempt=voids + 1), voids
             except TransportError as error:
-                if error.cause in HOPELESS:
+                if Trait.HOPELESS in Cause(error.cause).traits:
                     raise
                 note(f"match {number}: {error.cause}: {error.detail}; trying again with the next seed", "void:")
         return None, MATCH_ATTEMPTS

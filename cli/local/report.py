@@ -122,7 +122,7 @@ def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:
         return
     ascii_only = not console.encoding.lower().startswith("utf")
     console.print()
-    console.print(Text("Response times: prompts by the percentage of their limit that they took at most", style="bold"))
+    console.print(Text("Response times: prompts that took up to this percentage of their limit", style="bold"))
     heads = "".join(label.rjust(COLUMN) for label in LABELS[:-2]) + "  100 late"
     for seat, name in enumerate(bots):
         console.print()

@@ -55,7 +55,7 @@ def reserve(count: int) -> Hold:
         holders = [str(holder) for holder in processors.holders()]
         if holders != told:
             told[:] = holders
-            who = "; ".join(holders) or "others who wait"
+            who = "; ".join(holders) or "others that are waiting"
             note(f"for {min(count, len(cpus))} of {len(cpus)} processors. Taken: {who}", "waiting")
 
     try:

@@ -51,7 +51,7 @@ def _sane(data: bytes) -> Transcript:
     seats = range(min(transcript.seats, MAX_SEATS))
     named = {message.seat for exchange in transcript.exchanges for message in exchange.messages}
     if len(transcript.result.ranks) != len(seats) or not (named | transcript.result.faults.keys()) <= set(seats):
-        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results of others")
+        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results for other seats")
     if any(abs(value) > MAX_NUMBER for value in _times(transcript)):
         raise BadTranscript("it has a time of more than a hundred years")
     return transcript
@@ -59,9 +59,8 @@ def _sane(data: bytes) -> Transcript:
 
 def _times(transcript: Transcript) -> Iterator[int]:
     for prompt in transcript.prompts():
-        reply = prompt.reply
-        yield from (prompt.limit_ns, reply.elapsed_ns, reply.cpu_ns or 0, reply.late_ns, reply.stolen_ns)
-        yield from (value for value in reply.evidence if value) if reply.evidence else ()
+        values = (prompt.limit_ns, *prompt.reply, *(prompt.reply.evidence or ()))
+        yield from (value for value in values if isinstance(value, int))
 
 
 def load(file: Path) -> Transcript:

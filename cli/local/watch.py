@@ -78,12 +78,12 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
         yield Output({"verified": False, "exchange": None, "detail": wrong})
         fail(f"{name} differs from the league's record: {wrong}")
     if transcript.game not in GAMES:
-        fail(f"{name} is of {transcript.game!r}, a game not known here", USAGE)
+        fail(f"{name} is a match of {transcript.game!r}, a game that is not known here", USAGE)
     try:
         play_again(rules_of(transcript), transcript)
     except Diverged as error:
         yield Output({"verified": False, "exchange": error.at_exchange, "detail": error.detail})
-        fail(f"{name} is not what the rules say: {error}")
+        fail(f"{name} does not follow from the rules: {error}")
     except ValueError as error:
         fail(f"{name}: {error}")
     result = encode_result(transcript.result) | {"taken": asdict(Taken.of(transcript.prompts()))}
@@ -143,7 +143,7 @@ def _compared(looked: Looked) -> str:
         ask = command("verify", str(number) if type(number) is int else "NUMBER")
         return (
             "A file cannot tell whether a league has this match, who played it, or whether its dice were committed to "
-            f"before: `{ask}` asks the league."
+            f"beforehand: `{ask}` asks the league."
         )
     season = looked.season
     if season is None or season.dice_commitment is None:

@@ -31,6 +31,7 @@ AliveFile = Annotated[
 
 def serve() -> None:
     """Run everything here: API, scheduler, workers. Settings come from DEADHEAT_* (see deploy/env.example)."""
+    note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     from deadheat.cli.main import load
     from deadheat.league.service.series.carrying_out import SERIES
 
@@ -112,7 +113,7 @@ def _share_port(settings: Settings, processes: int) -> None:
 
 def worker(
     queues: Annotated[
-        str, typer.Option(help="What to take: jobs (or a kind of them by its name, such as play), control.")
+        str, typer.Option(help="What to take: jobs (or the name of one kind, such as play), control.")
     ] = f"{JOBS},{CONTROL}",
     concurrency: Annotated[int, typer.Option(min=0, help="Jobs at a time; 0: the number of slots plus one.")] = 0,
     metrics_port: Annotated[int, typer.Option(help="Serve this host's metrics on this port; 0: none.")] = 0,
@@ -125,7 +126,7 @@ def worker(
 
     SIGTERM lets it finish; what takes too long is handed back to the queue.
 
-    Where it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
+    If it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
     from deadheat.league.service.series.carrying_out import SERIES
 

@@ -88,9 +88,9 @@ def house(
     game: Annotated[str, typer.Argument(help="The game.")],
     bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="Bots that come with Deadheat, such as greedy.")],
 ) -> Output:
-    """Upload bots that come with Deadheat as those of the author `house`, for a season's panel: house/greedy.
+    """Upload bots that come with Deadheat under the author's name `house`, for a season's panel: house/greedy.
 
-    They are built like all uploads. Those that are there already, byte for byte, are skipped.
+    They are built like all uploads. Those that are already there, byte for byte, are skipped.
     """
     if game not in GAMES:
         fail(unknown(game), USAGE)

@@ -45,8 +45,8 @@ def archive(
     """Write everything public about a season into one file: its settings, tables, rankings, rulings, transcripts, and
     the sources if it publishes them.
 
-    `season verify` checks it without the server. All archives of a closed season are equal, byte for byte. The audit
-    log keeps the hash of an organiser's archive, and others are compared with it (exit code 1 if they differ).
+    `season verify` checks it without the server. All archives of a closed season are identical, byte for byte. The
+    audit log keeps the hash of an organiser's archive, and others are compared with it (exit code 1 if they differ).
     """
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))

@@ -78,19 +78,19 @@ def transcripts(archived: Archived) -> Checked:
 
 def _of_transcript(data: bytes, row: Row, seats: Sequence[Row]) -> Iterator[str]:
     if sha256(data).hexdigest() != row["transcript_sha256"]:
-        yield "the transcript is not the one of the table"
+        yield "the transcript is not the one in the table"
         return
     transcript = decode(data)
     if commitment(transcript.seed) != row["commitment"]:
         yield "its seed does not match the commitment"
     if row["seed"] and transcript.seed.hex() != row["seed"]:
-        yield "its seed is not the table's"
+        yield "its seed is not the one in the table"
     if transcript.about.get("match") != row["match_id"] or transcript.attempt != row["attempt"]:
-        yield "its number or attempt is not the table's"
+        yield "its number or attempt is not the one in the table"
     result = transcript.result
     told = {seat["seat"]: (seat["rank"], seat["fault"] or None) for seat in seats}
     if told != {seat: (rank, result.faults.get(seat)) for seat, rank in enumerate(result.ranks)}:
-        yield "its places or faults are not those of the table"
+        yield "its places or faults are not those in the table"
     right, why = verdict(transcript, ())
     if right is not True:
         yield f"{why}"
@@ -113,7 +113,7 @@ def sources(archived: Archived) -> Checked:
     except Refused:
         return Checked("sources", "the archive comes from a server that published none.", ())
     wrong = [
-        f"The source of version {row['version_id']} is not the one of the table."
+        f"The source of version {row['version_id']} is not the one in the table."
         for row in told
         if sha256(archived.public_source(archived.season_id, row["version_id"])).hexdigest() != row["source_sha256"]
     ]

@@ -71,8 +71,8 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
     absent = {row["bot_id"] for row in entries if row["absence"]}
     gone = {bot_id: out for _, bot_id, out in left}
     if absent != {row["bot_id"] for row in entries if gone.get(row["bot_id"])}:
-        unknown = "So it is unknown which bots were there in which round."
-        return "the finalists that left are not those of the public log.", (unknown,)
+        unknown = "So nobody can tell which bots were still there in which round."
+        return "the finalists that left are not those in the public log.", (unknown,)
     again = _round_robin if season["finals"] == FinalsFormat.ROUND_ROBIN else _swiss
     said, wrong = [], []
     for division, found in groupby(entries, lambda row: row["division"]):

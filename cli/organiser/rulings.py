@@ -141,7 +141,7 @@ def take_down(
 @asked()
 def appeals(
     client: Client,
-    season: Annotated[int, typer.Option(help="Only appeals of this season; 0: of all.")] = 0,
+    season: Annotated[int, typer.Option(help="Only appeals of this season; 0: all seasons.")] = 0,
     state: Annotated[AppealState | None, typer.Option(help="Only appeals in this state.")] = AppealState.OPEN,
     every: Annotated[bool, typer.Option("--all", help="Appeals in any state.")] = False,
 ) -> Output:

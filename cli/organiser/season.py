@@ -243,7 +243,7 @@ def _value(name: str, text: str) -> Any:
         try:
             date = datetime.fromisoformat(text)
         except ValueError:
-            fail(f"{name}: {text!r} is not a date; write for example 2026-12-01T18:00 or 2026-12-01T18:00+01:00", USAGE)
+            fail(f"{name}: {text!r} is not a date such as 2026-12-01T18:00 or 2026-12-01T18:00+01:00", USAGE)
         return (date if date.tzinfo else date.astimezone()).isoformat()
     if term.kind is list:
         return [word.strip() for word in text.split(",")]
@@ -255,7 +255,7 @@ def _value(name: str, text: str) -> Any:
 def _division(text: str) -> dict[str, Any]:
     name, colon, size = text.strip().partition(":")
     if colon and number_in(size) is None:
-        fail(f"{text!r} is not a division; write for example First:8 or Last", USAGE)
+        fail(f"{text!r} is not a division such as First:8 or Last", USAGE)
     return {"name": name, "size": number_in(size)}
 
 

@@ -39,7 +39,7 @@ def apply(
 ) -> Output:
     """Create or change a season as a file declares it: settings, dates, divisions, who may enter.
 
-    You see what differs, the timetable in your time zone and whether the machines suffice before you confirm. What the
+    Before you confirm, you see what differs, the timetable in your time zone and whether the machines suffice. What the
     file leaves out gets its default. Applying a file twice changes nothing.
     """
     text = _read(file)
@@ -106,7 +106,7 @@ def _read(file: Path) -> str:
 def _ask(season: int) -> None:
     """Ask a person to confirm; end the command if they decline, or if nobody is there."""
     if not sys.stdin.isatty():
-        fail("no terminal to ask: give --yes to apply this, or --dry-run to see it only", USAGE)
+        fail("there is no terminal to ask: pass --yes to apply this, or --dry-run to only see it", USAGE)
     if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
         fail("nothing was changed")
 

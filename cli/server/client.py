@@ -9,6 +9,7 @@ the same command may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from ipaddress import ip_address
@@ -42,12 +43,15 @@ def logins() -> Mapping[str, profiles.Profile]:
         fail(str(error))
 
 
-def logged_in() -> bool:
-    """Say whether the profile in use has a login, as far as can be told."""
+def by_default() -> tuple[str, bool]:
+    """Return the server that commands ask, and whether they have a token for it, as far as can be told."""
+    server = os.environ.get("DEADHEAT_SERVER", "")
     try:
-        return profiles.chosen.get() in profiles.load()
-    except profiles.BadProfiles:
-        return False
+        login = profiles.load().get(profiles.chosen.get())
+        server = str(address(server or (login.server if login else LOCAL_SERVER)))
+    except (profiles.BadProfiles, Refused):
+        return server or LOCAL_SERVER, False
+    return server, bool(os.environ.get("DEADHEAT_TOKEN") or (login and login.server == server))
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:

@@ -67,7 +67,7 @@ def watch(
     bot: Annotated[
         str, typer.Argument(help="Your bot by name, anyone's by number, with --season also by name; none: all bots.")
     ] = "",
-    season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: of any.")] = 0,
+    season: Annotated[int, typer.Option(min=0, help="Only matches of this season; 0: any season.")] = 0,
     matches: Annotated[int, typer.Option(min=0, help="Stop after this many matches; 0: at Ctrl-C.")] = 0,
     timeout: Timeout = 86_400,
 ) -> Iterator[Output]:

@@ -30,9 +30,9 @@ def login(
     server: Server = "",
     token: Token = "",
 ) -> Output:
-    """Get an access token by name and password and remember it (with --token: remember that one).
+    """Get an access token with your name and password and remember it (with --token: remember that one).
 
-    The token is kept where this platform keeps settings, readable only by you. One that was kept before is revoked.
+    The token is kept where this platform keeps settings, readable only by you. A token kept before is revoked.
     """
     old = logins().get(profiles.chosen.get())
     server = normal(server or (old.server if old else LOCAL_SERVER))

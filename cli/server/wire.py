@@ -77,7 +77,7 @@ def address(server: str) -> Url:
     except (LocationValueError, UnicodeError):
         url = Url()
     if url.scheme not in PORTS or not url.host:
-        raise Refused(0, "bad-address", f"{server!r} is not an address; write for example {EXAMPLE}")
+        raise Refused(0, "bad-address", f"{server!r} is not an address such as {EXAMPLE}")
     port = None if url.port == PORTS[url.scheme] else url.port
     path = (url.path or "").rstrip("/") or None
     return url._replace(port=port, path=path, query=None, fragment=None)
@@ -243,7 +243,7 @@ def _other_api(response: BaseHTTPResponse) -> Refused | None:
     return Refused(
         400 if response.status in SUCCESS else response.status,
         "other-api",
-        f"the server uses version {theirs} of the API, this command version {API}; install a matching one",
+        f"the server uses version {theirs} of the API, this command version {API}; install a matching command",
     )
 
 

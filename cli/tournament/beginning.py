@@ -167,7 +167,7 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
     asked = conditions.most_compared(gate, panel)
     if asked and games < (needed := conditions.games_needed(asked)):
         raise Unplayable(
-            f"not_worse_than, asked of {counted(asked, 'opponent')}, needs {needed} games or more against each to "
+            f"not_worse_than, against {counted(asked, 'opponent')}, needs at least {needed} games against each to "
             f"show anything at 95 %; the gate plays {request.games}"
         )
 

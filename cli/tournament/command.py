@@ -82,7 +82,7 @@ Seats = Annotated[
     int | None, typer.Option(min=2, help="Bots at a table; default: as many as the game and the field allow.")
 ]
 Concurrency = Annotated[
-    str, typer.Option(metavar="N|auto", help="Games at a time; auto: as many as the processors allow, at one per bot.")
+    str, typer.Option(metavar="N|auto", help="Games at a time; auto: as many as there are processors for, one per bot.")
 ]
 Resumed = Annotated[
     Path | None, typer.Option(metavar="FOLDER", help="Continue this tournament, optionally with more BOTs or --games.")
@@ -127,7 +127,7 @@ def tournament(
 
     \b
     A gate's file names a panel and one or more conditions, such as these three:
-      panel = ["rivals/*", "house:*"]   # bots, seen from the file's folder
+      panel = ["rivals/*", "house:*"]   # bots; paths are relative to this file
       games = 40                        # against each of them
       condition = [
         {no_loss = "rush-*"},           # by a bot's name, with * and ?

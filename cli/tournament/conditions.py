@@ -1,6 +1,6 @@
 """A gate: a panel of opponents and conditions that a bot must meet against them, from a TOML file.
 
-    panel = ["panel/*", "house:greedy"]     # bots, seen from the file's folder
+    panel = ["panel/*", "house:greedy"]     # bots; paths are relative to this file
     games = 40                              # against each of them
 
     [[condition]]
@@ -243,7 +243,7 @@ def _not_worse(standings: Standings, candidate: int, reference: int, against: Se
         value = "hardly any to lose" if bot in unshown and values[bot] >= LEVEL else f"p {values[bot]:.3f}"
         shown.append(f"{standings.labels[bot]} {change:+.1f} points of 100 ({value})")
     pairs = counted(min(map(len, compared.values())), "pair")
-    asked = f"asked of {counted(len(compared), 'opponent')}, {pairs} of games each or more"
+    asked = f"against {counted(len(compared), 'opponent')}, at least {pairs} of games each"
     worse = [standings.labels[bot] for bot, value in values.items() if value < LEVEL]
     verdict = f"worse against {', '.join(worse)}" if worse else "met"
     return Verdict(not worse, f"{than} at 95 %, {asked}: {verdict}. " + "; ".join(shown))

@@ -29,8 +29,8 @@ REDRAW_SECONDS = 0.5
 
 VERDICTS = {
     "accept": "accepted: {bot} is stronger by {elo1:g} normalised Elo or more (rather than by {elo0:g})",
-    "reject": "rejected: {bot} is not stronger by {elo1:g} normalised Elo (rather by {elo0:g}, or less)",
-    "continue": "not decided whether {bot} is stronger by {elo0:g} or by {elo1:g} normalised Elo",
+    "reject": "rejected: {bot} is not stronger by {elo1:g} normalised Elo (but by {elo0:g} or less)",
+    "continue": "undecided whether {bot} is stronger by {elo0:g} or by {elo1:g} normalised Elo",
 }
 
 

@@ -21,12 +21,13 @@ from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from deadheat.cli.local.play import HOPELESS, Backend
+from deadheat.cli.local.play import Backend
 from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
 from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode
+from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
 from deadheat.sandbox.host.processors import Hold, Processors
@@ -284,7 +285,7 @@ class Worker:
             try:
                 played = arena.play(self.job.game, seating, deal.seed, about, around=stoppable, attempt=attempt)
             except TransportError as error:
-                if error.cause in HOPELESS:
+                if Trait.HOPELESS in Cause(error.cause).traits:
                     raise
                 given_up = attempt == MATCH_ATTEMPTS
                 self.say(Voided(seated.number, error.cause, error.detail, given_up, given_up and last))

@@ -115,12 +115,12 @@ def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
         yield _("only a knock-out has a match for third place")
     yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
-        yield _("the last stage has a winner; leave keep out")
+        yield _("the last stage has a winner; leave “keep” out")
     if knockout and not is_last:
         yield _("a knock-out comes last, because it ends with a winner")
     elif not is_last and stage.keep == 1:
-        yield _("it needs keep: how many advance")
+        yield _("it needs “keep”: how many advance")
     if stage.further and stage.matches % 2 and not knockout:
-        yield _("with further matches, matches must be even, so that both sides count equally")
+        yield _("with further matches, “matches” must be even, so that both sides count equally")
     if 0 < stage.further < stage.matches:
-        yield _("further must be at least matches, because that many are played at a time")
+        yield _("“further” must be at least “matches”, because that many are played at a time")

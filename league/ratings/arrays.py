@@ -26,3 +26,8 @@ def how_many(conditions: Iterable[Bools]) -> Ints:
 def joined(parts: Sequence[Ints]) -> Ints:
     """Return one array after another. A single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def are_dense(keys: Ints, below: int) -> bool:
+    """Say whether counting keys, each `below` a number, beats sorting them: there are few more counters than keys."""
+    return below <= 2 * len(keys)

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Ints, how_many, joined
+from deadheat.league.ratings.arrays import Ints, are_dense, how_many, joined
 
 NO_GROUP = -1
 
@@ -167,7 +168,7 @@ def _packed(columns: Sequence[Ints], bases: Sequence[int]) -> Ints:
 
 
 def _distinct_key(key: Ints, bases: Sequence[int]) -> tuple[list[Ints], Ints]:
-    if np.prod([float(base) for base in bases]) <= 2 * len(key):  # counting beats sorting unless counters are sparse
+    if are_dense(key, math.prod(bases)):
         occurrences = np.bincount(key)
         found = np.flatnonzero(occurrences)
         return [found], occurrences[found]

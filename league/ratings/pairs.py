@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from deadheat.league.ratings.arrays import Bools, Ints, Vector, how_many
+from deadheat.league.ratings.arrays import Bools, Ints, Vector, are_dense, how_many
 from deadheat.league.ratings.log import Tables
 from deadheat.league.states import Ranks
 
@@ -83,10 +83,10 @@ def pairs_of(parts: Iterable[Tables], ranks: Ranks, players: int) -> Pairs:
 
 def _distinct(keys: Ints, below: int) -> tuple[Ints, Ints]:
     """Return the distinct keys in ascending order, and each key's place among them."""
-    if below > 2 * len(keys):
+    if not are_dense(keys, below):
         found, places = np.unique(keys, return_inverse=True)
         return found, places
-    found = np.flatnonzero(np.bincount(keys, minlength=below))  # counting beats sorting unless counters are sparse
+    found = np.flatnonzero(np.bincount(keys, minlength=below))
     place = np.zeros(below, np.int64)
     place[found] = np.arange(len(found))
     return found, place[keys]

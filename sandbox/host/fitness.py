@@ -145,7 +145,7 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.margin_ms > MARGIN_MS:
-        text = f"Bots run under {facts.runtime}, which itself may make a bot some milliseconds late."
+        text = f"Bots run under {facts.runtime}, which may itself delay a bot by a few milliseconds."
         mend = "keep it if limits are much longer than that, or use the engine's usual runtime"
         yield Finding(Level.REMARK, text, mend)
     elif facts.runtime:
@@ -180,7 +180,7 @@ def _of_the_hypervisor(facts: Facts) -> Finding:
 
 def _of_verdicts(facts: Facts) -> Iterator[Finding]:
     prompts = facts.innocent + facts.guilty
-    mend = "find out what else runs here, and send us the report (--json)"
+    mend = "find out what else is running here, and send us the report (--json)"
     if facts.convicted:
         text = f"Of {facts.innocent} reference bots that were in time, {facts.convicted} were judged late."
         yield Finding(Level.UNFIT, text, mend)
@@ -189,7 +189,7 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.UNFIT, text, mend)
     if not facts.convicted and not facts.acquitted:
         yield Finding(Level.GOOD, f"None of {prompts} known verdicts was wrong.")
-    mend = "give the bots their own CPUs, and this machine less other work"
+    mend = "give the bots their own CPUs, and give this machine less other work"
     voids = facts.disturbed + facts.escaped
     if facts.escaped > MAX_ESCAPE_SHARE * facts.guilty:
         missed = f"{facts.escaped} were not caught: all bots are kept from running."

@@ -182,6 +182,8 @@ def test_a_token_is_shown_once_with_its_scope_and_time(ada: Browser, site: Site)
     page = ada.submit("/account/tokens", label="ci", scope="submit", days="30")
     secret = next(word for word in page.text.split() if word.startswith("dh_"))
     assert secret not in ada.get("/account").text
+    site.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
+    assert ada.get("/account").text.count("never") == 1, "the token alone: a browser was seen when it signed in"
     listed = site.ok(200, site.client.get("/v1/tokens", headers=bearer(secret)))["items"]
     assert [(token["label"], token["scope"]) for token in listed] == [("ci", "submit")]
     ada.submit(f"/account/tokens/{listed[0]['id']}/revoke")
@@ -261,7 +263,9 @@ def test_an_account_is_closed_by_its_password(ada: Browser, site: Site) -> None:
     for one in (ada, elsewhere):
         one.get("/account")
         assert one.answer.url.path == "/sign-in"
-    site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
+        assert ("Your account is closed." in one.page.text) is (one is elsewhere)
+    refused = site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
+    assert refused["detail"] == "This account is closed."
     assert "This account is closed." in ada.submit("/sign-in", 403, name="ada", password=PASSWORD).text
     late = Browser(site).submit("/sign-up", 409, at="/sign-up", name="Ada", password=PASSWORD)
     assert "name is already taken" in late.text

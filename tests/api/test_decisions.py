@@ -42,7 +42,7 @@ def test_decisions_are_found_by_person_thing_and_kind(site: Site, played: Played
     first, second = (f"match/{match}" for match in played.ids[:2])
     assert SUBJECT.findall(read(site, kind="Matches"))[:2] == [second, first]
     assert set(SUBJECT.findall(read(site, about=first))) == {first}
-    assert "No decision fits." in read(site, who="nobody")
+    assert "No decision matches." in read(site, who="nobody")
     assert {"bot/1"} == set(SUBJECT.findall(read(site, who="ada", kind="Bots")))
     assert SUBJECT.findall(read(site, kind="no such kind")) == SUBJECT.findall(read(site))
 
@@ -59,7 +59,7 @@ def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(sit
     assert of_bot == {"bot/1", "season/1"}, "it was entered there"
     assert of_bot <= set(SUBJECT.findall(read(site, about=bot.name))), "others may have its name"
     for nothing in ("no such thing", f"season {10**30}", f"bot/{2**63}"):
-        assert "No decision fits." in read(site, about=nothing)
+        assert "No decision matches." in read(site, about=nothing)
 
 
 def test_a_changed_setting_shows_what_it_was(site: Site, played: Played) -> None:

@@ -198,7 +198,9 @@ def test_a_strangers_upload_is_not_read_at_all(site: Site, headers: dict[str, st
     assert (status, client.sent) == (401, 0)
 
 
-@pytest.mark.parametrize("path", ["/v1/users", "/mail/versions", "/account/teams/1/versions", "/bots/1/x/versions"])
+@pytest.mark.parametrize(
+    "path", ["/v1/users", "/mail/versions", "/account/bots", "/account/teams/1/versions", "/bots/1/x/versions"]
+)
 def test_other_bodies_have_a_small_limit(site: Site, path: str) -> None:
     client = Endless()
     same_site = {"Sec-Fetch-Site": "same-origin"}
@@ -206,6 +208,9 @@ def test_other_bodies_have_a_small_limit(site: Site, path: str) -> None:
     status, _ = call(site, client, headers, path)
     assert client.sent < 2 * BODY_BYTES
     assert status == 413 or not client.sent, "the path does not exist"
+    client, declared = Endless(), {"Content-Length": str(BODY_BYTES + 1)}
+    status, _ = call(site, client, {**headers, **declared}, path)
+    assert (status, client.sent) == (413, 0)
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(site: Site) -> None:

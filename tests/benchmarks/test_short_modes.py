@@ -42,6 +42,7 @@ def _missed(table: str, beginnings: tuple[str, ...]) -> bool:
     return any("MISSED" in line for line in lines)
 
 
+@pytest.mark.alone
 @pytest.mark.containers
 @pytest.mark.all
 def test_what_a_match_costs() -> None:

@@ -284,7 +284,7 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     transcript = f"v1/matches/{number}/transcript.jsonl"
     assert f"{transcript} is not what the manifest says" in changed(written, transcript, bytes.upper, honest=False)
     assert f"{transcript} is missing" in changed(written, transcript, lambda _: None, honest=False)
-    assert "the transcript is not the one of the table" in changed(written, transcript, lambda text: text + b"\n")
+    assert "the transcript is not the one in the table" in changed(written, transcript, lambda text: text + b"\n")
     assert "its places or faults are not those" in changed(written, table("participants"), first_row(rank=7))
     assert "its seed does not match" in changed(written, table("matches"), first_row(commitment="0" * 64))
     assert "WRONG ranking" in changed(written, f"v1/seasons/{SEASON}/leaderboard.json", edited('"games":', '"games":1'))
@@ -303,7 +303,7 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     assert "ended before everything" in changed(written, table("evaluation_pairings"), without_the_last)
     assert "places in the finals do not follow" in changed(written, table("entries"), first_row(finals_place=9))
     source = changed(written, f"v1/seasons/{SEASON}/sources/3", bytes.upper)
-    assert "The source of version 3 is not the one of the table" in source
+    assert "The source of version 3 is not the one in the table" in source
     assert "WRONG dice" in changed(written, f"v1/seasons/{SEASON}.json", edited('"dice_secret":"', '"dice_secret":"00'))
 
 

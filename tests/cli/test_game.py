@@ -112,7 +112,7 @@ DEFECTS = {
         "browser": ("web/board.js", "const rows", "nothing(); const rows", "nothing"),
         "translations": (
             *(KOREAN, 'msgstr "상품 %(prize)s"', 'msgstr "상품 %(price)s"'),
-            "'Prize %(prize)s' with other placeholders",
+            "'Prize %(prize)s' with different placeholders",
         ),
         "bots": ("bots/matching/main.py", "return prize", "return min(self.hand)", "random"),
     },

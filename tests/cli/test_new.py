@@ -67,6 +67,11 @@ def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: 
     assert verbs.index(login) < verbs.index(submit) < verbs.index(["enter", "two", "--season", "1"])
     profiles.save(profiles.DEFAULT_PROFILE, profiles.Profile(server=LOCAL_SERVER, name="ada", token="dh_x"))
     assert login not in [words[1:] for words in told("three")]
+    monkeypatch.setenv("DEADHEAT_SERVER", "https://league.example/")
+    elsewhere = ["login", "--sign-up", "--server", "https://league.example"]
+    assert elsewhere in [words[1:] for words in told("four")], "a login's token goes only to that login's server"
+    monkeypatch.setenv("DEADHEAT_TOKEN", "dh_y")
+    assert elsewhere not in [words[1:] for words in told("five")]
     assert ["enter", "my-bot", "--season", "1"] in [words[1:] for words in told("no name.of a bot")]
 
 

@@ -43,7 +43,7 @@ def test_a_season_is_previewed_made_changed_and_written(site: Site, server: str,
     assert "matches.games_per_pair" in seen and "2098-12-01 04:00 EST" in seen and "days" in seen
     assert "23 bots" in desk.says("boss", "season", "apply", contest, "--dry-run", "--bots", 23)
     assert "no seasons" in invoke("season", "list", "--server", server).stdout
-    assert_one_sentence(desk.run("boss", "season", "apply", contest), "give --yes to apply this", 2)
+    assert_one_sentence(desk.run("boss", "season", "apply", contest), "pass --yes to apply this", 2)
     assert "Season 1 is created." in desk.says("boss", "season", "apply", contest, "--yes")
     assert_one_sentence(desk.run("boss", "season", "apply", contest, "--yes"), "season 1 has this name", 1)
     assert "nothing to change" in desk.says("boss", "season", "apply", contest, "--season", 1)

@@ -507,6 +507,8 @@ def test_a_match_is_replayed_verified_and_explained_by_its_number(played: League
     assert "Exchange 0" in invoke("replay", "1", "--server", played.server).stdout
     assert_one_sentence(played.run("ada", "verify", 1), "played under version 99 of the rules", 1)
     assert "seat 1" in played.says("ada", "explain", 1, "--seat", 1)
+    assert "logs --match 1" in played.says("ada", "explain", 1)
+    assert "logs --match" not in invoke("explain", "1", "--seat", "1", "--server", played.server).stdout
 
 
 HARMFUL = ("\x1b", "\x07", "\u202e", "\u061c", "\u200b")

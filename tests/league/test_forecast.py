@@ -263,7 +263,7 @@ def test_finals_in_stages_that_run_past_the_close_are_foreseen_before_and_while_
     found = world.read(season_forecast, world.boss, season_id)
     assert found.finals_matches == 15 * 6 + 3 * 2
     assert found.finals_done_at is not None and found.finals_done_at > ends
-    assert any("The finals need until" in one for one in found.warnings)
+    assert any("The finals will take until" in one for one in found.warnings)
     world.set_state(season_id, SeasonState.FINALS)
     world.settle_rankings()
     world.tick()

@@ -156,7 +156,7 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
         "matches.series_length": "it should be a whole number",
         "matches.finals_top": "it belongs in the table [finals]",
         "dates.freezes_at": "it must come after opens_at",
-        "dates.finals_at": "write for example 2027-01-01T00:00:00+09:00, or set timezone in [dates]",
+        "dates.finals_at": "write, for example, 2027-01-01T00:00:00+09:00, or set timezone in [dates]",
         "dates.closes_at": "write date and time without quotation marks, such as 2026-12-01T18:00:00+09:00",
         "final": "did you mean finals",
         "finals.final_top": "did you mean finals_top",

@@ -82,3 +82,18 @@ def test_what_waits_for_nothing_says_why(newcomer: Newcomer) -> None:
     assert newcomer.waits().over and "withdrawn" in newcomer.waits().sentence
     world.set_state(season, SeasonState.CLOSED, force=True)
     assert newcomer.waits().over and "closed" in newcomer.waits().sentence
+
+
+def test_nothing_follows_by_itself_where_nothing_arrives_or_no_ladder_is_played(world: World) -> None:
+    def says(season: int) -> str:
+        return world.read(waiting, season, world.entrant(season)[1]).sentence
+
+    busy, still = world.season(4), world.season(0, ladder=False)
+    assert not says(still).endswith("arrives.")
+    assert world.tick() and "only evaluations and finals" in says(still), "others' matches lead to none of its own"
+    season = world.season(0)
+    _, bot_id = world.entrant(season)
+    world.set_state(busy, SeasonState.CLOSED, force=True)
+    assert world.read(waiting, season, bot_id).sentence.endswith("arrives.")
+    world.set_state(season, SeasonState.FROZEN)
+    assert world.read(waiting, season, bot_id).sentence == "It has no matches at present."

@@ -39,7 +39,7 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, steal_told=False), "The hypervisor has reported no stolen time"),
         (replace(GOOD, signals=("run-delay",)), "No cpu.pressure"),
         (replace(GOOD, signals=("pressure",)), "No run-queue delay"),
-        (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), which itself may"),
+        (replace(GOOD, runtime="runsc (gVisor)", margin_ms=10), "Bots run under runsc (gVisor), which may itself"),
         (replace(GOOD, cgroups="1"), "Control groups version 1 alone"),
         (replace(GOOD, clock="hpet"), "Reading the clock is slow"),
         (replace(GOOD, realtime=False), "The referee may not use SCHED_FIFO"),

@@ -21,7 +21,7 @@ from deadheat.league.outgoing import is_inside, is_public, read_url
 from deadheat.league.service.people import channels, notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import close_account
-from deadheat.league.states import DeliveryState
+from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.workers.sending import deliveries, webhooks
 from deadheat.workers.sending.webhooks import NotReached, post
 from tests.certificates import certified
@@ -155,6 +155,10 @@ def test_what_a_dead_process_had_claimed_is_sent_by_another_and_its_own_note_com
     assert not world.write(channels.not_delivered, parcel, "late")
     assert not world.write(channels.delivered, parcel, "late")
     assert states(world, ada) == [(DeliveryState.SENT, 2)]
+
+
+def test_every_kind_of_channel_has_its_sender() -> None:
+    assert deliveries.SENDERS.keys() == set(ChannelKind)
 
 
 def test_a_webhook_is_its_owners_and_ends_with_the_account(world: World, receiver: Hook) -> None:

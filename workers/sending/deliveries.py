@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
 
@@ -51,25 +52,40 @@ def send_due(context: Context) -> int:
 
 
 def _send(context: Context, parcel: Parcel) -> None:
-    taken = gone = False
     try:
-        if parcel.kind is ChannelKind.MAIL:
-            with reading(catalogue(parcel.language)):
-                sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
-            taken, detail = True, mail.send(context.settings, sent)
-        else:
-            with reading(catalogue(parcel.language)):
-                told = payload(parcel, context.settings)
-            answer = _post(parcel, told, context.settings)
-            taken, gone, detail = answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+        taken, gone, detail = SENDERS[parcel.kind](context, parcel)
     except NotReached as error:
-        taken, detail = False, str(error)
+        taken, gone, detail = False, False, str(error)
     with context.database.transaction() as session:
         if taken:
             noted = channels.delivered(session, parcel, detail)
         else:
             noted = channels.not_delivered(session, parcel, detail, for_good=gone)
     log.info("delivery %d, try %d: %s%s", parcel.delivery_id, parcel.attempt, detail[:80], "" if noted else " (late)")
+
+
+Sent = tuple[bool, bool, str]
+"""Whether it was taken, whether nothing more is to be sent there, and what was answered."""
+
+
+def _by_mail(context: Context, parcel: Parcel) -> Sent:
+    with reading(catalogue(parcel.language)):
+        sent = _reset(context, parcel) if parcel.resets_password else letter(parcel, context.settings)
+    return True, False, mail.send(context.settings, sent)
+
+
+def _by_webhook(context: Context, parcel: Parcel) -> Sent:
+    with reading(catalogue(parcel.language)):
+        told = payload(parcel, context.settings)
+    answer = _post(parcel, told, context.settings)
+    return answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+
+
+SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
+    ChannelKind.WEBHOOK: _by_webhook,
+    ChannelKind.MAIL: _by_mail,
+}
+"""How each kind of channel is sent to. They raise NotReached."""
 
 
 def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer:

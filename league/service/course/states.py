@@ -182,4 +182,4 @@ def _due(season: Season, at: datetime) -> SeasonState | None:
 def _possible(before: SeasonState) -> str:
     """Return the possible next states of a season, as the end of a sentence."""
     after = [gettext(step.becomes) for state, step in SEASON_STEPS.items() if allowed(before, state)]
-    return _("it can be %(states)s", states=_(" or ").join(after)) if after else _("it stays so")
+    return _("it can be %(states)s", states=_(" or ").join(after)) if after else _("that is final")

@@ -258,7 +258,7 @@ def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Ite
     if until is not None:
         for one in found:
             if one.done_at > until:
-                told = _("%(name)s, due %(due)s, needs until %(done)s, and is cut off at %(until)s.")
+                told = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
                 due, done = stamp(one.due_at), stamp(one.done_at)
                 yield told % {"name": one.name, "due": due, "done": done, "until": stamp(until)}
 

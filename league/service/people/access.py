@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, delete, select, update
 
 from deadheat.league.database import now, settings_of, surroundings
-from deadheat.league.errors import BadToken, NotFound, TooMany
+from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Token as TokenInfo
 from deadheat.league.service.ground.steps import set_values
@@ -100,7 +100,8 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Find the owner of a secret.
 
     Raises:
-        BadToken: unknown, of another kind, revoked or expired.
+        BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed: who has a secret that
+            was valid once may learn that.
     """
     found = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if found is None:
@@ -108,7 +109,7 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     token, user = found
     at = now(session)
     if user.closed_at is not None:  # this includes a token issued while the account was being closed
-        raise BadToken("the account of this one is closed")
+        raise BadToken("the account of this one is closed", AccountClosed(user.ban_reason))
     if token.revoked_at is not None:
         raise BadToken("this one has been revoked")
     if token.expires_at <= at:

@@ -53,11 +53,11 @@ def objection(season: Season, version: BotVersion) -> str:
     """Say in a clause why the season does not accept a version; empty if it does."""
     if season.languages is not None and version.language not in season.languages:
         most = ", ".join(season.languages)
-        return _("is in %(its)s, and the season accepts %(accepted)s", its=version.language, accepted=most)
+        return _("is in %(its)s, but the season accepts only %(accepted)s", its=version.language, accepted=most)
     if season.upload_kib is not None and version.size_bytes > season.upload_kib * KIB:
         size = f"{-(-version.size_bytes // KIB):,} KiB"
         most = f"{season.upload_kib:,} KiB"
-        return _("was an upload of %(size)s, and the season accepts %(accepted)s", size=size, accepted=most)
+        return _("was an upload of %(size)s, but the season accepts at most %(accepted)s", size=size, accepted=most)
     return ""
 
 

@@ -240,7 +240,7 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
     if entry is None:
         raise NotFound.entry(bot_id)
     if number is not None:
-        raise BadSetting("opponent_version", _("you can choose the version only of your own bots"))
+        raise BadSetting("opponent_version", _("you can choose the version of your own bots only"))
     if bot_id in absent_entries(session, season.id):
         raise WrongState("absent", _("The opponent no longer takes part in the season."))
     if entry.waits_for_panel:
@@ -287,11 +287,12 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     """End the challenge if its games decide it; return whether it is over."""
     verdict, limit = judge(session, challenge, count), challenge.games_limit
     tested = challenge.elo0 is not None
-    between = f"{challenge.elo1:g} normalised Elo rather than by {challenge.elo0:g}" if tested else ""
     if verdict is sprt.Verdict.ACCEPT:
-        return _end(session, challenge, ChallengeState.PASSED, f"It is stronger by {between}.")
+        shown = f"It is stronger by {challenge.elo1:g} normalised Elo, rather than by {challenge.elo0:g}."
+        return _end(session, challenge, ChallengeState.PASSED, shown)
     if verdict is sprt.Verdict.REJECT:
-        return _end(session, challenge, ChallengeState.FAILED, f"It is not stronger by {between}.")
+        shown = f"It is not stronger by {challenge.elo1:g} normalised Elo, but by {challenge.elo0:g} or less."
+        return _end(session, challenge, ChallengeState.FAILED, shown)
     if count.played >= limit:
         played = f"All {plural(limit, 'game')} have been played" if limit > 1 else "The game has been played"
         undecided = " without a verdict" if tested else ""

@@ -68,8 +68,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
     begins = max(at, season.opens_at or at) if season.state.holds else at
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
-    over = season.state.is_after(SeasonState.FROZEN)
-    bounded = season.ladder and season.games_per_pair is not None and not over
+    bounded = season.ladder and season.games_per_pair is not None and not season.state.ladder_is_over
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
     ladder_done = done_in_gaps(_side_by_side(machines, ladder, length), begins, coming) if ladder else None
     finals = [] if season.finals_done_at or field < 2 else list(finals_work(season, fields))
@@ -174,7 +173,7 @@ def _coming(
     machines: Machines,
     course: Course,
 ) -> list[ForecastEvaluation]:
-    if season.state.is_after(SeasonState.FROZEN) or not (lines or _exists(season)):
+    if season.state.ladder_is_over or not (lines or _exists(season)):
         return []
     took = {}
     for line in lines:
@@ -243,7 +242,7 @@ def _overruns(
     season: Season, ladder: datetime | None, finals: datetime | None, until: datetime | None
 ) -> Iterator[str]:
     if ladder is not None and until is not None and ladder > until:
-        yield _("The ladder needs until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
+        yield _("The ladder will take until %(at)s, and is cut off at %(until)s.", at=stamp(ladder), until=stamp(until))
     if finals is not None and season.closes_at is not None and finals > season.closes_at:
         closes = stamp(season.closes_at)
-        yield _("The finals need until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)
+        yield _("The finals will take until %(at)s; the season closes at %(closes)s.", at=stamp(finals), closes=closes)

@@ -307,9 +307,7 @@ def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict
         if row.fault is not None:
             why = "" if row.match_id in untold else row.fault_why or ""
             fault = FaultView(row.fault, row.fault_command or "", row.fault_elapsed_ms, why)
-        seats[row.match_id] += (
-            SeatView(row.seat, row.bot_id, row.bot, row.author, row.number, row.player, row.rank, row.points, fault),
-        )
+        seats[row.match_id] += (from_row(SeatView, row, version=row.number, fault=fault),)
     return seats
 
 

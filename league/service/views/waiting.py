@@ -32,7 +32,7 @@ from deadheat.league.service.seasons.panel_results import is_at_panel
 from deadheat.league.service.series.games import HOLD
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import turn
-from deadheat.league.states import UNFINISHED, JobState, MatchState
+from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, MatchState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
@@ -213,11 +213,15 @@ def _undrawn(season: Season, before: int) -> str:
     """Describe a bot that takes part and has no match waiting."""
     if season.state.holds:
         return gettext(season.state.holds)
+    if season.state in ON_LADDER and not season.ladder:
+        return _("It has no matches at present: only evaluations and finals are played in this season.")
     if before:
         text = ngettext(
-            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn as these are played.",
+            "It has no match waiting. %(count)s match of other bots is waiting; more are drawn once it is played.",
             "It has no match waiting. %(count)s matches of other bots are waiting; more are drawn as these are played.",
             before,
         )
         return text % {"count": f"{before:,}"}
+    if season.state not in ENTERABLE:
+        return _("It has no matches at present.")
     return _("It has no matches at present; more follow when a bot or a version arrives.")

@@ -80,7 +80,7 @@ def test_worse_is_what_luck_does_not_explain_after_asking_everybody() -> None:
     equal = {(bot, opponent): [2, 4, 2, 0, 1, 3, 2, 4, 2, 0] for bot in (0, 1) for opponent in PANEL}
     met, sentence = verdict(played(equal), not_worse_than="old")
     assert met
-    assert "asked of 3 opponents" in sentence
+    assert "against 3 opponents" in sentence
     worse = equal | {(0, 2): [2, 3, 0, 0, 0, 1, 0, 2, 0, 0]}
     met, sentence = verdict(played(worse), not_worse_than="old")
     assert not met
