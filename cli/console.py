@@ -99,8 +99,7 @@ def short(text: str, width: int) -> str:
 
 def quoted(text: str) -> Text:
     """Mark lines as a program's output."""
-    lines = [f"  | {_visible(line)}" for line in text.splitlines()]
-    return Text("\n".join(lines))
+    return Text("\n".join(f"  | {_visible(line)}" for line in text.splitlines()))
 
 
 def last_lines(stderr: bytes, count: int) -> str:

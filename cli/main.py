@@ -1,8 +1,7 @@
 """`deadheat`: play and verify on this machine, talk to a server, run one.
 
 A command's module is imported when the command is called or asked for its help: importing all of them takes most of a
-second, and each completion would wait for that. Lists show what a command says of itself, read from its
-source.
+second, and each completion would wait for that. Lists show what a command says of itself, read from its source.
 """
 
 from __future__ import annotations

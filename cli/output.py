@@ -98,6 +98,11 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
     return lines if isinstance(lines, Iterable) and not isinstance(lines, str) else (lines,)
 
 
+def places(low: int, high: int) -> str:
+    """Show the places from `low` to `high`: "2", or "3-6"."""
+    return f"{low}-{high}" if low < high else f"{low}"
+
+
 def as_object(answer: Answer) -> Mapping[str, Any]:
     """Return an answer as a JSON object, including fields that this client does not know."""
     return answer.said if isinstance(answer, Record) else answer
@@ -106,12 +111,6 @@ def as_object(answer: Answer) -> Mapping[str, Any]:
 def print_json(answer: Answer) -> None:
     """Print one line of JSON, ASCII only, so that no name can send control characters to a terminal."""
     print(json.dumps(as_object(answer)), flush=True)
-
-
-def print_json_lines(answers: Iterable[Answer]) -> None:
-    """Print one line of JSON for each answer."""
-    for answer in answers:
-        print_json(answer)
 
 
 def show(returned: Returned, as_json: bool) -> None:
@@ -123,7 +122,8 @@ def show(returned: Returned, as_json: bool) -> None:
         elif isinstance(output.answer, Record | Mapping):
             print_json(output.answer)
         else:
-            print_json_lines(output.answer)
+            for answer in output.answer:
+                print_json(answer)
         if output.code:
             raise typer.Exit(output.code)
 

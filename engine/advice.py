@@ -33,8 +33,7 @@ MAX_PROMPTS = 400
 
 MAX_REPLAYED = 20_000
 """The most exchanges that a page replays, at some 7 us each, to see which answers the rules accept. A seat among six
-house bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s.
-"""
+house bots needs at most 11,300 (measured in 12 matches); the longest match would take 6 s."""
 
 
 @dataclass(frozen=True, slots=True)

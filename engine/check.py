@@ -25,21 +25,12 @@ This cannot check whether the rules match the game's text, nor what random play 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import (
-    FOUND_BY_RULES,
-    Event,
-    Fault,
-    Game,
-    Reply,
-    Result,
-    Seat,
-    Step,
-)
+from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Game, Reply, Result, Seat, Step
+from deadheat.engine.games.folder import NAME
 from deadheat.engine.trial import (
     Bot,
     Bots,
@@ -80,7 +71,7 @@ def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
 
 
 def _check_description(game: Game) -> None:
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", game.name):
+    if not NAME.fullmatch(game.name):
         raise NotConforming(f"the name {game.name!r} must consist of lower-case letters, digits and single hyphens")
     if not game.title.strip():
         raise NotConforming(f"{game.name} has no title")
@@ -143,10 +134,8 @@ class _Faulty:
     def __call__(self, number: int, step: Step) -> Replies:
         for message in step.messages:
             if number > self.at and message.seat in self.bad:
-                raise NotConforming(
-                    f"seat {message.seat} failed at exchange {self.at}, "
-                    f"and is sent {message.line!r} at exchange {number}: its program may be dead"
-                )
+                sent = f"is sent {message.line!r} at exchange {number}: its program may be dead"
+                raise NotConforming(f"seat {message.seat} failed at exchange {self.at}, and {sent}")
         replies = dict(self.bots(number, step))
         if number == self.at:
             for seat, kind in self.bad.items():
@@ -161,10 +150,8 @@ def _check_secrets(game: Game, match: Match) -> None:
         _compare(match, varied, None, f"draw {draw} of chance been different")
     for (number, seat), other in _spread(list(match.others.items())):
         reply = match.replies[number][seat]
-        if other in (None, reply.line):
-            change = Reply(None, reply.elapsed_ns, Fault.EXITED)
-        else:
-            change = Reply(other, reply.elapsed_ns)
+        same = other in (None, reply.line)
+        change = Reply(None, reply.elapsed_ns, Fault.EXITED) if same else Reply(other, reply.elapsed_ns)
         varied = play_match(game, match.seats, match.seed, Recorded(match, {(number, seat): change}))
         what = f"seat {seat} replied {change.line!r} instead of {reply.line!r} at exchange {number}"
         _compare(match, varied, seat, what)

@@ -45,7 +45,6 @@ READY_LIMIT_NS = 3 * NS_PER_S
 STDERR_KEPT_BYTES = 56 * 1024 + 80
 """How much of a program's stderr in one match a box keeps, in every backend (see images/init.c)."""
 
-
 made = tuple.__new__
 """Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no
 defaults: replies are made so by `_look` and `_reply` in `sandbox.pipes`, and `exchange` in `engine.memory`.

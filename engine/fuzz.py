@@ -25,25 +25,8 @@ from deadheat.engine.trial import (
 )
 
 ODD = (
-    *(
-        "",
-        " ",
-        "\t",
-        "\r",
-        "\x00",
-        "\x7f",
-        "\u00a0",
-        "\u0663",
-        "\udcff",
-        "é",
-        "-1",
-        "+1",
-        "-0",
-        "00",
-        "1e9",
-        "0x1",
-        "1_0",
-    ),
+    *("", " ", "\t", "\r", "\x00", "\x7f", "\u00a0", "\u0663", "\udcff", "é"),
+    *("-1", "+1", "-0", "00", "1e9", "0x1", "1_0"),
     *("NaN", "Infinity", "null", "true", "{}", "[]", '"', "\\", ",", "9" * 9, "9" * 10, "9" * 5000, "[" * 3000),
     *('{"a":' * 500, "%s", "$(id)", "<b>", "\u202e"),
 )
@@ -104,15 +87,13 @@ def _numbers_changed(word: str, chance: random.Random) -> str:
 
 def _put(game: Game, honest: Match, place: Place, line: str) -> bool:
     """Repeat the match up to the place, reply with the line there, and continue honestly while the replies fit."""
+    where = f"the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}"
     try:
         match = play_match(game, honest.seats, honest.seed, _Instead(honest, place, line))
     except NotConforming as wrong:
-        raise NotConforming(
-            f"after the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}: {wrong}"
-        ) from wrong
+        raise NotConforming(f"after {where}: {wrong}") from wrong
     if match.result is None:
         return False  # the line was a legal move and led to another match
-    where = f"the reply {line[:80]!r} of seat {place[1]} at exchange {place[0]}"
     faults = match.result.faults
     if not faults.keys() <= {place[1]} or any(fault not in FOUND_BY_RULES for fault in faults.values()):
         raise NotConforming(f"{where} ends in the faults {dict(faults)}")

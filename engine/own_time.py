@@ -73,10 +73,8 @@ class Evidence(NamedTuple):
     @property
     def signal(self) -> str:
         """The counters that show waiting: ``pressure``, ``run-delay``, both joined by a plus, or ``none``."""
-        found = [
-            name for name, value in (("pressure", self.full_ns), ("run-delay", self.delay_ns)) if value is not None
-        ]
-        return "+".join(found) or "none"
+        counters = (("pressure", self.full_ns), ("run-delay", self.delay_ns))
+        return "+".join(name for name, value in counters if value is not None) or "none"
 
     @property
     def waited_ns(self) -> int:

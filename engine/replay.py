@@ -89,9 +89,8 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
     if transcript.game != game.name:
         raise ValueError(f"a transcript of {transcript.game}, not of {game.name}")
     if transcript.rules_version != game.rules_version:
-        raise ValueError(
-            f"played under version {transcript.rules_version} of the rules; this is version {game.rules_version}"
-        )
+        theirs, ours = transcript.rules_version, game.rules_version
+        raise ValueError(f"played under version {theirs} of the rules; this is version {ours}")
     if transcript.variant != variant_of(game):
         raise ValueError(f"played with {_numbers(transcript.variant)}, not with {_numbers(variant_of(game))}")
     recorded = RecordedTransport(transcript)
@@ -102,10 +101,8 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
     if len(again.exchanges) < len(transcript.exchanges):
         raise Diverged(len(again.exchanges), "the game ends here, but the transcript continues")
     if again.result != transcript.result:
-        raise Diverged(
-            len(again.exchanges),
-            f"the rules end with {_words(again.result)}, the record with {_words(transcript.result)}",
-        )
+        ends = f"the rules end with {_words(again.result)}, the record with {_words(transcript.result)}"
+        raise Diverged(len(again.exchanges), ends)
     return again
 
 
@@ -152,13 +149,11 @@ def _seats(seats: Iterable[Seat]) -> str:
 
 
 def _line(message: Message) -> str:
-    """Describe a line and the seat that it is sent to."""
     within = "" if message.limit_ns is None else f" with a limit of {message.limit_ns} ns"
     return f'"{message.line}" to seat {seat_number(message.seat)}{within}'
 
 
 def _words(result: Result) -> str:
-    """Describe a result, seat by seat."""
     faults = [f", seat {seat_number(seat)} {fault}" for seat, fault in sorted(result.faults.items())]
     scored = "no points" if result.points is None else f"points {' : '.join(map(points, result.points))}"
     return f"places {' : '.join(map(str, result.ranks))}, {scored}{''.join(faults)}"

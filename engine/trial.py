@@ -222,15 +222,11 @@ def _check_event(event: Event, seats: int, where: str) -> None:
     except (TypeError, ValueError):
         again = None
     if again != event or not isinstance(event.get("type"), str):
-        raise NotConforming(
-            f"{where} the event {event!r} is not JSON with a type: use lists instead of tuples, and only texts as keys"
-        )
-    if event.get("private", False) not in (True, False) or (event.get("private") and not _owner(event, seats)):
+        cure = "use lists instead of tuples, and only texts as keys"
+        raise NotConforming(f"{where} the event {event!r} is not JSON with a type: {cure}")
+    owned = type(event.get("seat")) is int and event["seat"] in range(seats)
+    if event.get("private", False) not in (True, False) or (event.get("private") and not owned):
         raise NotConforming(f"{where} the event {event!r} is private and does not say whose: it needs a seat")
-
-
-def _owner(event: Event, seats: int) -> bool:
-    return type(event.get("seat")) is int and event["seat"] in range(seats)
 
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
@@ -267,15 +263,8 @@ def check_replay(game: Game, match: Match) -> None:
     """Raise NotConforming unless the match follows from its own transcript, written and read again."""
     assert match.result is not None
     exchanges = [Exchange(s.messages, r, s.events) for s, r in zip(match.steps, match.replies, strict=True)]
-    played = Transcript(
-        game.name,
-        game.rules_version,
-        match.seats,
-        match.seed,
-        tuple(exchanges),
-        match.result,
-        variant=variant_of(game),
-    )
+    rules, variant = (game.name, game.rules_version), variant_of(game)
+    played = Transcript(*rules, match.seats, match.seed, tuple(exchanges), match.result, variant=variant)
     try:
         again = replay(game, decode(encode(played)))
     except (Diverged, BadTranscript) as error:

@@ -66,9 +66,8 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
     for given in replies:
         asked = {message.seat for message in step.messages if message.limit_ns is not None}
         if asked != given.keys():
-            raise ValueError(
-                f"exchange {len(exchanges)} asks seats {sorted(asked)}, but there are replies of {sorted(given)}"
-            )
+            seats_asked, replied = sorted(asked), sorted(given)
+            raise ValueError(f"exchange {len(exchanges)} asks seats {seats_asked}, but there are replies of {replied}")
         exchanges.append(Exchange(step.messages, given, step.events))
         try:
             step = play.send(given)

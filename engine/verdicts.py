@@ -11,7 +11,7 @@ from deadheat.engine import figures
 from deadheat.engine.core import Fault, Points, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
 from deadheat.engine.language import N_, _
-from deadheat.engine.transcript import Exchange, Prompt, Transcript
+from deadheat.engine.transcript import Prompt, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,8 @@ class Taken:
     past_deadline: int = 0
 
     def __add__(self, other: Taken) -> Taken:
-        return Taken(
-            self.stolen_ns + other.stolen_ns, self.replies + other.replies, self.past_deadline + other.past_deadline
-        )
+        past_deadline = self.past_deadline + other.past_deadline
+        return Taken(self.stolen_ns + other.stolen_ns, self.replies + other.replies, past_deadline)
 
     @classmethod
     def of(cls, prompts: Iterable[Prompt]) -> Taken:
@@ -116,12 +115,8 @@ class Taken:
         if not self.replies:
             return ""
         of = counted(self.replies, "reply", "replies")
-        return _(
-            "The host took %(time)s from %(replies)s; %(count)s counted past the deadline.",
-            time=duration(self.stolen_ns),
-            replies=of,
-            count=self.past_deadline,
-        )
+        told = {"time": duration(self.stolen_ns), "replies": of, "count": self.past_deadline}
+        return _("The host took %(time)s from %(replies)s; %(count)s counted past the deadline.", **told)
 
 
 def took(reply: Reply) -> str:
@@ -163,15 +158,12 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:
     """Return the numbers of the last exchanges that a seat heard of, up to its last prompt, and of the one after it."""
     last = transcript.last_prompt(seat)
-    numbers = [n for n, exchange in enumerate(transcript.exchanges) if _speaks(exchange, seat)]
+    heard = ([message.seat for message in exchange.messages] for exchange in transcript.exchanges)
+    numbers = [number for number, seats in enumerate(heard) if seat in seats]
     if last is None:
         return numbers
     before = [number for number in numbers if number <= last.exchange][-count:]
     return before + [number for number in numbers if number > last.exchange][:1]
-
-
-def _speaks(exchange: Exchange, seat: Seat) -> bool:
-    return any(message.seat == seat for message in exchange.messages)
 
 
 def hint(fault: Fault, prompt: Prompt) -> str | None:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -31,12 +30,11 @@ from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any
 
-from deadheat.engine.games.folder import SETTING, GameFolder
+from deadheat.engine.games.folder import NAME, SETTING, GameFolder
 
 log = logging.getLogger(__name__)
 
 GROUP = "deadheat.games"
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 MOST_NAME = 64
 NOT_HASHED = frozenset({"__pycache__"})
 
@@ -149,9 +147,8 @@ def _checked(game: Any) -> GameFolder:
     rules: Any = game.rules  # untyped: others wrote it, and nobody has checked its types
     version = rules.rules_version
     if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
-        raise _Unusable(
-            f"its name {rules.name!r} must consist of lower-case letters and digits, separated by single hyphens"
-        )
+        form = "lower-case letters and digits, separated by single hyphens"
+        raise _Unusable(f"its name {rules.name!r} must consist of {form}")
     if type(version) is not int or version < 1:
         raise _Unusable(f"its rules_version is {version!r} and must be a whole number from 1")
     if not isinstance(rules.seats, range) or not rules.seats or min(rules.seats) < 2:

@@ -27,9 +27,10 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from deadheat.sandbox.languages import MANIFEST, MAX_MANIFEST_BYTES, Recipe
 
@@ -294,12 +295,8 @@ def _extract_members(archive: tarfile.TarFile, directory: Path, limit_bytes: int
         target.parent.mkdir(parents=True, exist_ok=True)
         file = archive.extractfile(member)
         assert file is not None, "a regular file has content"
-        _write(target, _chunks(file), executable=bool(member.mode & stat.S_IXUSR))
-
-
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while chunk := file.read(CHUNK_BYTES):
-        yield chunk
+        chunks = iter(partial(file.read, CHUNK_BYTES), b"")
+        _write(target, chunks, executable=bool(member.mode & stat.S_IXUSR))
 
 
 def _write(target: Path, chunks: Iterable[bytes], *, executable: bool) -> None:

@@ -33,6 +33,8 @@ FINISH_GRACE_NS = NS_PER_S
 REALTIME_PRIORITY = 1
 """The lowest real-time priority. It is above all normal ones, and none of our other processes uses one."""
 
+Holding = Callable[[], contextlib.AbstractContextManager[object]]
+
 
 @dataclass(frozen=True, slots=True)
 class Played:
@@ -117,7 +119,7 @@ class Arena:
         seats: int,
         seed: bytes,
         about: Mapping[str, object],
-        hold: Callable[[], contextlib.AbstractContextManager[object]],
+        hold: Holding,
         beside: Callable[[Transport], Transport],
         places: Sequence[Seat],
         heartbeat: Callable[[], None] = lambda: None,
@@ -214,12 +216,7 @@ class _Pausing:
 class _Resting:
     """A transport for bots that are paused between two exchanges."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        awake: Callable[[], contextlib.AbstractContextManager[None]],
-        hold: Callable[[], contextlib.AbstractContextManager[object]],
-    ) -> None:
+    def __init__(self, transport: Transport, awake: Holding, hold: Holding) -> None:
         self._transport = transport
         self._awake = awake
         self._hold = hold

@@ -89,9 +89,8 @@ class BubblewrapSandbox:
             raise SandboxError("no-start", "bubblewrap does not confine what root starts: use an ordinary account")
         self._bwrap = shutil.which("bwrap") or ""
         if not self._bwrap:
-            raise SandboxError(
-                "no-start", "bubblewrap is not installed: there is no command bwrap; the package is called bubblewrap"
-            )
+            cure = "there is no command bwrap; the package is called bubblewrap"
+            raise SandboxError("no-start", f"bubblewrap is not installed: {cure}")
         box = self.open(Program(Path("/usr"), ("true",), "a trial"), Limits())
         try:
             box.start()
@@ -115,7 +114,6 @@ class _Box(LocalBox):
         self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
-        """See `LocalBox`."""
         with contextlib.ExitStack() as stack:
             stack.enter_context(_undisturbed())
             ours, theirs = socket.socketpair()
@@ -231,9 +229,8 @@ def _first_word(ours: socket.socket) -> int:
 
 def _limit(pid: int, limits: Limits) -> None:
     """Limit what each process of a bot may use, as far as an ordinary user can."""
-    data_bytes = limits.memory_bytes * DATA_FACTOR
     values = {
-        resource.RLIMIT_DATA: data_bytes,
+        resource.RLIMIT_DATA: limits.memory_bytes * DATA_FACTOR,
         resource.RLIMIT_NOFILE: limits.open_files,
         resource.RLIMIT_FSIZE: MAX_FILE_BYTES,
         resource.RLIMIT_CORE: 1,  # with 0, a crash is still piped into a program of the host; see core(5)
@@ -262,11 +259,9 @@ class _Confined:
         self._bwrap, self._init = bwrap, init
 
     def wait(self, seconds: float) -> bool:
-        """See `Running`."""
         return wait(self._bwrap, seconds)
 
     def signal(self, number: int) -> None:
-        """See `Running`."""
         with contextlib.suppress(ProcessLookupError):  # it has exited
             os.killpg(self.pid, number)
 

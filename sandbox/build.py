@@ -1,8 +1,7 @@
 """Turn sources into a program inside a box, without network, under its own limits.
 
 A build is a box whose output is a tar of the result. It can write nothing outside, so nothing needs cleaning, and its
-output is bounded like any bot's stderr. The tar is untrusted and is unpacked by
-`sandbox.archive` only.
+output is bounded like any bot's stderr. The tar is untrusted and is unpacked by `sandbox.archive` only.
 
 The tools' output is read while they run, so that an author can follow it. Each read takes everything that is kept,
 which is bounded, so a flood costs no more than a line.
@@ -35,6 +34,8 @@ BUILD_LIMITS = Limits(
     building=True,
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
+
+TOO_MUCH_MEMORY = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 """The script's exit codes if image or machine lacks the language; none of the author's code has run."""
@@ -101,7 +102,7 @@ def build(
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = _too_much_memory()
+            why = TOO_MUCH_MEMORY
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
@@ -141,16 +142,12 @@ def _run(
         return tar, why, box.stopped()
     except SandboxError as error:
         if channel.out_of_memory() is Blame.BOT:
-            raise BuildFailed(_too_much_memory(), listening.heard) from error
+            raise BuildFailed(TOO_MUCH_MEMORY, listening.heard) from error
         raise
 
 
 def _text(stderr: bytes) -> str:
     return stderr.decode("utf-8", "replace")
-
-
-def _too_much_memory() -> str:
-    return f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
 
 
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:

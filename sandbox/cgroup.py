@@ -21,8 +21,7 @@ from deadheat.sandbox.box import Exit
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
 """Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
-tenth of a read.
-"""
+tenth of a read."""
 _STAT_BYTES = 64 * 1024
 """Enough of /proc/stat for the lines of many hundred CPUs, which come first."""
 
@@ -50,11 +49,7 @@ class Cgroup:
     """The counters of the container whose first process is `pid` on this host, pinned to `cpus` (empty: to none)."""
 
     def __init__(
-        self,
-        pid: int,
-        cpus: Collection[int] = (),
-        root: Path = Path("/sys/fs/cgroup"),
-        proc: Path = Path("/proc"),
+        self, pid: int, cpus: Collection[int] = (), root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")
     ) -> None:
         self._fds: list[int] = []
         self._cpus = cpus

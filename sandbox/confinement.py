@@ -37,10 +37,8 @@ started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.s
 
 def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
     """Return everything that confines a box, in one place."""
-    mounts = [
-        Mount("/judge", str(directory / "judge"), type="bind", read_only=True),
-        Mount("/bot", str(directory / "program"), type="bind", read_only=True),
-    ]
+    places = {"/judge": directory / "judge", "/bot": directory / "program"}
+    most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": CORE_BYTES, "msgqueue": 0, "memlock": 0}
     plays = not (limits.building or runtime.gvisor)
     filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
@@ -48,7 +46,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
     config = client.create_host_config(
         network_mode="none",
         read_only=True,
-        mounts=mounts,
+        mounts=[Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()],
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
         cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
@@ -59,13 +57,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         cpuset_cpus=limits.cpus or None,
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
-        ulimits=[
-            Ulimit(name="nofile", soft=limits.open_files, hard=limits.open_files),
-            Ulimit(name="fsize", soft=limits.file_bytes, hard=limits.file_bytes),
-            Ulimit(name="core", soft=CORE_BYTES, hard=CORE_BYTES),
-            Ulimit(name="msgqueue", soft=0, hard=0),
-            Ulimit(name="memlock", soft=0, hard=0),
-        ],
+        ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in most.items()],
         log_config=LogConfig(type="none"),
         auto_remove=True,
     )

@@ -101,10 +101,8 @@ class DockerSandbox:
             refuse_user_namespaces(info)
             self.runtime = find_runtime(info, runtime)
         except NotFound as error:
-            raise SandboxError(
-                "no-image",
-                f"the engine has no image {image}; build it with deploy/images/build {image.rpartition(':')[2]}",
-            ) from error
+            cure = f"build it with deploy/images/build {image.rpartition(':')[2]}"
+            raise SandboxError("no-image", f"the engine has no image {image}; {cure}") from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error
         sweep_unified(self._run_dir)
@@ -161,13 +159,7 @@ class DockerBox:
     """One container. See `sandbox.box.Box`."""
 
     def __init__(
-        self,
-        client: docker.APIClient,
-        image: str,
-        run_dir: Path,
-        program: Program,
-        limits: Limits,
-        runtime: Runtime,
+        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits, runtime: Runtime
     ) -> None:
         self._client = client
         self._runtime = runtime
@@ -210,12 +202,7 @@ class DockerBox:
             cgroup.follow_leader(GENERATION)
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             to_be_killed_first(leader)
-        return Channel(
-            self._fds["in"],
-            self._fds["out"],
-            meter=cgroup,
-            out_of_memory=cgroup.killed_for_memory,
-        )
+        return Channel(self._fds["in"], self._fds["out"], meter=cgroup, out_of_memory=cgroup.killed_for_memory)
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""

@@ -164,11 +164,9 @@ class _Plain:
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
     def wait(self, seconds: float) -> bool:
-        """See `Running`."""
         return wait(self.pid, seconds)
 
     def signal(self, number: int) -> None:
-        """See `Running`."""
         with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited
             os.killpg(self.pid, number)
 

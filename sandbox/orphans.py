@@ -29,8 +29,7 @@ exec 3<&0
 } &
 """
 """Runs in the background, so that it is no child of this process. It takes three rounds, because a process may start
-another just before it is killed.
-"""
+another just before it is killed."""
 
 _numbers = itertools.count()
 _prefix = ""

@@ -40,8 +40,7 @@ LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
 """The lives of keepers that this process has seen complete. The engine lists processes by running ps on the host, for
-which no match should pay; so it is asked only about other lives.
-"""
+which no match should pay; so it is asked only about other lives."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
@@ -87,9 +86,8 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:
-        raise SandboxError(
-            "engine", f"the container that holds the bots' files has ended with code {state['ExitCode']}"
-        )
+        ended = f"has ended with code {state['ExitCode']}"
+        raise SandboxError("engine", f"the container that holds the bots' files {ended}")
     return found["Id"], state["StartedAt"]
 
 

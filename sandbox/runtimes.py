@@ -46,7 +46,6 @@ none."""
 _HOW = "docs/operators.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
 
-
 NO_PARSER = "this machine's kernel has AppArmor, and its parser is missing"
 NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
@@ -93,10 +92,8 @@ def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
     """
     for option, how in _USER_NAMESPACES.items():
         if option in (info.get("SecurityOptions") or ()):
-            raise SandboxError(
-                "no-runtime",
-                f"the Docker Engine {how}, so bots cannot get users of their own; use one that runs as root",
-            )
+            why = f"the Docker Engine {how}, so bots cannot get users of their own; use one that runs as root"
+            raise SandboxError("no-runtime", why)
 
 
 NO_RUNTIME = Runtime("")

@@ -151,13 +151,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
     rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
     rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
     rules += _only("prctl", 0, (*range(_PR_SCHED_CORE), _PR_GET_AUXV, _PR_SET_VMA))
-    return json.dumps(
-        {
-            "defaultAction": "SCMP_ACT_ERRNO",
-            "defaultErrnoRet": _ENOSYS,
-            "syscalls": rules,
-        }
-    )
+    return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": _ENOSYS, "syscalls": rules})
 
 
 def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:
@@ -182,8 +176,5 @@ def _if_masked(name: str, index: int, bits: int, value: int = 0) -> dict[str, ob
 
 
 def _if_argument(names: list[str], index: int, value: int, operator: str, second: int = 0) -> dict[str, object]:
-    return {
-        "names": names,
-        "action": "SCMP_ACT_ALLOW",
-        "args": [{"index": index, "value": value, "valueTwo": second, "op": operator}],
-    }
+    argument = {"index": index, "value": value, "valueTwo": second, "op": operator}
+    return {"names": names, "action": "SCMP_ACT_ALLOW", "args": [argument]}

@@ -20,12 +20,8 @@ class PettingZooEnvironment(Environment, AECEnv):  # type: ignore[misc]  # Petti
         self._actions = {agent: spaces.Discrete(self.actions) for agent in self.possible_agents}
 
     def _observation_space(self) -> spaces.Dict:
-        return spaces.Dict(
-            {
-                "observation": spaces.Box(self.layout.low, self.layout.high, dtype=np.float32),
-                "action_mask": spaces.Box(0, 1, (self.actions,), np.int8),
-            }
-        )
+        observation = spaces.Box(self.layout.low, self.layout.high, dtype=np.float32)
+        return spaces.Dict({"observation": observation, "action_mask": spaces.Box(0, 1, (self.actions,), np.int8)})
 
     def observation_space(self, agent: str) -> spaces.Dict:
         """Return the space of `observe`; always the same object for an agent."""

@@ -53,8 +53,8 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
     bot = ADVISERS[job.game].bot
     folder = bots_of(job.game) / bot
     recipe = _recipe(folder)
-    source = bot_digest(job.game, bot)
     about = {"exhibition": job.exhibition_id, "seat": job.seat, "transcript": job.transcript_sha256}
+    about |= {"bot": bot, "source": bot_digest(job.game, bot)}
     slots, ends = context.slots, time.monotonic() + LEASE.total_seconds() / 2
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
 
@@ -75,12 +75,8 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
         extract_program(built.tar, directory, context.settings.unpacked_limit_bytes)
         program = Program(directory, recipe.run, f"house:{bot}")
         with Arena(context.sandbox, [program], [bot_limits(cpus, 0)], referee_cpus=slots.spare) as arena:
-            game, seed, whole = (
-                Session(match, job.seat),
-                seed_of(match, job.seat),
-                {**about, "bot": bot, "source": source},
-            )
-            return arena.play_beside(game, 1, seed, whole, hold, lambda transport: transport, [0], between).transcript
+            game, seed = Session(match, job.seat), seed_of(match, job.seat)
+            return arena.play_beside(game, 1, seed, about, hold, lambda transport: transport, [0], between).transcript
 
 
 def _recipe(folder: Path) -> Recipe:

@@ -76,8 +76,7 @@ def build_version(context: Context, version_id: int) -> None:
             held = (job.version_id, job.attempt, context.worker)
             insist(context, lambda session: give_back_build(session, *held, failure))
             return
-    taken = insist(context, lambda session: finish_build(session, job, outcome))
-    if taken:
+    if insist(context, lambda session: finish_build(session, job, outcome)):
         metrics.builds.labels(job.language, "ready" if outcome.program_sha256 else "broken").inc()
 
 

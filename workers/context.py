@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import socket
-from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -74,11 +73,9 @@ class Context:
         path.mkdir(parents=True, exist_ok=True)
         return path
 
-    @contextlib.contextmanager
-    def folder(self, purpose: str) -> Iterator[Path]:
+    def folder(self, purpose: str) -> AbstractContextManager[Path]:
         """Make a working folder that disappears with the job."""
-        with locked_folder(self.run_dir, purpose) as path:
-            yield path
+        return locked_folder(self.run_dir, purpose)
 
     @cached_property
     def host(self) -> Host:

@@ -28,10 +28,9 @@ person waits meanwhile.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -132,15 +131,11 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
     slots = context.slots
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
     person = Person(context, job, heartbeat)
+    hold = partial(slots.take, heartbeat, only=cpus)
     places = [seat for seat in range(job.seats) if seat != job.seat]
     players = job.seats * [job.program.label]
     players[job.seat] = job.person
     about = {"exhibition": job.exhibition_id, "players": players, "person": job.seat}
-
-    @contextlib.contextmanager
-    def hold() -> Iterator[None]:
-        with slots.take(heartbeat, only=cpus):
-            yield
 
     with context.folder(PLAY) as folder:
         programs = [fetch_program(context, job.program, folder / str(seat)) for seat in places]
@@ -150,9 +145,8 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
             while True:
                 try:
                     game = rules(job.game, job.variant)
-                    return arena.play_beside(
-                        game, job.seats, job.seed, about, hold, person.sits_down, places, heartbeat
-                    ).transcript
+                    seated = person.sits_down, places
+                    return arena.play_beside(game, job.seats, job.seed, about, hold, *seated, heartbeat).transcript
                 except TransportError as error:
                     voids += 1
                     log.warning("exhibition %d is void: %s: %s", job.exhibition_id, error.cause, error.detail)
@@ -160,13 +154,8 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                         insist(context, partial(blame_host, host=context.host, cause=error.cause, detail=error.detail))
                     if error.cause in ELSEWHERE or not person.told(error.cause):
                         raise  # nothing can be played here, or the match has failed too often
-                    wait_for_quiet(voids, heartbeat)
-
-
-def wait_for_quiet(voids: int, between: Callable[[], None]) -> None:
-    """Pause to let a busy host recover, longer after each void attempt."""
-    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))
-    between()
+                    time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))  # a busy host may recover
+                    heartbeat()
 
 
 class Person:

@@ -54,7 +54,7 @@ def failure_of(life: Life, what: str, error: Exception) -> Failure:
     if isinstance(error, stopping.Stopping):
         log.info("%s is handed back: this worker stops", what)
         return Failure(Cause.WORKER_STOPPED, "its worker was stopped")
-    cause, detail = cause_of(error), detail_of(error)
+    cause, detail = cause_of(error), (error.why if isinstance(error, BlobsAway) else str(error))[:MAX_DETAIL]
     metrics.task_failures.labels(life.queue, cause).inc()
     if not isinstance(error, TransportError):
         # Log a traceback only for what may be our own mistake, and not for a full store.
@@ -63,11 +63,6 @@ def failure_of(life: Life, what: str, error: Exception) -> Failure:
     broken = Trait.MACHINE in Cause(cause).traits
     log.log(logging.ERROR if broken else logging.WARNING, "%s failed: %s: %s", what, cause, detail)
     return Failure(cause, detail, dict(error.evidence))
-
-
-def detail_of(error: Exception) -> str:
-    """Return a failure's message, for those who can act on it."""
-    return (error.why if isinstance(error, BlobsAway) else str(error))[:MAX_DETAIL]
 
 
 def cause_of(error: Exception) -> str:

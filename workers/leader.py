@@ -36,11 +36,9 @@ class Lease(Protocol):
 
     def hold(self) -> bool:
         """Take or keep the lease; False: another holds it. Raises RedisError: unknown, so nothing is granted."""
-        ...
 
     def release(self) -> None:
         """Release the lease for others at once."""
-        ...
 
 
 class RedisLease:

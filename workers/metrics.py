@@ -1,9 +1,8 @@
 """The workers' metrics for Prometheus: totals over finished matches, and the service's own failures.
 
 No label names a bot or a user: their numbers are in SQL. Prompts, faults and matches carry the season, so that each
-season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host
-add up their metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker`
-set.
+season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host add up their
+metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were car
 
 FREQUENT = Cause.having(Trait.COUNTED)
 """Causes that are counted from zero; others appear when they happen. A blameless one fails its task, any other only an
-attempt at a match (see `workers.play`).
-"""
+attempt at a match (see `workers.play`)."""
 
 OUTCOMES = ("played", "forfeit")
 
@@ -161,8 +159,7 @@ def _record_end(transcript: Transcript, season_id: int) -> None:
     for seat, fault in transcript.result.faults.items():
         last = transcript.last_prompt(seat)
         faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
-    outcome = "forfeit" if transcript.result.faults else "played"
-    matches.labels(game, season_id, outcome).inc()
+    matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

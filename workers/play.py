@@ -118,11 +118,7 @@ def claim(context: Context, series_id: int) -> SeriesJob | None:
 
 
 def run(
-    context: Context,
-    job: SeriesJob,
-    cpus: Sequence[int],
-    heartbeat: Callable[[], None],
-    hand_in: Callable[[Run], None],
+    context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None], hand_in: Callable[[Run], None]
 ) -> None:
     """Play the matches of the series in one set of boxes, up to the first void one; `hand_in` gets each.
 
@@ -160,16 +156,12 @@ def play_match(
 ) -> Run:
     """Make one attempt at one match."""
     broadcast.begin(match.match_id)
-    about = {
-        "match": match.match_id,
-        "series": job.series_id,
-        "players": [programs[player].label for player in seating],
-    }
+    players = [programs[player].label for player in seating]
+    about = {"match": match.match_id, "series": job.series_id, "players": players}
     started_at_ns = time.time_ns()
     try:
-        played = arena.play(
-            rules(job.game, job.variant), seating, match.seed, about, between, broadcast.around, attempt=match.attempt
-        )
+        game = rules(job.game, job.variant)
+        played = arena.play(game, seating, match.seed, about, between, broadcast.around, attempt=match.attempt)
     except TransportError as error:
         if error.cause in BLAMELESS:
             raise  # nothing can be played here, which is not this match's fault

@@ -56,10 +56,7 @@ def versions(client: Client, bot: Bot) -> Output:
     found = client.versions(bot_id)
     if not found:
         return Output(text="It has no versions yet.")
-    answers = (
-        {**as_object(version), "panels": [as_object(panel) for panel in panels.get(version.number, ())]}
-        for version in found
-    )
+    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in found)
     return Output(answers, (line for version in found for line in lines(version)))
 
 

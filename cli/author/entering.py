@@ -35,8 +35,7 @@ def enter(
     body: dict[str, Any] = {"version": version or None}
     if gate:
         body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
-    bot_id = find_bot(client, bot, client.season(season).game)
-    entry = client.enter(season, bot_id, body)
+    entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
     return Output(entry, _entered(client, entry, bot, season))
 
 

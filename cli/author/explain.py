@@ -205,7 +205,6 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
 
 
 def _in_round(transcript: Transcript, prompt: Prompt) -> str:
-    """Return the round of a prompt, if the game has rounds."""
     seat, command = prompt.message.seat, prompt.message.command
     first = VIEWS[transcript.game].once_a_round.get(command) if transcript.game in VIEWS else None
     if first is not None:
@@ -288,8 +287,7 @@ def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
     bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]
-    seed = attempt_seed(transcript.seed, transcript.attempt)
-    options = ["--seed", seed.hex(), "--matches", "1"]
+    options = ["--seed", attempt_seed(transcript.seed, transcript.attempt).hex(), "--matches", "1"]
     if (sandbox := transcript.about.get("sandbox")) in ("bwrap", "local"):
         options += ["--sandbox", str(sandbox)]
     options += [word for name, value in transcript.variant.items() for word in ("--set", f"{name}={value}")]

@@ -11,7 +11,7 @@ from rich.console import JustifyMethod, RenderableType
 from rich.table import Table
 
 from deadheat.cli.console import USAGE, fail, out, plain
-from deadheat.cli.output import AsJson, Output, show
+from deadheat.cli.output import AsJson, Output, places, show
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Server, Token, own_name, visit
 from deadheat.league.beside import tally
@@ -95,7 +95,7 @@ def standings_table(board: Leaderboard) -> Table:
 def _cells(row: Standing) -> list[str]:
     return [
         "-" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}",
-        _places(row),
+        "-" if row.rank_low is None or row.rank_high is None else places(row.rank_low, row.rank_high),
         f"{plain(row.bot)} v{row.version}",
         plain(f"{row.author}, team {row.team}" if row.team else row.author),
         f"{row.elo:.0f} ± {(row.high - row.low) / 2:.0f}",
@@ -103,9 +103,3 @@ def _cells(row: Standing) -> list[str]:
         f"{row.wins}/{row.draws}/{row.losses}",
         str(row.timeouts + row.other_faults),
     ]
-
-
-def _places(row: Standing) -> str:
-    if row.rank_low is None or row.rank_high is None:
-        return "-"
-    return f"{row.rank_low}-{row.rank_high}" if row.rank_low < row.rank_high else f"{row.rank_low}"

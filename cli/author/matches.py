@@ -148,8 +148,7 @@ def logs(
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "service failure:")
-    answer = {"bot_id": bot_id, "version": version, **as_object(log)}
-    return Output(answer, () if follow else log.log)
+    return Output({"bot_id": bot_id, "version": version, **as_object(log)}, () if follow else log.log)
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
@@ -244,10 +243,8 @@ def own_seat(number: int, server: str, token: str) -> int:
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
     if len(seats) != 1:
         whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
-        fail(
-            f"match {number}: {whose if client.has_token else 'you are not logged in'}; choose a seat with --seat",
-            USAGE,
-        )
+        why = whose if client.has_token else "you are not logged in"
+        fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
     return seats[0]
 
 

@@ -21,7 +21,6 @@ from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
 """Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""
 
-
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
 

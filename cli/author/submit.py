@@ -190,11 +190,9 @@ class Submission:
         rivals = sum(entry.division == mine and entry.bot_id != self.version.bot_id for entry in there)
         if rivals >= terms.seats - 1:
             return
-        alone = (
-            "Nobody else is" if not rivals else f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}"
-        )
+        few = f"Only {counted(rivals, 'other bot')} {'is' if rivals == 1 else 'are'}" if rivals else "Nobody else is"
         self.say(
-            f"{alone} there to play against yet, and a match takes {terms.seats}. Matches begin by themselves once "
+            f"{few} there to play against yet, and a match takes {terms.seats}. Matches begin by themselves once "
             "others have entered; this command waits for them. Ctrl-C ends the wait; the bot stays in the season."
         )
 

@@ -37,17 +37,13 @@ def check(folder: Folder) -> Iterator[Output]:
         complaints = _complaints(look)
         grave = any(not isinstance(each, looks.Advice) for each in complaints)
         failed |= grave
-        yield Output(
-            {"part": part, "right": not grave, "complaints": complaints},
-            _lines(part, complaints, grave, time.monotonic() - began),
-        )
+        answer = {"part": part, "right": not grave, "complaints": complaints}
+        yield Output(answer, _lines(part, complaints, grave, time.monotonic() - began))
         if grave and part == "rules":
             break  # every other part depends on the rules
-    yield Output(
-        {"game": game.rules.name, "right": not failed},
-        f"{game.rules.title}: {'something must be fixed' if failed else 'all in order'}.",
-        REFUSED if failed else 0,
-    )
+    answer = {"game": game.rules.name, "right": not failed}
+    said = "something must be fixed" if failed else "all in order"
+    yield Output(answer, f"{game.rules.title}: {said}.", REFUSED if failed else 0)
 
 
 def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
@@ -63,10 +59,8 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
         return ()
 
     yield "rules", rules
-    yield (
-        "replies",
-        lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else ["the rules accepted every spoilt reply"],
-    )
+    too_kind = ["the rules accepted every spoilt reply"]
+    yield "replies", lambda: () if fuzz_replies(game.rules, new_bot, SPOILT) else too_kind
     matches = random_matches(game, new_bot, "check", 2)
     yield "scenes", lambda: looks.scenes(game, matches)
     yield "terminal", lambda: looks.terminal(game, matches)

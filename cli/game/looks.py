@@ -137,10 +137,8 @@ def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kind
     turn = form(message.line, state, message.seat)
     kinds.add(turn.kind)
     if json.loads(json.dumps(turn.offer)) != turn.offer:
-        yield (
-            f"the offer of the form for {message.command} is not JSON: use lists instead of tuples, and only texts as "
-            "keys"
-        )
+        cure = "use lists instead of tuples, and only texts as keys"
+        yield f"the offer of the form for {message.command} is not JSON: {cure}"
     with contextlib.suppress(Unfilled):  # expected, because the form is empty; any other exception is a crash
         turn.line({})
 
@@ -222,20 +220,13 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
     """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
     bots = house_bots(game.rules.name)
     seats = game.rules.seats.start
-    needed = max(seats, 2)
-    if len(bots) < needed:
-        yield f"bots holds {len(bots)} of the {needed} bots that a match needs: write one that is stronger than random"
+    if len(bots) < seats:
+        yield f"bots holds {len(bots)} of the {seats} bots that a match needs: write one that is stronger than random"
         return
     tables = comb(len(bots), seats)
     with tempfile.TemporaryDirectory(prefix="deadheat-game-", ignore_cleanup_errors=True) as work:
-        command = [
-            sys.executable,
-            "-m",
-            "deadheat.cli.main",
-            "tournament",
-            game.rules.name,
-            *(f"house:{bot}" for bot in bots),
-        ]
+        command = [sys.executable, "-m", "deadheat.cli.main", "tournament", game.rules.name]
+        command += [f"{HOUSE}{bot}" for bot in bots]
         command += ["--games", str(max(FEWEST, GAMES // tables)), "--seed", "check", "--sandbox", "local"]
         command += ["--keep", "none", "--folder", f"{work}/results", "--json"]
         around = {**os.environ, SETTING: str(folder.absolute()), "DEADHEAT_LOCK_DIR": work}

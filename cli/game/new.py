@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -10,10 +9,9 @@ import typer
 
 from deadheat.cli.console import USAGE, cannot, command, fail
 from deadheat.cli.output import Output, says
-from deadheat.engine.games.folder import SETTING
+from deadheat.engine.games.folder import NAME, SETTING
 
 TEMPLATE = Path(__file__).parent / "template"
-NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 @says

@@ -106,8 +106,7 @@ def _executable(path: Path, name: str, folder: Path) -> Program:
         raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
     if path.stat().st_size == 0:
         raise BadBot(f"{name} is empty")
-    copy = folder / "bot"
-    shutil.copy(path, copy)
+    shutil.copy(path, folder / "bot")
     _let_all_read(folder)
     return Program(folder, ("./bot",), name)
 

@@ -181,9 +181,7 @@ def _board(game: str, file: str) -> str:
 
 def _script(sources: Mapping[str, str]) -> str:
     """Join modules, named as others import them, into one script."""
-    modules = "".join(
-        f'modules["{name}"] = (() => {{\n{_function_body(text)}}})();\n' for name, text in sources.items()
-    )
+    modules = "".join(f'modules["{name}"] = (() => {{\n{_function_body(js)}}})();\n' for name, js in sources.items())
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 
 

@@ -170,9 +170,8 @@ class Run:
     """The first match worth explaining: a fault, or a loss of the first bot."""
 
     def __post_init__(self) -> None:
-        self.recordings = {
-            seat: recording(self.game, bot) for seat, bot in enumerate(self.bots) if bot.startswith(RECORDED)
-        }
+        recorded = ((seat, bot) for seat, bot in enumerate(self.bots) if bot.startswith(RECORDED))
+        self.recordings = {seat: recording(self.game, bot) for seat, bot in recorded}
         self.score = Score(len(self.bots), recorded=self.recordings.keys())
 
     def play_all(self, arena: Arena, programs: Sequence[Program], all_seeds: Sequence[bytes]) -> None:
@@ -246,13 +245,10 @@ class Run:
         """Report the match in which the replies of a recorded bot no longer fit."""
         for seat, (then, its_seat) in self.recordings.items():
             if (exchange := parting(then, its_seat, transcript, seat)) is not None:
-                failed = (
-                    "; its lines stop fitting, so the match does not count" if seat in transcript.result.faults else ""
-                )
-                who = (
-                    f"match {number} differs from the recording of seat {seat_number(seat)} from exchange {exchange} on"
-                )
-                note(f"{who}{failed}")
+                failed = seat in transcript.result.faults
+                ends = "; its lines stop fitting, so the match does not count" if failed else ""
+                whose = f"the recording of seat {seat_number(seat)}"
+                note(f"match {number} differs from {whose} from exchange {exchange} on{ends}")
 
     def summary(self) -> dict[str, Any]:
         """Return the count and the response times as a JSON object."""
@@ -321,9 +317,8 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
-        note(
-            "Add --sandbox bwrap for other people's.", "The bots run as plain programs, NOT isolated from this machine."
-        )
+        warning = "The bots run as plain programs, NOT isolated from this machine."
+        note("Add --sandbox bwrap for other people's.", warning)
         return LocalSandbox()
     if backend is Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox

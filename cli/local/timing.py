@@ -49,7 +49,7 @@ class Times:
         self.varying |= self.limit_ns not in (0, limit_ns)
         self.limit_ns = max(self.limit_ns, limit_ns)
         self.slowest_ns = max(self.slowest_ns, used_ns)
-        self.values[_rounded(used_ns)] += 1
+        self.values[rounded(used_ns, 3)] += 1
 
     def quantile(self, share: float) -> int:
         """Return the smallest duration that covers the given share of all; for the full share the slowest itself."""
@@ -122,8 +122,9 @@ def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
     return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
 
 
-def _rounded(value_ns: int) -> int:
-    unit: int = 10 ** max(0, len(str(value_ns)) - 3)
+def rounded(value_ns: int, digits: int) -> int:
+    """Round a duration to so many digits, half of a unit upwards."""
+    unit: int = 10 ** max(0, len(str(value_ns)) - digits)
     return (value_ns + unit // 2) // unit * unit
 
 

@@ -26,8 +26,7 @@ from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript
 from deadheat.engine.verdicts import VERDICTS, Taken, ending, why
 
 File = Annotated[
-    Path,
-    typer.Argument(help="A transcript (- is standard input), the number of a match, or a tournament's folder."),
+    Path, typer.Argument(help="A transcript (- is standard input), the number of a match, or a tournament's folder.")
 ]
 Written = Annotated[Path | None, typer.Option("--output", help="Write this file, and open nothing.")]
 

@@ -113,9 +113,8 @@ def _verified(looked: Looked) -> Iterator[str]:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
-    yield (
-        f"Checked: every line, every event and the result follow from the rules, dice and replies. {_compared(looked)}"
-    )
+    checked = "Checked: every line, every event and the result follow from the rules, dice and replies."
+    yield f"{checked} {_compared(looked)}"
     yield (
         "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
         "A transcript does not contain stderr."
@@ -123,7 +122,6 @@ def _verified(looked: Looked) -> Iterator[str]:
 
 
 def _ending(transcript: Transcript, seat: int) -> str:
-    """Say how a match ended for a seat."""
     result = transcript.result
     words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
     if result.points is not None:
@@ -151,9 +149,8 @@ def _compared(looked: Looked) -> str:
     if season is None or season.dice_commitment is None:
         drawn = BY_THEMSELVES
     elif season.dice_secret is None:
-        drawn = (
-            "Whether its dice follow from its season's secret can be checked once the final standings are published."
-        )
+        later = "can be checked once the final standings are published"
+        drawn = f"Whether its dice follow from its season's secret {later}."
     else:
         drawn = f"Its dice follow from its season's secret as deal {looked.match.deal}."
     return (

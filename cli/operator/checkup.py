@@ -102,10 +102,9 @@ def check_database(settings: Settings) -> Iterator[Finding]:
         if told is not None:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
+                differ = f"This machine's and the database's are {apart:.1f} s apart."
                 cure = "synchronise both with time servers (`timedatectl set-ntp true`)"
-                yield Finding(
-                    "clock", Verdict.REMARK, f"This machine's and the database's are {apart:.1f} s apart.", cure
-                )
+                yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
 
@@ -123,10 +122,8 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
         with redis.Redis.from_url(settings.broker, socket_timeout=5) as client:
             policy = client.info("memory").get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
-            cure = "set maxmemory-policy to noeviction"
-            yield Finding(
-                "broker", Verdict.REMARK, f"A full Redis drops messages ({policy}); they are sent again later.", cure
-            )
+            drops = f"A full Redis drops messages ({policy}); they are sent again later."
+            yield Finding("broker", Verdict.REMARK, drops, "set maxmemory-policy to noeviction")
 
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:
@@ -146,10 +143,9 @@ def check_clock(_: Settings) -> Iterator[Finding]:
     """Check that something keeps this machine's clock right."""
     status = _clock_status()
     if status is None or status & STA_UNSYNC:
+        unset = "According to the kernel, nothing synchronises this machine's clock."
         cure = "synchronise it with time servers (`timedatectl set-ntp true`), unless its host does"
-        yield Finding(
-            "clock", Verdict.REMARK, "According to the kernel, nothing synchronises this machine's clock.", cure
-        )
+        yield Finding("clock", Verdict.REMARK, unset, cure)
     else:
         yield Finding("clock", Verdict.GOOD, "According to the kernel, this machine's clock is synchronised.")
 
@@ -236,9 +232,8 @@ def _scheduler(settings: Settings) -> Finding:
         free = lease.hold()
         lease.release()
     except RedisError as error:
-        return Finding(
-            about, Verdict.WRONG, f"None can lead because Redis refuses: {str(error).rstrip('.')}.", CURES["broker"]
-        )
+        refused = f"None can lead because Redis refuses: {str(error).rstrip('.')}."
+        return Finding(about, Verdict.WRONG, refused, CURES["broker"])
     if free:
         return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
     return Finding(about, Verdict.GOOD, "One leads.")

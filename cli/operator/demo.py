@@ -111,28 +111,19 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
     """Start `deadheat serve` as a child process."""
     note(f"==> Starting the server (log: {log_file(settings)})")
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
+    serve = [sys.executable, "-m", "deadheat.cli.main", "serve"]
+    env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
     with log_file(settings).open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "deadheat.cli.main", "serve"],
-            cwd=ROOT,
-            stdout=log,
-            stderr=log,
-            env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
-            start_new_session=True,
-        )
+        return subprocess.Popen(serve, cwd=ROOT, stdout=log, stderr=log, env=env, start_new_session=True)
 
 
 def seat_opponents(settings: Settings) -> None:
     """Upload a house bot of each other game, so that people have somebody to play against there too."""
+    env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
     for game, folder in folders().items():
-        if game != GAME:
-            subprocess.run(
-                [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]],
-                cwd=ROOT,
-                stdout=subprocess.DEVNULL,
-                env={**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())},
-                check=False,  # the league is there without them
-            )
+        if game != GAME:  # no check: the league is there without them
+            upload = [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]]
+            subprocess.run(upload, cwd=ROOT, stdout=subprocess.DEVNULL, env=env, check=False)
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
@@ -164,9 +155,8 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
     organiser_token = (settings.data_dir / "organiser.token").read_text().strip()
     with ExitStack() as people:
         organiser = people.enter_context(Client(url, organiser_token))
-        clients = {entrant.author: signed_in(url, entrant.author) for entrant in ENTRANTS}
-        for client in clients.values():
-            people.enter_context(client)
+        authors = dict.fromkeys(entrant.author for entrant in ENTRANTS)
+        clients = {author: people.enter_context(signed_in(url, author)) for author in authors}
         note(f"==> {len(clients)} authors; building {len(ENTRANTS)} bots")
         for entrant in ENTRANTS:
             uploaded(clients[entrant.author], entrant)
@@ -207,26 +197,25 @@ def signed_in(url: str, author: str) -> Client:
         return Client(url, client.issue_token(author, PASSWORD).token)
 
 
-def uploaded(client: Client, entrant: Entrant) -> tuple[int, Version]:
-    """Upload the bot unless the server has exactly it, and return its id and version."""
+def uploaded(client: Client, entrant: Entrant) -> Version:
+    """Upload the bot unless the server has exactly it, and return its version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
     version = versions[0] if versions else None
     if version is None or version.state == "broken" or version.size_bytes != len(content):
         version = client.upload(bot_id, filename, content)
-    return bot_id, version
+    return version
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
     """Upload the bot unless the server has exactly it, and return its id once it is ready."""
-    bot_id, version = uploaded(client, entrant)
-    version = wait_for_build(client, version)
+    version = wait_for_build(client, uploaded(client, entrant))
     if version.state != "ready":
-        log = client.build_log(bot_id, version.number).log
+        log = client.build_log(version.bot_id, version.number).log
         raise Broken(f"{entrant.bot} is broken: {version.reason}\n{log}")
     note(f"    {entrant.bot} by {entrant.author}: version {version.number} is ready ({version.language})")
-    return bot_id
+    return version.bot_id
 
 
 def follow(client: Client, season_id: int, total: int) -> None:

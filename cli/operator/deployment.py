@@ -173,20 +173,10 @@ def jobs(queues: str, concurrency: int) -> None:
     from deadheat.workers.tasks import app
 
     end_without_parent()
-    app.worker_main(
-        [
-            "--quiet",
-            "worker",
-            f"--queues={queues}",
-            f"--concurrency={concurrency}",
-            f"--hostname={queues.replace(',', '-')}-{os.getpid()}@%h",
-            f"--loglevel={settings.log_level}",
-            "--pool=prefork",
-            "--without-gossip",
-            "--without-mingle",
-            "--without-heartbeat",
-        ]
-    )
+    name = f"{queues.replace(',', '-')}-{os.getpid()}@%h"
+    words = ["--quiet", "worker", f"--queues={queues}", f"--concurrency={concurrency}", f"--hostname={name}"]
+    words += [f"--loglevel={settings.log_level}", "--pool=prefork"]
+    app.worker_main([*words, "--without-gossip", "--without-mingle", "--without-heartbeat"])
 
 
 def keeper() -> None:

@@ -39,7 +39,6 @@ RESTART_SECONDS = 1.0
 PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
-
 DEADHEAT = (sys.executable, "-m", "deadheat.cli.main")
 
 Process = subprocess.Popen[bytes] | Forked
@@ -106,9 +105,7 @@ class Tree:
 
     def _fold(self) -> None:
         """Add up the counts of ended processes, and remove their files."""
-        from deadheat.league import (
-            measured,  # imported late, because prometheus_client reads its environment on import
-        )
+        from deadheat.league import measured  # late, because prometheus_client reads its environment on import
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS
         if folder := self.environment.get("PROMETHEUS_MULTIPROC_DIR"):

@@ -50,20 +50,20 @@ def archive(
     """
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))
-        season_id = gather(recording, season)
+        gather(recording, season)
         try:
-            write(Path(folder), output, season_id)
+            write(Path(folder), output, season)
         except OSError as error:
             cannot(f"write {output}", error)
     with output.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     members = counted(len(recording.names), "answer")
-    logged = _logged(client, season_id, digest)
-    answer = {"season_id": season_id, "file": str(output), "sha256": digest, "members": len(recording.names)}
+    logged = _logged(client, season, digest)
+    answer = {"season_id": season, "file": str(output), "sha256": digest, "members": len(recording.names)}
     told = " The audit log has the same hash." if logged else ""
-    yield Output(answer | {"logged": logged}, f"{output}: season {season_id}, {members}, SHA-256 {digest}.{told}")
+    yield Output(answer | {"logged": logged}, f"{output}: season {season}, {members}, SHA-256 {digest}.{told}")
     if logged is False:
-        fail(f"{output}: the audit log has another archive of season {season_id}")
+        fail(f"{output}: the audit log has another archive of season {season}")
 
 
 def _logged(client: Client, season_id: int, digest: str) -> bool | None:
@@ -82,12 +82,11 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 STALE_SECONDS = 1.1
 """A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), and the archive must contain what was
-published just before.
-"""
+published just before."""
 
 
-def gather(client: Client, season_id: int) -> int:
-    """Ask for everything that belongs to a season, and return its number. Raises Refused."""
+def gather(client: Client, season_id: int) -> None:
+    """Ask for everything that belongs to a season. Raises Refused."""
     time.sleep(STALE_SECONDS)
     for answer in ("", "/season.toml", "/leaderboard"):
         client.download(f"/v1/seasons/{season_id}{answer}")
@@ -101,7 +100,6 @@ def gather(client: Client, season_id: int) -> int:
         _patiently(client.transcript, match_id)
     for row in rows(client, season_id, "sources"):
         _patiently(client.public_source, season_id, row["version_id"])
-    return season_id
 
 
 def _patiently(ask: Callable[..., bytes], *which: int) -> None:

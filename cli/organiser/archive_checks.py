@@ -13,10 +13,10 @@ from rich.progress import track
 
 from deadheat.cli.console import err, fail
 from deadheat.cli.organiser.archive import Archived, opened
-from deadheat.cli.organiser.archive_tournaments import Checked, Row, evaluations, finals
+from deadheat.cli.organiser.archive_tournaments import Checked, evaluations, finals
 from deadheat.cli.output import Output
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.recount import dice_of, recount_of, rows
+from deadheat.cli.statistics.recount import Row, dice_of, recount_of, rows
 from deadheat.engine.chance import commitment
 from deadheat.engine.figures import counted
 from deadheat.engine.transcript import decode
@@ -27,9 +27,7 @@ MOST_SHOWN = 20
 """Sentences of one check that are shown."""
 
 
-def verify(
-    file: Annotated[Path, typer.Argument(help="An archive of `season archive`.")],
-) -> Iterator[Output]:
+def verify(file: Annotated[Path, typer.Argument(help="An archive of `season archive`.")]) -> Iterator[Output]:
     """Check an archive by itself: transcripts by the rules, the ranking, the dice, all evaluations and the finals.
 
     Exit code 1 if anything is wrong.

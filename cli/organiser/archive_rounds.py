@@ -14,18 +14,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
 
 from deadheat.cli.organiser.archive import Archived
-from deadheat.cli.statistics.recount import rows
+from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.rounds import NoRound, berger, match_points, swiss, swiss_rounds, tables
 from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.states import Absence, FinalsFormat, MatchState, Purpose, Ranks
-
-Row = Mapping[str, Any]
 
 OUT = {f"entry-{absence.value}" for absence in Absence}
 BACK = {"entry-rejoined", "entry-reinstated"}
@@ -61,7 +58,6 @@ class _Finals:
 
     @property
     def is_over(self) -> bool:
-        """Whether the finals were played to the end."""
         return bool(self.season["finals_done_at"])
 
 
@@ -75,9 +71,8 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
     absent = {row["bot_id"] for row in entries if row["absence"]}
     gone = {bot_id: out for _, bot_id, out in left}
     if absent != {row["bot_id"] for row in entries if gone.get(row["bot_id"])}:
-        return "the finalists that left are not those in the public log.", (
-            "So nobody can tell which bots were still there in which round.",
-        )
+        unknown = "So nobody can tell which bots were still there in which round."
+        return "the finalists that left are not those in the public log.", (unknown,)
     again = _round_robin if season["finals"] == FinalsFormat.ROUND_ROBIN else _swiss
     said, wrong = [], []
     for division, found in groupby(entries, lambda row: row["division"]):
@@ -127,13 +122,11 @@ def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]
         due = berger(told.field(entries, table.drawn_at))
         pairs = due[table.round - 1].pairs if table.round <= len(due) else ()
         if frozenset(table.seated) not in map(frozenset, pairs):
-            wrong.append(
-                f"{table.seated[0]} met {table.seated[1]} in round {table.round}, which its tables do not have"
-            )
+            meeting = f"{table.seated[0]} met {table.seated[1]}"
+            wrong.append(f"{meeting} in round {table.round}, which its tables do not have")
     met = {frozenset(table.seated) for table in of_it}
-    if told.is_over and any(
-        frozenset(pair) not in met for one in berger(told.field(entries, None)) for pair in one.pairs
-    ):
+    everything = berger(told.field(entries, None)) if told.is_over else ()
+    if any(frozenset(pair) not in met for one in everything for pair in one.pairs):
         wrong.append("somebody did not meet everybody")
     return f"{counted(len(met), 'meeting')} of a round robin drawn again", wrong
 

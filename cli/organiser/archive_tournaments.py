@@ -7,11 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.organiser.archive_rounds import rounds_again
-from deadheat.cli.statistics.recount import rows
+from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.figures import Meeting
@@ -19,8 +18,6 @@ from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +39,6 @@ class _Told:
 
     @property
     def form(self) -> Form:
-        """The form in which it was played."""
         row = self.row
         format_ = EvaluationFormat(row["format"])
         rules, chosen = row.get("rules", 1), row.get("tie_breaks")
@@ -71,12 +67,9 @@ class _Told:
 
     def meetings(self) -> list[Meeting]:
         """Return the pairings that were played, in the form that the rules take."""
-        return [
-            Meeting(
-                one["round"], one["first_id"], one["second_id"], one["first_points"] or 0.0, one["second_points"] or 0.0
-            )
-            for one in self.drawn
-        ]
+        names = ("round", "first_id", "second_id", "first_points", "second_points")
+        drawn = ([one[name] for name in names] for one in self.drawn)
+        return [Meeting(round_, one, two, ones or 0.0, twos or 0.0) for round_, one, two, ones, twos in drawn]
 
 
 def evaluations(archived: Archived) -> Checked:
@@ -140,11 +133,8 @@ def _of_rounds(told: _Told) -> Iterator[str]:
 def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     """Return, for each pairing with matches, the points of each match by version; none if one of them has a ruling."""
     season_id = archived.season_id
-    pairing = {
-        row["series_id"]: row["pairing_id"]
-        for row in rows(archived, season_id, "series")
-        if row["pairing_id"] is not None
-    }
+    series = (row for row in rows(archived, season_id, "series") if row["pairing_id"] is not None)
+    pairing = {row["series_id"]: row["pairing_id"] for row in series}
     matches = {}
     ruled = set()
     for row in rows(archived, season_id, "matches"):

@@ -113,9 +113,8 @@ def evaluate(
     format_ = EvaluationFormat.SWISS if rounds else EvaluationFormat.ROUND_ROBIN
     body = {"name": name, "format": format_, "rounds": rounds or None, "matches": matches, "counts": counts}
     made = client.begin_evaluation(season, body)
-    return Output(
-        made, f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}".strip()
-    )
+    said = f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}"
+    return Output(made, said.strip())
 
 
 @asked("cancel-evaluation")
@@ -131,12 +130,7 @@ def cancel_evaluation(
 def settings() -> Output:
     """List all settings with their defaults and until when you can change them."""
     answers = (
-        {
-            "name": term.name,
-            "default": term.default,
-            "changes_until": term.setting.until.value,
-            "meaning": term.words,
-        }
+        {"name": term.name, "default": term.default, "changes_until": term.setting.until.value, "meaning": term.words}
         for term in TERMS.values()
     )
     zone = "Dates are ISO 8601; without a zone, this machine's time zone applies."
@@ -310,7 +304,6 @@ def _out(entry: Entry) -> str:
 
 
 def _state(season: Season) -> str:
-    """Describe the state in more detail than its name."""
     if season.state == "closed":
         return "closed, standings published" if season.published_at else "closed, last matches in progress"
     if season.state == "finals":
@@ -335,7 +328,6 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 
 def _next_date(season: Season) -> str:
-    """Report what happens at the next date."""
     known = season.state in tuple(SeasonState)  # a newer server may know more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {instant(date)}"

@@ -56,11 +56,7 @@ def apply(
     return Output(done, [*(_shown_file(seen, season) if yes else ()), said])
 
 
-def export(
-    client: Client,
-    season: Number,
-    output: ToFile = None,
-) -> Output:
+def export(client: Client, season: Number, output: ToFile = None) -> Output:
     """Write a season as a file. Edit it, then change the season with `season apply FILE --season SEASON`."""
     text = client.season_file(season)
     if output is None:
@@ -73,11 +69,7 @@ def export(
     return Output({"season_id": season, "file": str(output)})
 
 
-def forecast(
-    client: Client,
-    season: Number,
-    bots: Expected = 0,
-) -> Output:
+def forecast(client: Client, season: Number, bots: Expected = 0) -> Output:
     """Say whether the machines suffice for a season's timetable, and when each evaluation will be done."""
     found = client.season_forecast(season, bots or None)
     return Output(found, [*_forecast(found), *(f"Note: {one}" for one in found.warnings)])
@@ -121,9 +113,8 @@ def _ask(season: int) -> None:
 
 def _shown_file(told: Declared, season: int) -> Iterator[RenderableType]:
     if told.changes:
-        yield table(told.changes, CHANGES if season else NEW)
-    now = datetime.now(UTC)
-    yield table(told.timetable, _timetable(now))
+        yield table(told.changes, _changes("now", "then") if season else _changes("default", "in the file"))
+    yield table(told.timetable, _timetable(datetime.now(UTC)))
     yield from _forecast(told.forecast)
     for warning in told.warnings:
         yield f"Note: {warning}"
@@ -153,6 +144,14 @@ def _value(change: DeclaredChange, value: Any) -> str:
     return shown(value)
 
 
+def _changes(now: str, then: str) -> Columns[DeclaredChange]:
+    return (
+        Column("key", lambda change: change.path),
+        Column(now, lambda change: _value(change, change.now)),
+        Column(then, lambda change: _value(change, change.then)),
+    )
+
+
 def _timetable(now: datetime) -> Columns[DeclaredDate]:
     return (
         Column("step", lambda date: date.label),
@@ -170,16 +169,4 @@ FORESEEN: Columns[ForecastEvaluation] = (
     Column("matches", lambda one: one.matches, right=True),
     Column("done", lambda one: f"{one.done_at.astimezone():%H:%M:%S}", whole=True),
     Column("", lambda one: "late" if one.late else ""),
-)
-
-CHANGES: Columns[DeclaredChange] = (
-    Column("key", lambda change: change.path),
-    Column("now", lambda change: _value(change, change.now)),
-    Column("then", lambda change: _value(change, change.then)),
-)
-
-NEW: Columns[DeclaredChange] = (
-    Column("key", lambda change: change.path),
-    Column("default", lambda change: _value(change, change.now)),
-    Column("in the file", lambda change: _value(change, change.then)),
 )

@@ -486,9 +486,8 @@ def _open(schema: Any) -> Any:
     match schema.get("type"):
         case "enum":
             known = {name: part for name, part in opened.items() if name != "ref"}
-            return core_schema.union_schema(
-                [known, core_schema.str_schema()], mode="left_to_right", ref=schema.get("ref")
-            )
+            text, ref = core_schema.str_schema(), schema.get("ref")
+            return core_schema.union_schema([known, text], mode="left_to_right", ref=ref)
         case "nullable":
             return core_schema.with_default_schema(opened, default=None)
         case "model":  # the class would validate with its own schema, not with the loosened one

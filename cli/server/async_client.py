@@ -26,8 +26,6 @@ Result = TypeVar("Result")
 def _awaited(
     method: Callable[Concatenate[Client, Given], Result],
 ) -> Callable[Concatenate[AsyncClient, Given], Coroutine[Any, Any, Result]]:
-    """Turn a method into a coroutine."""
-
     @wraps(method)
     async def call(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> Result:
         return await asyncio.to_thread(method, self.client, *args, **given)
@@ -38,8 +36,6 @@ def _awaited(
 def _iterated(
     method: Callable[Concatenate[Client, Given], Iterator[Item]],
 ) -> Callable[Concatenate[AsyncClient, Given], AsyncIterator[Item]]:
-    """Turn a generator method into an asynchronous iterator."""
-
     @wraps(method)
     async def walk(self: AsyncClient, /, *args: Given.args, **given: Given.kwargs) -> AsyncIterator[Item]:
         items = method(self.client, *args, **given)

@@ -13,17 +13,7 @@ from deadheat.cli.console import NO_ANSWER, USAGE, fail, note
 from deadheat.cli.output import Output, as_object, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client, Refused
-from deadheat.cli.server.client import (
-    LOCAL_SERVER,
-    Server,
-    Token,
-    asks,
-    connect,
-    logins,
-    normal,
-    private,
-    resolved,
-)
+from deadheat.cli.server.client import LOCAL_SERVER, Server, Token, asks, connect, logins, normal, private, resolved
 
 MAX_PASSWORD = 256
 

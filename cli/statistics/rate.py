@@ -16,7 +16,7 @@ from rich.console import RenderableType
 
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
-from deadheat.cli.output import Column, Columns, Output, says, table
+from deadheat.cli.output import Column, Columns, Output, places, says, table
 from deadheat.cli.server.client import visit
 from deadheat.cli.statistics.recount import dice_of, recount_of
 from deadheat.engine.figures import counted
@@ -149,7 +149,7 @@ def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
     second = [entry["plackett_luce"] for entry in entries]
     columns: Columns[dict[str, Any]] = (
         Column("#", lambda row: f"{row['rank']}{'=' if ranks.count(row['rank']) > 1 else ''}", right=True),
-        Column("places", _places, right=True),
+        Column("places", lambda row: places(row["rank_low"], row["rank_high"]), right=True),
         Column("player", lambda row: short(row["player"], NAME_WIDTH), whole=True),
         Column("rating", lambda row: f"{row['elo']:.0f} ± {(row['ci95'][1] - row['ci95'][0]) / 2:.0f}", right=True),
         Column("games", lambda row: row["games"], right=True),
@@ -162,11 +162,6 @@ def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
         yield tallied
     yield f"{counted(found['games'], 'game')}, log {found['log_sha256'][:16]}"
     yield from sentences(found["fit"], found["seats"])
-
-
-def _places(row: dict[str, Any]) -> str:
-    low, high = row["rank_low"], row["rank_high"]
-    return f"{low}-{high}" if low < high else f"{low}"
 
 
 def _season(season_id: int) -> Output:

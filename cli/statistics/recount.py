@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from deadheat.league.verification.comparison import Recount
     from deadheat.league.verification.fairness import DiceCheck
 
+Row = dict[str, Any]
+"""A row of an export."""
+
 DISQUALIFIED = "disqualified"
 PASSED = "passed"
 
@@ -100,7 +103,7 @@ def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
     }
 
 
-def rows(client: Client, season_id: int, table: str) -> Iterator[dict[str, Any]]:
+def rows(client: Client, season_id: int, table: str) -> Iterator[Row]:
     """Yield the rows of an export as they arrive."""
     rest = b""
     for piece in client.export(season_id, table, "jsonl"):

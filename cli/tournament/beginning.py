@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.tournament import conditions, field, records
@@ -71,8 +71,8 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
         raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
-    folder = Folder(path)
-    try:
+    with ExitStack() as until_built:
+        folder = until_built.enter_context(Folder(path))
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
         bots = _built(game, names, sandbox, path, (), built, names if gate else asked.bots)
         _check(asked, len(bots), seats)
@@ -95,14 +95,12 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             block=DEALS_IN_A_BOX if asked.sandbox == "docker" else 1,
             panel=panel,
-            gate=_gate_facts(gate, asked),
+            gate={"file": str(asked.gate), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),
         )
         _check_gate(gate, request)
         records.save(path, request)
-    except BaseException:
-        folder.close()
-        raise
+        until_built.pop_all()
     return Built(request, folder)
 
 
@@ -122,8 +120,8 @@ def go_on(
         raise Unplayable("a gate continues as it began; for other bots or games, start a new one")
     if games and games < request.games:
         raise Unplayable(f"it plays {request.games:,} games per pair already, more than --games {games:,}")
-    folder = Folder(path)
-    try:
+    with ExitStack() as until_built:
+        folder = until_built.enter_context(Folder(path))
         for bot in request.bots:
             if records.sha256_of(path / records.BOTS / bot.folder) != bot.sha256:
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
@@ -133,9 +131,7 @@ def go_on(
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)
-    except BaseException:
-        folder.close()
-        raise
+        until_built.pop_all()
     return Built(request, folder)
 
 
@@ -158,26 +154,18 @@ def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
     return gate, [*names, *gate.references, *panel], len(panel)
 
 
-def _gate_facts(gate: Gate | None, asked: Asked) -> dict[str, Any] | None:
-    if gate is None:
-        return None
-    return {"file": str(asked.gate), **gate.model_dump(mode="json")}
-
-
 def _check_gate(gate: Gate | None, request: Request) -> None:
     """Refuse conditions that concern no bot, and those that can never be met."""
     if gate is None:
         return
-    for pattern in conditions.unmatched(gate, request.labels[-request.panel :]):
-        raise Unplayable(
-            f"no bot of the gate's panel is called {pattern}: {', '.join(request.labels[-request.panel :])}"
-        )
+    panel, games = request.labels[-request.panel :], request.games + request.games % 2
+    for pattern in conditions.unmatched(gate, panel):
+        raise Unplayable(f"no bot of the gate's panel is called {pattern}: {', '.join(panel)}")
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
-    played = request.panel * (request.games + request.games % 2)
-    if least > played:
-        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {played}")
-    asked = conditions.most_compared(gate, request.labels[-request.panel :])
-    if asked and request.games + request.games % 2 < (needed := conditions.games_needed(asked)):
+    if least > request.panel * games:
+        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {request.panel * games}")
+    asked = conditions.most_compared(gate, panel)
+    if asked and games < (needed := conditions.games_needed(asked)):
         raise Unplayable(
             f"not_worse_than, against {counted(asked, 'opponent')}, needs at least {needed} games against each to "
             f"show anything at 95 %; the gate plays {request.games}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -64,7 +64,6 @@ from deadheat.sandbox.local import LocalSandbox
 
 if TYPE_CHECKING:
     from deadheat.league.ratings import Rating
-    from deadheat.league.sprt import Terms
 
 AUTO = "auto"
 MOST_AT_ONCE = 256
@@ -227,7 +226,7 @@ class Run:
     def _decided(self) -> bool:
         request = self.built.request
         if request.sprt is not None:
-            return bool(self.standings.test(_terms(request.sprt)).verdict != "continue")
+            return bool(self.standings.test(request.sprt).verdict != "continue")
         if request.until is not None and self.standings.games:
             width = self.standings.width(request.labels[0])
             return width is not None and width <= request.until
@@ -242,12 +241,9 @@ class Run:
         request = self.built.request
         if request.gate is None:
             return {}
-        gate, known = gate_of(request), references(request)
+        gate, known, labels = gate_of(request), references(request), request.labels
         panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {
-            request.labels[bot]: conditions.judge(gate, self.standings, bot, panel, known)
-            for bot in candidates(request)
-        }
+        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel, known) for bot in candidates(request)}
 
     def end(self) -> None:
         """Show the results, say where the files are, and exit with the right code."""
@@ -281,17 +277,17 @@ class Run:
     def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
         request, found = self.built.request, summary(self.standings, self._choice(verdicts))
         if request.sprt is not None:
-            state = self.standings.test(_terms(request.sprt))
+            state = self.standings.test(request.sprt)
             found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
         if verdicts:
-            found["gate"] = {label: conditions.as_objects(judged) for label, judged in verdicts.items()}
+            found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
         return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted or bool(self.broke)}
 
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
         request = self.built.request
         out.print(standings_table(self.standings, self.standings.ratings(now=True)))
         if request.sprt is not None:
-            out.print(sprt_line(request, self.standings.test(_terms(request.sprt))), soft_wrap=True)
+            out.print(sprt_line(request, self.standings.test(request.sprt)), soft_wrap=True)
         for line in closing_lines(self.standings, self._choice(verdicts)):
             out.print(line, soft_wrap=True)
         for label, judged in verdicts.items():
@@ -302,12 +298,6 @@ class Run:
             for verdict in judged:
                 met = ("met     ", "green") if verdict.met else ("failed  ", "red")
                 out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)
-
-
-def _terms(sprt: Mapping[str, float]) -> Terms:
-    from deadheat.league.sprt import Terms
-
-    return Terms(sprt["elo0"], sprt["elo1"])
 
 
 def _sandbox_of(backend: str, work: Path) -> Sandbox:
@@ -337,9 +327,11 @@ def _at_a_time(text: str) -> int | None:
 def _bounds(text: str) -> tuple[float, float] | None:
     if not text:
         return None
+    from deadheat.league.sprt import Terms
+
     try:
         elo0, elo1 = map(float, text.split(","))
-        _terms({"elo0": elo0, "elo1": elo1})
+        Terms(elo0, elo1)
     except ValueError as error:
         fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
     return elo0, elo1

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -92,8 +92,7 @@ class Gate(BaseModel):
 def read(file: Path) -> Gate:
     """Read a gate; its bots are named as seen from here afterwards. Raises BadGate."""
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-        gate = TypeAdapter(Gate).validate_python(found)
+        gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
         raise BadGate(f"cannot read {file}: {error.strerror}") from error
     except ValidationError as error:
@@ -206,12 +205,10 @@ def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Ve
         return Verdict(False, f"no loss to {names}: no game was played")
     if not lost:
         rate = 100 * (1 - (1 - RULE_OF_THREE) ** (1 / games))
-        return Verdict(
-            True, f"no loss to {names} in {counted(games, 'game')} (at 95 %, it loses fewer than {rate:.1f} % of them)"
-        )
-    to = ", ".join(
-        f"{standings.labels[bot]} {losses}" for bot in against if (losses := standings.score(candidate, bot)[2])
-    )
+        bound = f"at 95 %, it loses fewer than {rate:.1f} % of them"
+        return Verdict(True, f"no loss to {names} in {counted(games, 'game')} ({bound})")
+    losses = {standings.labels[bot]: standings.score(candidate, bot)[2] for bot in against}
+    to = ", ".join(f"{label} {count}" for label, count in losses.items() if count)
     return Verdict(False, f"no loss to {names}: it lost {lost} of {counted(games, 'game')} ({to})")
 
 
@@ -287,8 +284,3 @@ def holm(values: Sequence[float]) -> list[float]:
         most = max(most, min(1.0, (len(values) - rank) * values[place]))
         corrected[place] = most
     return corrected
-
-
-def as_objects(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """Return verdicts as JSON."""
-    return [{"met": verdict.met, "sentence": verdict.sentence} for verdict in verdicts]

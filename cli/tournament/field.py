@@ -86,12 +86,7 @@ def label_of(name: str) -> str:
 
 
 def build_all(
-    game: Game,
-    names: Sequence[str],
-    sandbox: Sandbox,
-    folder: Path,
-    known: Sequence[Bot],
-    optional: Container[str],
+    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], optional: Container[str]
 ) -> Iterator[Bot]:
     """Build the bots and store their programs; yield each as soon as it is stored. Labels differ from those of `known`.
     An `optional` bot that cannot be built here, for lack of a compiler for example, is left out with a note.

@@ -49,9 +49,7 @@ def counting(matches: Sequence[Match]) -> list[Match]:
 def standings_of(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
     """Count the finished games. Without transcripts, the response times are unknown."""
     found = counting(matches)
-    deals = [
-        Deal(match.commitment, b"", (Seated(number, _seated(challenge, match)),)) for number, match in enumerate(found)
-    ]
+    deals = [Deal(one.commitment, b"", (Seated(number, _seated(challenge, one)),)) for number, one in enumerate(found)]
     standings = Standings(challenge.sides, deals)
     for number, match in enumerate(found):
         standings.add(_game(challenge, number, match))

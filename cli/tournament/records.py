@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from deadheat.cli.local.timing import rounded
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.cli.tournament.schedule import Design, Kind, Stage
 from deadheat.engine import games
@@ -143,8 +144,7 @@ class Folder:
     def append(self, line: str) -> None:
         """Append a game's line with one write."""
         data = line.encode("ascii") + b"\n"
-        written = os.write(self._fd, data)
-        if written != len(data):
+        if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
     def _repaired(self) -> list[Game]:
@@ -242,15 +242,6 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
 
 def _times(found: Iterable[tuple[int, int]]) -> dict[str, Any]:
     limits_ns, own_ns = zip(*found, strict=True)
-    counted = sorted(Counter(map(_two_digits, own_ns)).items())
-    return {
-        "limit_ms": max(limits_ns) / NS_PER_MS,
-        "own_ms": [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted],
-    }
-
-
-def _two_digits(value_ns: int) -> int:
-    if value_ns < 100:
-        return value_ns
-    unit: int = 10 ** (len(str(value_ns)) - 2)
-    return (value_ns + unit // 2) // unit * unit
+    counted = sorted(Counter(rounded(value_ns, 2) for value_ns in own_ns).items())
+    own_ms = [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted]
+    return {"limit_ms": max(limits_ns) / NS_PER_MS, "own_ms": own_ms}

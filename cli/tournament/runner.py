@@ -96,18 +96,13 @@ class Runner:
             try:
                 for _ in range(min(self.workers, len(blocks))):
                     self._start()
-                try:
-                    self._serve(blocks, interrupts)
-                except Interrupted:
-                    interrupts.seen = True
-                except CannotPlay:
-                    self._stop()
-                    self._hear_the_rest()
-                    raise
+                self._serve(blocks, interrupts)
                 if interrupts.seen:
-                    self._stop()
-                    self._hear_the_rest()
                     raise Interrupted
+            except (Interrupted, CannotPlay):
+                self._stop()
+                self._hear_the_rest()
+                raise
             finally:
                 self._stop()
                 self._forget()

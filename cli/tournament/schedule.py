@@ -166,11 +166,9 @@ def _deal(design: Design, table: tuple[int, ...], deal: int, number: int) -> Dea
     known = table[1:] if design.panel else table
     names = sorted(design.labels[bot] for bot in known)
     seatings = turns(table, deal, seed=_digest(design.seed, "seats", *names))
-    return Deal(
-        f"{'-'.join(map(str, known))}/{deal + 1}",
-        _digest(design.seed, "dice", *names, str(deal))[:SEED_BYTES],
-        tuple(Seated(number + turn, players) for turn, players in enumerate(seatings)),
-    )
+    group = f"{'-'.join(map(str, known))}/{deal + 1}"
+    dice = _digest(design.seed, "dice", *names, str(deal))[:SEED_BYTES]
+    return Deal(group, dice, tuple(Seated(number + turn, players) for turn, players in enumerate(seatings)))
 
 
 def _digest(*parts: str) -> bytes:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from deadheat.cli.console import err, short
-from deadheat.cli.output import Column, Columns, table
+from deadheat.cli.output import Column, Columns, places, table
 from deadheat.cli.tournament.records import Request
 from deadheat.cli.tournament.schedule import games_of
 from deadheat.cli.tournament.standings import Score, Standings, flattery
@@ -43,7 +43,7 @@ def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
         return Text(str(count), "red" if count else "")
 
     columns: Columns[Rating] = (
-        Column("place", _places, right=True),
+        Column("place", lambda r: places(r.place.low, r.place.high) if r.place else "", right=True),
         Column("bot", lambda r: short(r.player, NAME_WIDTH), whole=True),
         Column("rating", lambda r: f"{r.elo:.0f} ± {(r.high - r.low) / 2:.0f}", right=True),
         Column("games\nW/D/L", lambda r: _three(standings.total(number[r.player])), right=True),
@@ -54,13 +54,6 @@ def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
     if any(seen.share for seen in standings.seen):
         columns += (Column("most of\na limit", lambda r: _percent(standings.seen[number[r.player]].share), right=True),)
     return table(ratings, columns)
-
-
-def _places(rating: Rating) -> str:
-    if rating.place is None:
-        return ""
-    low, high = rating.place.low, rating.place.high
-    return f"{low}-{high}" if low < high else f"{low}"
 
 
 def _percent(share: float) -> str:
@@ -135,10 +128,7 @@ class Screen:
         if self.standings.games:
             yield standings_table(self.standings, self.standings.ratings())
         if self.request.sprt is not None:
-            from deadheat.league.sprt import Terms
-
-            terms = Terms(self.request.sprt["elo0"], self.request.sprt["elo1"])
-            yield Text(sprt_line(self.request, self.standings.test(terms)))
+            yield Text(sprt_line(self.request, self.standings.test(self.request.sprt)))
         if self.waits:
             yield Text(f"waiting for processors. Taken: {'; '.join(self.waits)}", "magenta")
         yield Text(self.progress())

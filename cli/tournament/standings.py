@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from deadheat.cli.tournament.schedule import Deal
 
 if TYPE_CHECKING:
     from deadheat.league.ratings import Rating
-    from deadheat.league.sprt import State, Terms
+    from deadheat.league.sprt import State
 
 REFIT_SHARE = 0.05
 """The share of the time spent on ratings while games are played."""
@@ -133,12 +133,12 @@ class Standings:
         won, drawn, lost = self._pairs.get(one, (0, 0, 0))
         return won, drawn, lost
 
-    def test(self, terms: Terms) -> State:
+    def test(self, sprt: Mapping[str, float]) -> State:
         """Return the sequential test of the first bot against all others, by pairs of games that share their dice."""
-        from deadheat.league.sprt import test
+        from deadheat.league.sprt import Terms, test
 
         if self._tested is None or self._tested[0] != self._pentanomial:
-            self._tested = list(self._pentanomial), test(self._pentanomial, terms)
+            self._tested = list(self._pentanomial), test(self._pentanomial, Terms(sprt["elo0"], sprt["elo1"]))
         return self._tested[1]
 
     def ratings(self, now: bool = False) -> list[Rating]:

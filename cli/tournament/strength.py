@@ -115,9 +115,8 @@ def _picture(entries: Sequence[Rating]) -> str:
 
 
 def _told(entries: Sequence[Rating]) -> str:
-    return shown(
-        "; ".join(f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
-    )
+    bots = (f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
+    return shown("; ".join(bots))
 
 
 @dataclass
@@ -141,9 +140,8 @@ class Meeting:
     @property
     def pairs(self) -> tuple[int, int, int]:
         """Return how many groups of two games and more were won, drawn and lost."""
-        signs = Counter(
-            (2 * points > games) - (2 * points < games) for points, games in self.groups.values() if games > 1
-        )
+        several = ((points, games) for points, games in self.groups.values() if games > 1)
+        signs = Counter((2 * points > games) - (2 * points < games) for points, games in several)
         return signs[1], signs[0], signs[-1]
 
 
@@ -166,14 +164,10 @@ def crosstable(found: RatingTable, played: Played) -> Iterator[str]:
     numbers = {player: place for place, player in enumerate(order)}
 
     def column(opponent: str) -> Column[str]:
-        return Column(
-            str(numbers[opponent] + 1), lambda bot: _cell(results.get((bot, opponent)), bot, opponent, played)
-        )
+        number = str(numbers[opponent] + 1)
+        return Column(number, lambda bot: _cell(results.get((bot, opponent)), bot, opponent, played))
 
-    columns: Columns[str] = (
-        Column("Bot", lambda bot: f"{numbers[bot] + 1}. {shown(bot)}"),
-        *(column(opponent) for opponent in order),
-    )
+    columns: Columns[str] = (Column("Bot", lambda bot: f"{numbers[bot] + 1}. {shown(bot)}"), *map(column, order))
     yield '<div class="pairs">'
     yield from page.table("Crosstable", order, columns)
     yield "</div>\n"

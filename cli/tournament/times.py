@@ -60,8 +60,7 @@ def rows(played: Played) -> list[Row]:
     found: dict[tuple[str, str], Row] = {}
     for game in played.games:
         for seat, bot in enumerate(game.players):
-            times = answers_of(game, seat, played.about.bank_ms)
-            for command, answers in times.items():
+            for command, answers in answers_of(game, seat, played.about.bank_ms).items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
     order = played.numbers
     return sorted(found.values(), key=lambda row: order[row.bot])
@@ -129,9 +128,8 @@ def _spark(row: Row, number: int) -> str:
         if count:
             high = ceil((HEIGHT - 2) * count / most)
             late = ' class="over"' if place == DOUBLINGS else ""
-            parts.append(
-                f'<rect{late} data-bar="{place}" x="{BAR * place}" y="{HEIGHT - high}" width="5" height="{high}"/>'
-            )
+            where = f'x="{BAR * place}" y="{HEIGHT - high}" width="5" height="{high}"'
+            parts.append(f'<rect{late} data-bar="{place}" {where}/>')
     end = BAR * DOUBLINGS - 0.5
     return "".join(parts) + f'<line x1="{end}" x2="{end}" y1="0" y2="{HEIGHT}"/></svg>'
 
@@ -199,12 +197,11 @@ def host(played: Played) -> Iterator[str]:
     yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return
+    hit = {bot: sum(value > 0 for value in values) for bot, values in taken.items()}
     columns: Columns[str] = (
         Column("Bot", shown),
         Column("Taken", lambda bot: _seconds(sum(taken[bot])), right=True),
-        Column(
-            "In games", lambda bot: f"{sum(value > 0 for value in taken[bot]):,} of {len(taken[bot]):,}", right=True
-        ),
+        Column("In games", lambda bot: f"{hit[bot]:,} of {len(taken[bot]):,}", right=True),
         Column("Most in a game", lambda bot: _seconds(max(taken[bot], default=0.0)), right=True),
     )
     yield from page.table("What the host took", played.labels, columns)

@@ -190,7 +190,6 @@ class Worker:
     _hold: Hold | None = None
     _held_at: float = 0.0
     _processors: Processors = field(init=False)
-    _game: Game = field(init=False)
     _sandbox: Sandbox = field(init=False)
     _unsaid: list[Word] = field(default_factory=list)
     _say_at: float = 0.0
@@ -199,7 +198,6 @@ class Worker:
     def __post_init__(self) -> None:
         self._sandbox = self.job.open_sandbox()
         self._processors = Processors(self.job.locks)
-        self._game = self.job.game
 
     def __enter__(self) -> Worker:
         return self
@@ -285,7 +283,7 @@ class Worker:
         for attempt in range(1, MATCH_ATTEMPTS + 1):
             began = time.monotonic()
             try:
-                played = arena.play(self._game, seating, deal.seed, about, around=stoppable, attempt=attempt)
+                played = arena.play(self.job.game, seating, deal.seed, about, around=stoppable, attempt=attempt)
             except TransportError as error:
                 if Trait.HOPELESS in Cause(error.cause).traits:
                     raise
@@ -302,9 +300,8 @@ class Worker:
         """Return whether to keep a game; `lost` games are those that the first bot did not win, and faulty ones."""
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
-            return bool(result.faults) or any(
-                bot == 0 and rank > 1 for bot, rank in zip(seated.players, result.ranks, strict=True)
-            )
+            places = zip(seated.players, result.ranks, strict=True)
+            return bool(result.faults) or any(bot == 0 and rank > 1 for bot, rank in places)
         return keep == "all" or (keep == "faulty" and bool(result.faults))
 
     def _keep(self, seated: Seated, played: Played) -> str:

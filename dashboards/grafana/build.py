@@ -291,23 +291,16 @@ def dashboard(uid: str) -> dict[str, Any]:
 
 
 def _row(title: str, number: int, y: int) -> dict[str, Any]:
-    return {
-        "id": number,
-        "type": "row",
-        "title": title,
-        "collapsed": False,
-        "gridPos": {"x": 0, "y": y, "w": WIDTH, "h": 1},
-    }
+    place = {"x": 0, "y": y, "w": WIDTH, "h": 1}
+    return {"id": number, "type": "row", "title": title, "collapsed": False, "gridPos": place}
 
 
 def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
     defaults: dict[str, Any] = {"unit": panel.unit, "min": 0}
     if panel.limit is not None:
         steps = [{"color": "green", "value": None}, {"color": "red", "value": panel.limit}]
-        defaults |= {
-            "thresholds": {"mode": "absolute", "steps": steps},
-            "custom": {"thresholdsStyle": {"mode": "line"}},
-        }
+        defaults["thresholds"] = {"mode": "absolute", "steps": steps}
+        defaults["custom"] = {"thresholdsStyle": {"mode": "line"}}
     return {
         "id": number,
         "type": panel.kind,

@@ -88,15 +88,9 @@ class Duel(Pending, ABC):
 
     def forfeit(self, forfeited: Forfeited) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """End by a fault: the seat without one wins, whatever the score (C-13); after two, nobody wins (C-01)."""
-        refusals = forfeited.refusals
+        command, refusals = forfeited.command, forfeited.refusals
         self.events += [
-            {
-                "type": "fault",
-                "seat": seat,
-                "fault": refused.fault.value,
-                "command": forfeited.command,
-                "why": refused.why,
-            }
+            {"type": "fault", "seat": seat, "fault": refused.fault.value, "command": command, "why": refused.why}
             for seat, refused in refusals.items()
         ]
         yield self.finish(tuple(seat for seat in SEATS if seat not in refusals))

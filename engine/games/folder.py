@@ -30,6 +30,7 @@ and other files:
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -44,6 +45,9 @@ from deadheat.engine.core import Game
 ADDRESSED_DIGITS = 12
 """Digits of the folder's hash in its files' addresses, so that a changed file has another address."""
 
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+"""The form of a game's name."""
+
 SETTING = "DEADHEAT_GAMES"
 """The variable that names folders of further games."""
 
@@ -52,13 +56,12 @@ SETTING = "DEADHEAT_GAMES"
 class GameFolder:
     """A game and its description.
 
-    `package` is the folder's own ``__name__``. `place`: its position in lists. `seats_differ`: how its seats
-    differ, for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the
-    seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
-    `same_deals`: hands are private, so
-    a league plays each deal once with every bot in every seat, and luck with the cards cancels out; in other games
-    everybody sees the same dice, and playing them again would only repeat the match. `panel`: the house bots by which
-    newcomers are measured, the strongest first.
+    `package` is the folder's own ``__name__``. `place`: its position in lists. `seats_differ`: how its seats differ,
+    for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the seconds that a
+    slot needs for a series and for each of its matches, of house bots on a machine of two processors. `same_deals`:
+    hands are private, so a league plays each deal once with every bot in every seat, and luck with the cards cancels
+    out; in other games everybody sees the same dice, and playing them again would only repeat the match. `panel`: the
+    house bots by which newcomers are measured, the strongest first.
     """
 
     rules: Game

@@ -24,8 +24,7 @@ DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """Return a verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    director = _director_of(transcript)
-    found = list(islice(director.scenes(moments(transcript), names), MAX_SCENES))
+    found = list(islice(_director_of(transcript).scenes(moments(transcript), names), MAX_SCENES))
     last = found[-1].state if found else {}
     found.append(Scene(outcome(transcript, names), last, None, len(transcript.exchanges) - 1))
     return found

@@ -7,10 +7,10 @@ state is JSON with exactly what a game's picture needs; the sentence says the sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from deadheat.engine.core import NS_PER_MS, Event, Reply, Seat
+from deadheat.engine.core import NS_PER_MS, Event, Message, Reply, Seat
 from deadheat.engine.language import _, gettext
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.unfinished import Unfinished
@@ -19,8 +19,7 @@ MAX_SCENES = 20_000
 """The most scenes of one match; the longest built-in game has some 3,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A reply as a viewer shows it beside its limit. `stolen_ms`: what of `elapsed_ms` the host took."""
 
     seat: Seat
@@ -29,17 +28,6 @@ class Answer:
     stolen_ms: float
     limit_ms: float
     fault: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return this value as JSON for viewers."""
-        return {
-            "seat": self.seat,
-            "command": self.command,
-            "elapsed_ms": self.elapsed_ms,
-            "stolen_ms": self.stolen_ms,
-            "limit_ms": self.limit_ms,
-            "fault": self.fault,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +48,13 @@ class Scene:
             "state": self.state,
             "round": self.round,
             "exchange": self.exchange,
-            "answers": [answer.as_json() for answer in self.answers],
+            "answers": [answer._asdict() for answer in self.answers],
             "fault": self.fault,
         }
 
 
 Figures = Sequence[float | None]
 """How each seat stands in one scene; None: nothing is known of it yet."""
-
 
 Row = tuple[str, Sequence[str], Sequence[float] | None]
 """A row of a match's sheet: a label, and for both seats the text shown and its value (None: nothing to compare)."""
@@ -96,7 +83,7 @@ class Moment:
 
     event: Event
     exchange: int
-    answers: tuple[Answer, ...] = field(default=())
+    answers: tuple[Answer, ...] = ()
 
 
 def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
@@ -116,21 +103,13 @@ def moments(match: Transcript | Unfinished) -> Iterator[Moment]:
 
 def _answers(exchange: Exchange) -> tuple[Answer, ...]:
     prompts = {message.seat: message for message in exchange.messages if message.limit_ns is not None}
-    return tuple(
-        _answer(seat, prompts[seat].command, prompts[seat].limit_ns or 0, reply)
-        for seat, reply in exchange.replies.items()
-    )
+    return tuple(_answer(prompts[seat], reply) for seat, reply in exchange.replies.items())
 
 
-def _answer(seat: Seat, command: str, limit_ns: int, reply: Reply) -> Answer:
-    return Answer(
-        seat,
-        command,
-        round(reply.elapsed_ns / NS_PER_MS, 3),
-        round(reply.stolen_ns / NS_PER_MS, 3),
-        limit_ns / NS_PER_MS,
-        reply.fault.value if reply.fault else None,
-    )
+def _answer(prompt: Message, reply: Reply) -> Answer:
+    elapsed_ms, stolen_ms = round(reply.elapsed_ns / NS_PER_MS, 3), round(reply.stolen_ns / NS_PER_MS, 3)
+    fault = reply.fault.value if reply.fault else None
+    return Answer(prompt.seat, prompt.command, elapsed_ms, stolen_ms, (prompt.limit_ns or 0) / NS_PER_MS, fault)
 
 
 def at_fault(event: Event) -> Seat | None:

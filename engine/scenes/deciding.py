@@ -10,7 +10,7 @@ draw, the scene that changed the lead most.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from deadheat.engine.scenes.core import Figures, Scene
 
@@ -43,13 +43,8 @@ def _lead(figures: Figures, seat: int) -> float:
 
 def _deciding_round(told: Sequence[Scene], leads: Sequence[float]) -> Sequence[int]:
     """Return the scenes of the round that gave the lead for good, or all scenes if there is no such round."""
-    rounds: list[list[int]] = []
-    for number, scene in enumerate(told):
-        if scene.round is None:
-            continue
-        if not rounds or told[rounds[-1][0]].round != scene.round:
-            rounds.append([])
-        rounds[-1].append(number)
+    numbers = (number for number, scene in enumerate(told) if scene.round is not None)
+    rounds = [list(found) for _, found in groupby(numbers, key=lambda number: told[number].round)]
     behind = [place for place, scenes in enumerate(rounds) if leads[scenes[-1]] <= 0]
     if not behind or behind[-1] == len(rounds) - 1:
         return range(len(told))

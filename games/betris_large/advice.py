@@ -23,10 +23,8 @@ def _move(prompt: str, line: str, state: State, seat: Seat) -> Move:
     rows = tuple("".join(marks.get((row, column), ".") for column in places) for row in places)
     if not cells:
         return Move(_("pass with %(block)s", block=block), cells, rows=rows)
-    where = (_span(one, more, [cell[axis] for cell in cells]) for axis, (one, more) in enumerate(LINES))
-    return Move(
-        _("%(block)s in %(rows)s, %(columns)s", block=block, rows=next(where), columns=next(where)), cells, rows=rows
-    )
+    across, down = (_span(one, more, [cell[axis] for cell in cells]) for axis, (one, more) in enumerate(LINES))
+    return Move(_("%(block)s in %(rows)s, %(columns)s", block=block, rows=across, columns=down), cells, rows=rows)
 
 
 LINES = (

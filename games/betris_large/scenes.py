@@ -1,10 +1,9 @@
 """Betris (Large): two blocks on offer, bets in chips, two boards that fill, and the clocks.
 
 State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
-seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same
-order), ``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``,
-``square``, ``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part
-(`shapes()`).
+seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same order),
+``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``, ``square``,
+``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part (`shapes()`).
 """
 
 from __future__ import annotations
@@ -117,13 +116,8 @@ class _Table:
         for name, value in (("filled", event["filled"]), ("square", event["square"]), ("totals", event["total"])):
             self.numbers[name][seat] = value
         self.numbers["bank_ms"][seat] = event["bank_ns"] // NS_PER_MS
-        words = {
-            "bot": names[seat],
-            "block": event["block"],
-            "cells": event["filled"],
-            "square": event["square"],
-            "points": event["total"],
-        }
+        words = {"bot": names[seat], "block": event["block"], "cells": event["filled"]}
+        words |= {"square": event["square"], "points": event["total"]}
         if cells:
             return _("%(bot)s places %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)
         return _("%(bot)s passes with %(block)s: %(cells)s cells, a square of %(square)s, %(points)s points.", **words)

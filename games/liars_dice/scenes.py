@@ -102,13 +102,8 @@ class _Table:
         keys = ("seat", "bidder", "quantity", "face", "count", "loser", "hands")
         self.reveal = {key: data[key] for key in keys}
         self.counts[data["loser"]] -= 1
-        words = {
-            "bot": names[data["seat"]],
-            "quantity": data["quantity"],
-            "face": data["face"],
-            "count": data["count"],
-            "loser": names[data["loser"]],
-        }
+        words = {key: data[key] for key in ("quantity", "face", "count")}
+        words |= {"bot": names[data["seat"]], "loser": names[data["loser"]]}
         if data["count"] >= data["quantity"]:
             return _(
                 "%(bot)s calls %(quantity)s of face %(face)s a lie; there are %(count)s: the bid is met, "

@@ -35,9 +35,8 @@ def _put(_prompt: str, state: State, seat: Seat) -> Turn:
 
     fives = {"".join(five) for five in combinations(sorted(hand), DICE)}
     points = {five: {name: CATEGORIES[name](five) for name in free} for five in sorted(fives)}
-    return Turn(
-        "score", line, {"hand": hand, "free": {name: _(NAMES[name]) for name in free}, "dice": DICE, "points": points}
-    )
+    names = {name: _(NAMES[name]) for name in free}
+    return Turn("score", line, {"hand": hand, "free": names, "dice": DICE, "points": points})
 
 
 FORMS: Mapping[str, Form] = {"ROLL": _bid, "SCORE": _put}

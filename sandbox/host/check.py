@@ -79,8 +79,7 @@ def check_host(
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
     with tempfile.TemporaryDirectory(prefix="deadheat-check-") as name:
-        limits = Limits(cpus=str(cpus[0]) if cpus else "")
-        box = sandbox.open(reference_program(Path(name)), limits)
+        box = sandbox.open(reference_program(Path(name)), Limits(cpus=str(cpus[0]) if cpus else ""))
         try:
             before = stat(host)
             tried = Trial(box, between, runtime.margin_ms)
@@ -89,6 +88,7 @@ def check_host(
         finally:
             box.close()
     cpu = "sys/devices/system/cpu"
+    cores = host.texts(f"{cpu}/cpu[0-9]*/topology/thread_siblings_list")
     return judged(
         Facts(
             cgroups=_cgroups(host),
@@ -98,9 +98,7 @@ def check_host(
             governors=host.texts(f"{cpu}/cpu[0-9]*/cpufreq/scaling_governor"),
             waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
-            shared_cores="; ".join(
-                cpus for cpus in host.texts(f"{cpu}/cpu[0-9]*/topology/thread_siblings_list") if set(cpus) & set(",-")
-            ),
+            shared_cores="; ".join(siblings for siblings in cores if set(siblings) & set(",-")),
             innocent=len(INNOCENT) * rounds,
             guilty=len(GUILTY) * rounds,
             convicted=tried.seen["innocent", "timeout"],

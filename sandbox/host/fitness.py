@@ -146,9 +146,8 @@ def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
 def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.margin_ms > MARGIN_MS:
         text = f"Bots run under {facts.runtime}, which may itself delay a bot by a few milliseconds."
-        yield Finding(
-            Level.REMARK, text, "keep it if limits are much longer than that, or use the engine's usual runtime"
-        )
+        mend = "keep it if limits are much longer than that, or use the engine's usual runtime"
+        yield Finding(Level.REMARK, text, mend)
     elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
     first = "The referee may run before everything else (SCHED_FIFO)."
@@ -203,8 +202,7 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
 
 def _of_times(facts: Facts) -> Iterator[Finding]:
     mend = "let the worker use SCHED_FIFO (CAP_SYS_NICE), and keep a CPU for it"
-    punctual = facts.late_ns[1] <= NS_PER_MS
-    yield _either(punctual, f"The referee is late by {_us(facts.late_ns)}.", mend)
+    yield _either(facts.late_ns[1] <= NS_PER_MS, f"The referee is late by {_us(facts.late_ns)}.", mend)
     yield Finding(Level.GOOD, f"A round trip of a chatty bot takes {_us(facts.trip_ns)}.")
 
 

@@ -18,8 +18,7 @@ TIMEOUT_SECONDS = 15.0
 
 POLICY = SMTP.clone(max_line_length=998)
 """Lines may be as long as RFC 5322 allows. At the usual 78, a long address in List-Unsubscribe would be folded into
-encoded words, in which no mail program looks for one.
-"""
+encoded words, in which no mail program looks for one."""
 
 
 @dataclass(frozen=True, slots=True)

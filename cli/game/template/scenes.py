@@ -58,5 +58,4 @@ def _sheet(events: Sequence[Mapping[str, Any]]) -> Iterator[Row]:
 
 DIRECTOR = Director(scenes, figure="points", figures=_sums, sheet=_sheet)
 """`figure` names what the chart of a match draws, and `figures` reads it from a state; `sheet` shows where the points
-came from.
-"""
+came from."""

@@ -97,10 +97,8 @@ class _Table:
         }
         if not stolen:
             return _("%(bot)s takes %(rectangle)s: %(sum)s, and gains %(cells)s.", **told)
-        told |= {"stolen": f"{len(stolen)}", "other": names[1 - seat]}
-        return _(
-            "%(bot)s takes %(rectangle)s: %(sum)s, and gains %(cells)s, %(stolen)s of them from %(other)s.", **told
-        )
+        so = {**told, "stolen": f"{len(stolen)}", "other": names[1 - seat]}
+        return _("%(bot)s takes %(rectangle)s: %(sum)s, and gains %(cells)s, %(stolen)s of them from %(other)s.", **so)
 
     def state(self) -> dict[str, Any]:
         """Return a copy of everything."""
