@@ -65,9 +65,9 @@ class DeclaredEvaluation(BaseModel):
         swiss = _("Swiss, %(rounds)s", rounds=counted(self.rounds or 0, "round"))
         what = swiss if self.rounds else _("round robin")
         each = _("%(matches)s per pair", matches=counted(self.matches, "match", "matches"))
-        when = ", ".join(_stamp(at) for at in self.at)
+        when = ", ".join(stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
-            every, first, last = counted(self.every_minutes, "minute"), _stamp(self.first_at), _stamp(self.last_at)
+            every, first, last = counted(self.every_minutes, "minute"), stamp(self.first_at), stamp(self.last_at)
             often = _("every %(time)s from %(at)s to %(last)s", time=every, at=first, last=last)
             when = ", ".join(filter(None, (when, often)))
         ties = "; " + _("ties by %(names)s", names=named(self.tie_breaks)) if self.tie_breaks else ""
@@ -114,7 +114,8 @@ class DeclaredEvaluation(BaseModel):
         return min(due, default=None)
 
 
-def _stamp(at: datetime) -> str:
+def stamp(at: datetime) -> str:
+    """Return an instant in UTC to the minute, as sentences have it."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 

@@ -15,7 +15,6 @@ from sqlmodel import col, select
 
 from deadheat.cli.organiser import archive_checks
 from deadheat.cli.organiser.archive import MANIFEST
-from deadheat.cli.organiser.archive_tournaments import Row
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of

@@ -24,7 +24,7 @@ from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.stages import Stage
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.states import EvaluationFormat
-from deadheat.league.timetable import DeclaredEvaluation
+from deadheat.league.timetable import DeclaredEvaluation, stamp
 
 TURN_SECONDS = 0.06
 """The time between two series in a slot, on an idle machine; under load 9 it was 2.7 s."""
@@ -260,8 +260,3 @@ def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Ite
                 told = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
                 due, done = stamp(one.due_at), stamp(one.done_at)
                 yield told % {"name": one.name, "due": due, "done": done, "until": stamp(until)}
-
-
-def stamp(at: datetime) -> str:
-    """Return an instant in UTC to the minute, as sentences have it."""
-    return f"{at:%Y-%m-%d %H:%M} UTC"

@@ -27,7 +27,6 @@ from deadheat.league.service.evaluations.forecast import (
     foresee,
     measured,
     next_after,
-    stamp,
     warnings,
 )
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
@@ -38,7 +37,7 @@ from deadheat.league.service.series.planning import matches_of_each, series_at_o
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
 from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Entry, Evaluation, Match, Pair, Season, Series
-from deadheat.league.timetable import DeclaredEvaluation, timetable
+from deadheat.league.timetable import DeclaredEvaluation, stamp, timetable
 
 NEWEST = 100
 """The number of series from which the pace is measured: few, so that a machine that has become slower, or whose
