@@ -15,6 +15,7 @@ from sqlmodel import col, select
 
 from deadheat.cli.organiser import archive_checks
 from deadheat.cli.organiser.archive import MANIFEST
+from deadheat.cli.statistics.recount import Row
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
