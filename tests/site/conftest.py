@@ -124,21 +124,22 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 def keeps_out(page: Page, *, dark: bool | None = None) -> list[str]:
     """Return the barriers of a page, on a desk and on a phone, with everything unfolded; afterwards the page is as wide
     and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only the one about
-    contrasts.
+    contrasts, which costs as much as all others together. A run that is not of everything leaves it out.
 
-    `dark`: whether to look in the dark too; None: in runs of everything. `test_colours` computes the contrasts of the
-    palette's own colours; where grounds are mixed or translucent, say True.
+    `dark`: whether to look in the dark too, and at contrasts in every run; None: in runs of everything. `test_colours`
+    computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say True.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
     wide = page.viewport_size or WIDE
     problems = ["wider than a desk"] if overflows(page) else []
-    if Lane.everything if dark is None else dark:
+    contrasts = Lane.everything or bool(dark)
+    if contrasts and dark is not False:
         page.emulate_media(color_scheme="dark")
         problems += barriers(page, ["color-contrast"])
         page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
-    problems += barriers(page) + (["wider than a phone"] if overflows(page) else [])
+    problems += barriers(page, contrasts=contrasts) + (["wider than a phone"] if overflows(page) else [])
     page.set_viewport_size(wide)
     return problems
 
@@ -152,9 +153,10 @@ UNTIDY = ("empty-table-header",)
 """What axe calls minor, and is looked at all the same."""
 
 
-def barriers(page: Page, rules: Sequence[str] = ()) -> list[str]:
-    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all."""
-    options = {"resultTypes": ["violations"]} | ({"runOnly": list(rules)} if rules else {})
+def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True) -> list[str]:
+    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all, with contrasts or without."""
+    options: dict[str, object] = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": contrasts}}}
+    options |= {"runOnly": list(rules)} if rules else {}
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     found = page.evaluate("(options) => axe.run(options)", options)["violations"]

@@ -110,7 +110,7 @@ IN_KOREAN = pytest.param("ko-KR", marks=pytest.mark.all)
 @pytest.mark.parametrize("locale", ["en-US", IN_KOREAN])
 @pytest.mark.parametrize("role", ["anonymous", "owner", *BY_RANK])
 def test_no_page_keeps_anybody_out(browser: Browser, everything: Everything, role: str, locale: str) -> None:
-    """Contrasts in the dark are computed from the palette (`test_colours`), and measured in runs of everything."""
+    """Contrasts are computed from the palette (`test_colours`), and measured in runs of everything."""
     paths = everything.paths(role)
     assert len(paths) >= 7
     dark = Lane.everything and locale == "en-US"
