@@ -35,8 +35,6 @@ BUILD_LIMITS = Limits(
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
 
-TOO_MUCH_MEMORY = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
-
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 """The script's exit codes if image or machine lacks the language; none of the author's code has run."""
 
@@ -102,7 +100,7 @@ def build(
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = TOO_MUCH_MEMORY
+            why = _too_much_memory()
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
@@ -142,7 +140,7 @@ def _run(
         return tar, why, box.stopped()
     except SandboxError as error:
         if channel.out_of_memory() is Blame.BOT:
-            raise BuildFailed(TOO_MUCH_MEMORY, listening.heard) from error
+            raise BuildFailed(_too_much_memory(), listening.heard) from error
         raise
 
 
@@ -184,3 +182,7 @@ def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -
         total += len(data)
         if total > MAX_PROGRAM_BYTES:
             return b"", f"the built program is larger than {MAX_PROGRAM_BYTES // 2**20} MiB"
+
+
+def _too_much_memory() -> str:
+    return f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
