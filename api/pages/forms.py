@@ -124,7 +124,8 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
     asked = {"next": came or HOME}
     try:
-        look_up(shared, sessions.secret_of(request, shared.settings) or "", TokenKind.SESSION)
+        if secret := sessions.secret_of(request, shared.settings):
+            look_up(shared, secret, TokenKind.SESSION)
     except BadToken as error:
         if error.closed:
             asked["closed"] = "1"

@@ -133,7 +133,7 @@ def own_name(server: str, token: str) -> str:
 def refuse(error: Refused) -> NoReturn:
     """End the command with the server's sentence and a suggestion."""
     message = str(error)
-    if error.code == "bad-token":
+    if error.code == "bad-token" and message.startswith("This requires"):  # otherwise its account is closed
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
     told = f" {error.retry_after_seconds} s" in message or "try again in" in message.lower()
     if error.retry_after_seconds and not told:

@@ -11,7 +11,9 @@ import pytest
 
 from deadheat.cli.server import profiles
 from deadheat.cli.server.client import private
+from deadheat.league.service.people.access import issue_token
 from deadheat.league.service.people.newcomers import set_newcomer_rule
+from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import NewcomerRule
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site, token_in
@@ -58,6 +60,14 @@ def test_from_nothing_to_known_and_out_again(server: str, settings: Path) -> Non
     assert token not in settings.read_text()
     assert_one_sentence(invoke("whoami", "--server", server, "--token", token), "`deadheat login`", 1)
     assert_one_sentence(invoke("logout"), "not logged in", 1)
+
+
+def test_who_closed_an_account_is_not_told_to_log_in(site: Site, server: str) -> None:
+    owner = site.world.author()
+    token = site.world.write(issue_token, owner.id, "laptop")
+    site.world.write(close_account, owner)
+    done = invoke("whoami", "--server", server, "--token", token.secret)
+    assert (done.returncode, done.stderr) == (1, "error: This account is closed.\n")
 
 
 def test_an_invitation_code_opens_the_door(site: Site, server: str) -> None:
