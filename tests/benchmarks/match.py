@@ -37,8 +37,8 @@ GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": bots_of(GAME) / "random" / "main.py"}
 TARGETS = {"c": 1.3, "python": 1.05}
 REACHED = {"c": 3.3, "python": 1.35}
-"""Most of what lies above 1 are the boxes and their engine. For C it was 2.4 to 3.3 within one day, with the same boxes:
-the less a bare match costs (4.8 to 6.8 ms), the more they weigh.
+"""Most of what lies above 1 are the boxes and their engine. For C it was 2.4 to 3.3 within one day, with the same
+boxes: the less a bare match costs (4.8 to 6.8 ms), the more they weigh.
 """
 
 ROUND_TRIP_TARGET = 1.2
