@@ -121,13 +121,14 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
     assert complaints == []
 
 
-def keeps_out(page: Page, *, dark: bool | None = None) -> list[str]:
+def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> list[str]:
     """Return the barriers of a page, on a desk and on a phone, with everything unfolded; afterwards the page is as wide
-    and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only the one about
-    contrasts, which costs as much as all others together. A run that is not of everything leaves it out.
+    and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only those about
+    contrasts. A run that is not of everything leaves these out.
 
     `dark`: whether to look in the dark too, and at contrasts in every run; None: in runs of everything. `test_colours`
-    computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say True.
+    computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say True. `part`: only
+    what this selector finds.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
@@ -136,15 +137,18 @@ def keeps_out(page: Page, *, dark: bool | None = None) -> list[str]:
     contrasts = Lane.everything or bool(dark)
     if contrasts and dark is not False:
         page.emulate_media(color_scheme="dark")
-        problems += barriers(page, ["color-contrast"])
+        problems += barriers(page, CONTRASTS, part=part)
         page.emulate_media(color_scheme="light")
     page.set_viewport_size(PHONE)
-    problems += barriers(page, contrasts=contrasts) + (["wider than a phone"] if overflows(page) else [])
+    problems += barriers(page, contrasts=contrasts, part=part) + (["wider than a phone"] if overflows(page) else [])
     page.set_viewport_size(wide)
     return problems
 
 
 AXE = Axe().axe_script
+
+CONTRASTS = ("color-contrast", "link-in-text-block")
+"""The rules about colours: they take longer than all others together."""
 
 IMPACTS = ("moderate", "serious", "critical")
 """Of what axe finds: all but what is merely untidy."""
@@ -153,13 +157,15 @@ UNTIDY = ("empty-table-header",)
 """What axe calls minor, and is looked at all the same."""
 
 
-def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True) -> list[str]:
-    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all, with contrasts or without."""
-    options: dict[str, object] = {"resultTypes": ["violations"], "rules": {"color-contrast": {"enabled": contrasts}}}
-    options |= {"runOnly": list(rules)} if rules else {}
+def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True, part: str = "html") -> list[str]:
+    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all, with contrasts or without.
+    `part`: only in what this selector finds.
+    """
+    options: dict[str, object] = {"resultTypes": ["violations"]}
+    options |= {"runOnly": list(rules)} if rules else {"rules": {rule: {"enabled": contrasts} for rule in CONTRASTS}}
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
-    found = page.evaluate("(options) => axe.run(options)", options)["violations"]
+    found = page.evaluate("([part, options]) => axe.run(part, options)", [part, options])["violations"]
     return [
         f"{violation['id']} ({violation['impact']}): {node['html'][:200]}"
         for violation in found

@@ -28,6 +28,7 @@ from deadheat.workers import exhibitions as at_work
 from deadheat.workers.advice import give_advice
 from deadheat.workers.context import Context
 from tests.api.site import PASSWORD
+from tests.lanes import Lane, scaled
 from tests.site.conftest import PHONE, League, Open, barriers, keeps_out, overflows
 from tests.workers.conftest import packed
 
@@ -402,16 +403,21 @@ def test_a_person_plays_to_the_end_on_the_board(
         pytest.param("liars-dice", Finger.lies, 2, marks=pytest.mark.all),
     ],
 )
-def test_a_person_plays_to_the_end_by_touch_on_a_phone(
+def test_a_person_plays_by_touch_on_a_phone(
     visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
 ) -> None:
+    """To the end in a run of everything, as the board is played by pointer in every run."""
     page = visit("/", reduced_motion="reduce", viewport=PHONE, has_touch=True, is_mobile=True)
     page = seated(signed_in(page, f"thumb-{game}"), opponent(league, game), copies)
     page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
     assert barriers(page) == [] and not overflows(page)
     expect(page.locator("form.move button:not([type])").first).to_be_in_viewport()
-    assert play(page, move) >= 2
-    over(page)
+    if Lane.everything:
+        assert play(page, move) >= 2
+        over(page)
+    for _ in range(scaled(0, 6)):
+        page.locator("form.move button:visible").first.wait_for(timeout=PATIENCE_MS)
+        moved(page, move)
 
 
 def test_moves_of_others_are_seen_one_after_the_other_also_those_after_ones_last(

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 import pytest
@@ -24,11 +24,14 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.league.records.matches import Match
 from tests.api.site import zipped
 from tests.deployment import ROOT, Deployment, serving
+from tests.lanes import scaled
 from tests.site.conftest import EXPECT_MS, Open, keeps_out, watched
 from tests.site.test_replays import viewer, watch_to_its_end
 
-GAMES = ("yacht-auction", "betris-large", "liars-dice")
-GAME = GAMES[0]
+GAME = "yacht-auction"
+WATCHED = (GAME, "betris-large", "liars-dice")
+"""In a run that is not of everything, only the first: `test_replays` watches a stored match of each."""
+
 PASSWORD = "a long enough password"
 PATIENCE_S = 180
 """Of an assertion; what is waited for takes a second or two on a host that does nothing else."""
@@ -60,14 +63,14 @@ def opens(browser: Browser, deployment: Deployment) -> Iterator[Open]:
 class Rivals:
     """Two authors who use the command line: a bot of each for every game."""
 
-    def __init__(self, deployment: Deployment, open_clients: ExitStack) -> None:
+    def __init__(self, deployment: Deployment, games: Sequence[str], open_clients: ExitStack) -> None:
         self.clients = []
         for name in ("bob", "carol"):
             with Client(deployment.url) as stranger:
                 stranger.sign_up(name, PASSWORD)
                 token = stranger.issue_token(name, PASSWORD).token
             self.clients.append(open_clients.enter_context(Client(deployment.url, token)))
-        self.versions = [(client, game, self._upload(client, game)) for game in GAMES for client in self.clients]
+        self.versions = [(client, game, self._upload(client, game)) for game in games for client in self.clients]
 
     def _upload(self, client: Client, game: str) -> tuple[int, int]:
         source = (bots_of(game) / "random" / "main.py").read_bytes()
@@ -92,9 +95,14 @@ class Rivals:
 
 
 @pytest.fixture
-def rivals(deployment: Deployment) -> Iterator[Rivals]:
+def games() -> Sequence[str]:
+    return WATCHED[: scaled(3, 1)]
+
+
+@pytest.fixture
+def rivals(deployment: Deployment, games: Sequence[str]) -> Iterator[Rivals]:
     with ExitStack() as open_clients:
-        yield Rivals(deployment, open_clients)
+        yield Rivals(deployment, games, open_clients)
 
 
 @pytest.fixture(autouse=True)
@@ -104,10 +112,12 @@ def _patience() -> Iterator[None]:
     expect.set_options(timeout=EXPECT_MS)
 
 
-def test_a_season_is_made_played_watched_and_ruled_on(opens: Open, deployment: Deployment, rivals: Rivals) -> None:
+def test_a_season_is_made_played_watched_and_ruled_on(
+    opens: Open, deployment: Deployment, games: Sequence[str], rivals: Rivals
+) -> None:
     chief = becomes_an_organiser(opens, deployment)
     season = makes_a_season(chief)
-    seasons = {GAME: season, **{game: quick_season(deployment, game) for game in GAMES[1:]}}
+    seasons = {GAME: season, **{game: quick_season(deployment, game) for game in games[1:]}}
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
     board = opens("/about/ratings")
@@ -118,7 +128,7 @@ def test_a_season_is_made_played_watched_and_ruled_on(opens: Open, deployment: D
     the_board_moves(board, "hopper")
     spectator = opens("/about/ratings")
     spectator.clock.install()
-    for game in GAMES:
+    for game in games:
         watches(spectator, rivals.played(seasons[game]).id)
     match_id = rivals.played(season, bot_id).id
     doubts(ada, match_id)
