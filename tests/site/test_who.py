@@ -39,7 +39,7 @@ def test_a_shared_page_leads_organisers_to_their_pages_and_nobody_else(visit: Op
 
 def test_a_session_that_ended_elsewhere_is_noticed_on_the_way_to_the_account(visit: Open, league: League) -> None:
     page = signed_in(visit("/"), "elsewhere")
-    page.wait_for_function("() => localStorage.getItem('bots')")  # a page left earlier would ask for them, and be refused
+    page.wait_for_function("() => localStorage.getItem('bots')")  # a page left earlier would ask again
     page.context.clear_cookies()
     page.goto("/seasons/1")
     page.locator("#who").click()
