@@ -24,6 +24,13 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
+class Job:
+    """A claimed job of any kind."""
+
+    waited_seconds: float = field(default=0.0, kw_only=True)  # from queued to claimed
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramRef:
     """A version's built program: where it is, and how it is started."""
 
@@ -45,7 +52,7 @@ class MatchJob:
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesJob:
+class SeriesJob(Job):
     """Matches between the same versions, carried out in one go."""
 
     series_id: int
@@ -55,7 +62,6 @@ class SeriesJob:
     matches: tuple[MatchJob, ...]
     host: Host = Host("", "")  # where it was claimed; empty in tests without a database
     unfit: tuple[str, ...] = ()  # why that host should not judge; only if DEADHEAT_JUDGE_UNFIT permits it
-    waited_seconds: float = 0.0  # from queued to claimed
     season_id: int = 0  # none in tests without a database
     variant: Sequence[str] | None = None  # the season's, see `league.terms`
 

@@ -41,7 +41,7 @@ from deadheat.sandbox.languages import LANGUAGES, Recipe
 from deadheat.workers import metrics
 from deadheat.workers.build_log import BuildLog
 from deadheat.workers.context import BUILD, Context
-from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist
+from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist, take
 from deadheat.workers.outcomes import fault_records
 
 log = logging.getLogger(__name__)
@@ -59,11 +59,9 @@ SHOWN_PROMPTS = 6
 def build_version(context: Context, version_id: int) -> None:
     """Build one version: the message's, or another whose turn comes first."""
     with context.slots.take() as cpus:
-        with context.database.transaction() as session:
-            job = claim_next_build(session, version_id, context.worker)
+        job = take(context, BUILDS, lambda session: claim_next_build(session, version_id, context.worker))
         if job is None:
             return
-        metrics.queue_wait_seconds.labels(BUILDS.queue).observe(job.waited_seconds)
         try:
             with doing("version", version=job.version_id, attempt=job.attempt, language=job.language):
                 log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)

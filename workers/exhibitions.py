@@ -57,7 +57,6 @@ from deadheat.league.service.series.hosts import blame_host, turn_away
 from deadheat.league.telemetry import doing
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
-from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
 from deadheat.workers.holding import (
     INSIST_SECONDS,
@@ -66,6 +65,7 @@ from deadheat.workers.holding import (
     LeaseLost,
     failure_of,
     insist,
+    take,
     turned_away,
 )
 from deadheat.workers.programs import fetch_program
@@ -81,12 +81,11 @@ VOID_PAUSE_SECONDS = 0.25
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:
     """Carry out one exhibition if it still waits; False: it does, but for another machine."""
-    with context.database.transaction() as session:
-        job = claim_exhibition(session, exhibition_id, context.worker, context.host)
+    who = (context.worker, context.host)
+    job = take(context, EXHIBITIONS, lambda session: claim_exhibition(session, exhibition_id, *who))
     if job is None:
         turn = partial(turn_away, life=EXHIBITIONS, row_id=exhibition_id, host=context.host)
         return not turned_away(context, f"exhibition {exhibition_id}", turn)
-    metrics.queue_wait_seconds.labels(EXHIBITIONS.queue).observe(job.waited_seconds)
     try:
         with doing("exhibition", exhibition=job.exhibition_id, attempt=job.attempt, game=job.game):
             log.info("exhibition %d attempt %d: %s in %d seats", job.exhibition_id, job.attempt, job.game, job.seats)

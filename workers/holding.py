@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-A worker holds no database connection while it works. Between two steps, when no bot's clock runs, its `Heartbeat`
-renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop (`stopping.Stopping`).
-Any other error is a failure of the service: `failure_of` names its cause and informs operators. Results are written
-with `insist`, which outlasts an unavailable database.
+`take` claims a job. A worker holds no database connection while it works. Between two steps, when no bot's clock runs,
+its `Heartbeat` renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop
+(`stopping.Stopping`). Any other error is a failure of the service: `failure_of` names its cause and informs operators.
+Results are written with `insist`, which outlasts an unavailable database.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deadheat.engine.core import TransportError
 from deadheat.league.causes import Cause, Trait
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.errors import BlobsAway
-from deadheat.league.jobs import Failure
+from deadheat.league.jobs import Failure, Job
 from deadheat.league.service.ground.life import Life
 from deadheat.league.storage.schema import hold_schema
 from deadheat.workers import metrics, stopping
@@ -43,10 +43,20 @@ RETRY_SECONDS = 1.0
 """The pause between two attempts to reach an unavailable database."""
 
 Told = TypeVar("Told")
+Claimed = TypeVar("Claimed", bound=Job)
 
 
 class LeaseLost(Exception):
     """Another worker has our job: any further result would be discarded."""
+
+
+def take(context: Context, life: Life, claim: Callable[[Session], Claimed | None]) -> Claimed | None:
+    """Claim a job of that kind and record how long it waited. None: there is none for this worker."""
+    with context.database.transaction() as session:
+        job = claim(session)
+    if job is not None:
+        metrics.queue_wait_seconds.labels(life.queue).observe(job.waited_seconds)
+    return job
 
 
 def failure_of(life: Life, what: str, error: Exception) -> Failure:

@@ -34,7 +34,7 @@ from deadheat.sandbox.box import Program, bot_limits
 from deadheat.workers import metrics, stopping
 from deadheat.workers.canary import play_canary_when_due
 from deadheat.workers.context import PLAY, Context
-from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, turned_away
+from deadheat.workers.holding import MAX_DETAIL, Heartbeat, LeaseLost, cause_of, failure_of, insist, take, turned_away
 from deadheat.workers.live import Broadcast
 from deadheat.workers.outcomes import evidence, fault_records, latencies
 from deadheat.workers.programs import fetch_program
@@ -68,7 +68,6 @@ def _play_series(context: Context, series_id: int) -> int | None:
         if job is None:
             away = turned_away(context, f"series {series_id}", lambda s: turn_away_series(s, series_id, context.host))
             return None if away else series_id
-        metrics.queue_wait_seconds.labels(SERIES.queue).observe(job.waited_seconds)
         metrics.appear(job.game, job.season_id)
         try:
             with doing("series", series=job.series_id, attempt=job.attempt, game=job.game):
@@ -113,8 +112,8 @@ def carry_out(
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
     """Take the series that is next; None: none waits, or not for this machine."""
-    with context.database.transaction() as session:
-        return claim_next_series(session, series_id, context.worker, context.host)
+    who = (context.worker, context.host)
+    return take(context, SERIES, lambda session: claim_next_series(session, series_id, *who))
 
 
 def run(

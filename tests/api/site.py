@@ -18,6 +18,7 @@ from deadheat.league.blobs import Blobs
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.rulings.operators import ensure_organiser
 from tests.league.ground import settings
 from tests.league.world import World
@@ -30,14 +31,14 @@ class NotedQueue:
     """Writes down what it is asked to enqueue; `broken` makes it raise."""
 
     def __init__(self) -> None:
-        self.builds: list[int] = []
-        self.exhibitions: list[int] = []
+        self.noted: dict[Life, list[int]] = {life: [] for life in KINDS}
+        self.builds, self.exhibitions = self.noted[BUILDS], self.noted[EXHIBITIONS]
         self.broken = False
 
     def enqueue(self, life: Life, row_id: int) -> None:
         if self.broken:
             raise ConnectionError("no broker")
-        {BUILDS: self.builds, EXHIBITIONS: self.exhibitions}[life].append(row_id)
+        self.noted[life].append(row_id)
 
     def check(self) -> None:
         if self.broken:

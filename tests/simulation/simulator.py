@@ -41,7 +41,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.config import REFIT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.ground.life import Life
-from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.rankings.standings import seasons_to_refit
@@ -74,6 +73,8 @@ EXPLAINED = (
 
 ANYTHING_OPEN = select(or_(*(exists().where(col(life.table.state).in_((life.waiting, life.held))) for life in KINDS)))
 """Whether anything waits or is under way; asked every few seconds, so it is one statement and made once."""
+
+SHARING = [life for life in KINDS if life.takes_slot]
 
 DOUBTED = select(WorkerHost.name).where(col(WorkerHost.check_due_at).is_not(None))
 
@@ -118,7 +119,7 @@ class Simulator:
         first = self.hosts[0]
         for host in self.hosts:
             skew_seconds = self.chance.choice([0, 0, -40, 40])
-            yield Process(f"{host.name}:1", host, partial(self.work, (carrying_out.SERIES, BUILDS)), skew_seconds)
+            yield Process(f"{host.name}:1", host, partial(self.work, SHARING), skew_seconds)
         for number in range(self.extent.schedulers):
             yield Process(f"scheduler{number}", first, self.schedule)
         yield Process("keepers", first, self.keep)

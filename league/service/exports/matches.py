@@ -51,6 +51,13 @@ def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[i
     return list(session.exec(statement.order_by(col(Match.id)).limit(limit)))
 
 
+IN_FRONT = {"match_id", "seat", "bot_id", "version_id"}
+LEFT_OUT = {"player", "finished_at"}
+"""Columns of a participant that its transcript and its match have."""
+
+FARED = [name for name in Participant.model_fields if name not in IN_FRONT | LEFT_OUT]
+
+
 def participants(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each seat of a match."""
     ids = _match_ids(session, scope, after, limit)
@@ -61,7 +68,7 @@ def participants(session: Session, scope: Scope, after: int, limit: int) -> Page
             "author": seat.author,
             "bot": seat.bot,
             "version": seat.number,
-            **cells(seat, "bot_id", "version_id", "rank", "points", "fault", "fault_command", "fault_elapsed_ms"),
+            **cells(seat, "bot_id", "version_id", *FARED),
             "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
         for seat in seated(session, ids)

@@ -23,7 +23,7 @@ from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import Identity
 from deadheat.league.causes import Cause, told
 from deadheat.league.database import now
-from deadheat.league.jobs import Failure
+from deadheat.league.jobs import Failure, Job
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.storable import storable, storable_tail
@@ -48,7 +48,7 @@ REMEMBERED = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class BuildJob:
+class BuildJob(Job):
     """An uploaded source archive to build and try."""
 
     version_id: int
@@ -58,7 +58,6 @@ class BuildJob:
     filename: str  # as uploaded, e.g. bot.py or bot.zip
     language: str  # detected at upload, see sandbox.languages
     entry: str = ""  # as in ProgramRef
-    waited_seconds: float = 0.0  # from queued to claimed
 
 
 @dataclass(frozen=True, slots=True)

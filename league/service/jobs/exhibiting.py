@@ -23,7 +23,7 @@ from deadheat.engine.transcript import BadTranscript
 from deadheat.engine.unfinished import Replies, read_replies, said, write_replies
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.database import now, settings_of
-from deadheat.league.jobs import Failure, Host, ProgramRef
+from deadheat.league.jobs import Failure, Host, Job, ProgramRef
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
@@ -46,7 +46,7 @@ QUEUE_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True)
-class ExhibitionJob:
+class ExhibitionJob(Job):
     """A person's match, in `seat`, against copies of a program, which have the other seats.
 
     `replies`: the answers of all seats in earlier attempts, when the person was last asked.
@@ -61,7 +61,6 @@ class ExhibitionJob:
     program: ProgramRef
     person: str
     replies: Replies = ()
-    waited_seconds: float = 0.0  # from queued to claimed
     variant: Sequence[str] | None = None  # of the game, see `league.terms`
 
 

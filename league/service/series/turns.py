@@ -5,11 +5,9 @@ Theory of operation
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
 series by this order. So a newcomer's first match does not wait for everything planned before.
 
-Next is the series that has waited longest, after a head start has been added to its waiting. That is three hours for a
-newly arrived version against its season's panel, two for evaluations, which have a timetable, one for placing a
-version, half an hour for other series of new versions, and none for the rest of the rated ones. Unrated series at an
-author's request give all others a start of two minutes. So nothing is overtaken by series planned 182 minutes later,
-and nothing starves, but a request delays no rated match that was planned before it or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting (`HEAD_STARTS`). Unrated
+series at an author's request give all others a start. So nothing is overtaken by series planned hours later, and
+nothing starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
