@@ -12,10 +12,10 @@ GAMES: Mapping[str, Game] = Games()
 
 
 def unknown(name: str) -> str:
-    """Say that there is no such game, and which there are."""
+    """Return an error message about an unknown game that lists the available ones."""
     return f"there is no game {name!r}; choose from {', '.join(GAMES)}"
 
 
 def same_deals(game: str) -> bool:
-    """Return whether a league plays each deal of it once from every seat, see `GameFolder.same_deals`."""
+    """Say whether a league plays each deal of the game once from every seat; see `GameFolder.same_deals`."""
     return game in GAMES and folders()[game].same_deals
