@@ -3,13 +3,13 @@
 Theory of operation
 -------------------
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
-series by this order. So a newcomer's first match does not wait for everything planned before.
+series by this order. So a newcomer's first match does not wait for everything planned earlier.
 
 Next is the series that has waited longest, after a head start has been added to its waiting. That is three hours for a
 newly arrived version against its season's panel, two for evaluations, which have a timetable, one for placing a
 version, half an hour for other series of new versions, and none for the rest of the rated ones. Unrated series at an
-author's request give all others a start of two minutes. So nothing is overtaken by series planned 182 minutes later,
-and nothing starves, but a request delays no rated match that was planned before it or soon after.
+author's request give all others a start of two minutes. So no series is overtaken by one planned 182 minutes later, and
+none starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
-    """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
-    precedences; SQLite has no LATERAL.
+    """Return the statement for the oldest new series of each precedence. It is built once, because building it takes
+    longer than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for
+    all precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
         return union_all(*(columns(_oldest(precedence, games).subquery()) for precedence in HEAD_STARTS))
@@ -72,7 +72,7 @@ def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundS
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """The order of waiting series."""
+    """Return the key by which waiting series are ordered."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 
@@ -84,7 +84,7 @@ def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host)
 
 
 def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
-    """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
+    """Say whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
     another machine because this one failed at it is enqueued again in a moment.
     """
     settings = settings_of(session)
@@ -100,9 +100,9 @@ def _unwelcome(judge_unfit: bool) -> Update:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The new series to be played next, of the games that this process shares with the API. The query reads one row for
-    each precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous
-    requests get different series.
+    """Return the next new series of the games that this process shares with the API. The query reads one row for each
+    precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous claims get
+    different series.
     """
     session.flush()
     waiting = session.connection().execute(oldest(games_here(), session.get_bind().dialect.name))
