@@ -1,7 +1,7 @@
 """Appeals: an author disputes a match, the service re-simulates it, an organiser rules.
 
-Only the owner of a bot in a match (or a member of its team) may appeal, and each bot has at most one open appeal. Its
-author and organisers can read an appeal; its existence and the ruling are in the public audit log.
+Only the owner of a bot in a match (or a member of its team) may appeal, with one open appeal for each bot at a time.
+Its author and organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def open_appeal(
     """Store an appeal with the findings of a re-simulation of the match.
 
     Raises:
-        NotFound, WrongState (also if the bot has an open one), TooMany.
+        NotFound, WrongState (also if the bot has an open appeal against it), TooMany.
     """
     match = session.get(Match, match_id)
     if match is not None:
