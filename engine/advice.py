@@ -1,4 +1,4 @@
-"""Advice after a match: what a strong bot would have done at each move of a seat.
+"""Advice after a match: the choice of a strong bot at each move of a seat.
 
 A bot keeps its own state, so its answers are meaningful only if it learns what its seat really did. An adviser
 understands two lines besides its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds its random
@@ -26,7 +26,7 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import objection
 
 LIMIT_NS = 5 * NS_PER_S
-"""The limit of each answer. A match's limits do not matter here, but no bot may think for ever."""
+"""The limit of each answer. A match's limits do not matter here, but no bot may think forever."""
 
 MAX_PROMPTS = 400
 """The most questions about one match. Matches of six players have a tenth of these; the rules allow many more."""

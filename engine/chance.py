@@ -10,8 +10,8 @@ of seeds: a void attempt is replayed with the next one (`attempt_seed`, ruling C
 learnt in it helps a bot.
 
 A season's seeds follow from one secret (`season_seed`), whose commitment is published when the season opens, before
-anybody knows who will play whom, and which is itself published at the end. The keeper of the secret can foresee the
-dice but cannot choose them.
+anybody knows the pairings, and which is itself published at the end. The keeper of the secret can foresee the dice but
+cannot choose them.
 """
 
 from __future__ import annotations

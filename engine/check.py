@@ -14,10 +14,10 @@ bytes, even while another match of the same game object is in progress.
 *Faults* are injected at every prompt or, if there are many, at some spread evenly over the match: the match must end,
 keep the fault, send nothing more to that seat, and not let it win.
 
-*Secrets.* What a seat reads must follow from what it may know: the public events so far, its own private events
-(``"private": True, "seat": n``), and its own replies. So a match is replayed with the same replies and one thing
-changed, a draw of chance or one reply. As long as the events that another seat may see are the same, the lines sent to
-it must be the same. That makes the marks on events the only declaration that a game needs: a secret
+*Secrets.* Everything that a seat reads must follow from its legitimate knowledge: the public events so far, its own
+private events (``"private": True, "seat": n``), and its own replies. So a match is replayed with the same replies and
+one thing changed, a draw of chance or one reply. As long as the events that another seat may see are the same, the
+lines sent to it must be the same. That makes the marks on events the only declaration that a game needs: a secret
 without an event is found as well, because the line that tells it to its owner then has no source.
 
 This cannot check whether the rules match the game's text, nor what random play hardly ever reaches.

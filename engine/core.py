@@ -106,7 +106,7 @@ class Reply(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Lines to write, in this order, and what a viewer shows of them."""
+    """Lines to write, in this order, with the events that viewers show."""
 
     messages: tuple[Message, ...]
     events: tuple[Event, ...] = ()
@@ -135,7 +135,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Measurements of a whole run, shown to the bot's author. None: nothing measured it."""
+    """Measurements of a whole run, shown to the bot's author; None for a figure that nothing measured."""
 
     cpu_ns: int | None = None
     peak_memory_bytes: int | None = None

@@ -14,8 +14,8 @@ bound that no bot can push up while any part of it runs, so a bot never computes
   every prompt begins with a reading.
 * `delay_ns`, `leader_cpu_ns`: what the bot's first thread waited for a CPU and used of it, to the nanosecond. While it
   waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they cannot
-  make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it does not
-  see waiting children. A wait is added when it ends.
+  make any of it either. This also sees waits shorter than a tick, and serves where there is no pressure file; it does
+  not see waiting children. A wait is added when it ends.
 * `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks; 0 where the box has no CPUs of its
   own. A bot that waited may have waited for just that, so this and the waits are not added up.
 * `frozen_ns` or `frozen`: the container was stopped from outside; a bot can stop itself, but cannot freeze its control
@@ -55,7 +55,7 @@ from which time was taken, idle and at a load of 20, it was at most 5 ms, and 16
 
 
 class Evidence(NamedTuple):
-    """The counters of one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
+    """The counters of one seat between its prompt and `wall_ns` later; None where this host cannot tell."""
 
     wall_ns: int
     cpu_ns: int | None = None

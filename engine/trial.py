@@ -230,7 +230,7 @@ def _check_event(event: Event, seats: int, where: str) -> None:
 
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
-    """Raise NotConforming unless the result fits. `faults` were injected; None: malformed or illegal."""
+    """Raise NotConforming unless the result fits. `faults` were injected; None: a malformed or illegal line."""
     result, seats = match.result, range(match.seats)
     assert result is not None
     if result.faults.keys() != faults.keys():

@@ -58,7 +58,7 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
     """Play a match with these replies until they are used up.
 
     Raises:
-        ValueError: they do not answer what the rules ask.
+        ValueError: they do not answer the questions of the rules.
     """
     play = game.play(seats, Chance(seed))
     step: Step = next(play)

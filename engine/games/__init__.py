@@ -8,7 +8,7 @@ from deadheat.engine.core import Game
 from deadheat.engine.games.folder import Games, folders
 
 GAMES: Mapping[str, Game] = Games()
-"""Every game that can be played, by the name used in URLs, folders and transcripts."""
+"""Every available game, by the name used in URLs, folders and transcripts."""
 
 
 def unknown(name: str) -> str:

@@ -25,7 +25,7 @@ class Banked(Duel):
         self.banks_ns = [bank_ns, bank_ns]
 
     def times(self, seat: Seat) -> str:
-        """Return what is left of the seat's own bank and of the other one, in milliseconds, as lines show it."""
+        """Return the rest of the seat's own bank and of the other one, in milliseconds, as lines show them."""
         return f"{self.banks_ns[seat] // NS_PER_MS} {self.banks_ns[1 - seat] // NS_PER_MS}"
 
     def ask_both(

@@ -57,11 +57,11 @@ class GameFolder:
     """A game and its description.
 
     `package` is the folder's own ``__name__``. `place`: its position in lists. `seats_differ`: how its seats differ,
-    for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the seconds that a
-    slot needs for a series and for each of its matches, of house bots on a machine of two processors. `same_deals`:
-    hands are private, so a league plays each deal once with every bot in every seat, and luck with the cards cancels
-    out; in other games everybody sees the same dice, and playing them again would only repeat the match. `panel`: the
-    house bots by which newcomers are measured, the strongest first.
+    for a person who chooses one, or None if all are asked at once, so that there is nothing to choose. `pace`: the
+    seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
+    `same_deals`: hands are private, so a league plays each deal once with every bot in every seat, and luck with the
+    cards cancels out; in other games everybody sees the same dice, and playing them again would only repeat the match.
+    `panel`: the house bots by which newcomers are measured, the strongest first.
     """
 
     rules: Game

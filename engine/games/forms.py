@@ -43,7 +43,7 @@ Form = Callable[[str, State, Seat], Turn]
 
 
 def choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
-    """Return what was chosen; `what` names it in the reader's language, such as "a block".
+    """Return the chosen value; `what` names it in the reader's language, such as "a block".
 
     Raises:
         Unfilled: the choice was not on offer.

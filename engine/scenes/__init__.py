@@ -51,7 +51,7 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
 
 
 def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[Scene]:
-    """Return a match in progress, or just over, as scenes; `seen_by` has left out what is hidden."""
+    """Return a match in progress, or just over, as scenes; `seen_by` has removed its hidden events."""
     return list(islice(_director(game.name).scenes(moments(match), names), MAX_SCENES))
 
 
