@@ -140,7 +140,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
         BadUpload: the bot has exactly this version already; a second copy would begin without games.
         TooMany: the bot has `MAX_VERSIONS`.
     """
-    # Lock the bot and the author: quotas are counted and numbers assigned for one upload of each at a time.
+    # Lock the bot and the author, so that quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     _lock_user(session, owner)
     may_upload(session, owner, bot_id)

@@ -22,7 +22,7 @@ Field = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A series of the finals. `round` None: one of the games after the rounds.
+    """A series of the finals. `round`: None for one of the games after the rounds.
 
     `lost`: how many of its matches we failed to play. `struck`: it carries no information about its players, because we
     played none of its matches, or one of them has been disqualified since.

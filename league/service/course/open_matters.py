@@ -20,9 +20,9 @@ from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Counts of what a close would cut off. `matches` wait to be played, `rejudged` of them by an organiser's ruling;
-    matches in progress are left out, because they are played to the end and count. `held`: matches that wait for an
-    organiser because we failed at them too often. `finals`: they are due, and not over.
+    """Counts of the matters that a close would cut off. `matches` wait to be played, `rejudged` of them by an
+    organiser's ruling; matches in progress are left out, because they are played to the end and count. `held`: matches
+    that wait for an organiser because we failed at them too often. `finals`: they are due, and not over.
     """
 
     appeals: int = 0

@@ -145,7 +145,7 @@ def turn_season(session: Session, season: Season) -> None:
 
 
 def waits_for(session: Session, season_id: int) -> list[str]:
-    """Return what a season that is due to close waits for; nothing if it is not due."""
+    """Return the matters for which a season that is due to close waits; none if it is not due."""
     season = session.get_one(Season, season_id)
     if _due(season, now(session)) is not SeasonState.CLOSED:
         return []

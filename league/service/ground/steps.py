@@ -113,7 +113,7 @@ def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, An
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:
-    """Write what was added or changed; raise `taken` if it violates a unique constraint."""
+    """Write all added and changed rows; raise `taken` if they violate a unique constraint."""
     try:
         session.flush()
     except IntegrityError as error:

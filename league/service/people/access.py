@@ -1,7 +1,7 @@
 """Credentials: tokens for programs and sessions for browsers. Both are rows of one table. A secret has 256 random bits,
-so nobody can recover it from its plain SHA-256, which is all that is stored and is checked with every request. A
-session is never accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a
-cookie, opens nothing.
+so nobody can recover it from its plain SHA-256. Only this is stored, and checked with every request. A session is never
+accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a cookie, opens
+nothing.
 """
 
 from __future__ import annotations

@@ -150,11 +150,11 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
 
 
 def leave_team(session: Session, asker: Person, team_id: int, name: str) -> TeamInfo:
-    """Leave, decline an invitation, or (as captain) remove somebody. The team's bots stay with the team.
+    """Leave, decline an invitation, or (as captain) remove a member. The team's bots stay with the team.
 
     Raises:
         NotFound: the team is unknown, or has no such member.
-        NotCaptain: somebody else is to be removed.
+        NotCaptain: the caller tries to remove another member.
         WrongState: the captain would leave without having handed the team over.
     """
     _lock_team(session, team_id)

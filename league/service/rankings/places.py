@@ -1,9 +1,9 @@
 """The fields of a ranking: the divisions of a season, and in each the finalists before all others.
 
-Ratings say how strong bots are; a season's rules say what follows. Each division has its own places, and finalists come
-before all others, whatever the ratings. Finals in stages give places of their own: finalists that have one are ranked
-by it alone, and come after those that are still in a stage. A bot without a game that counts has no place: its rating
-is only its prior.
+Ratings say how strong bots are; a season's rules decide their places. Each division has its own places, and finalists
+come before all others, whatever the ratings. Finals in stages give places of their own: finalists that have one are
+ranked by it alone, and come after those that are still in a stage. A bot without a game that counts has no place: its
+rating is only its prior.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Theory of operation
 They are challenges without a gate (`league.service.seasons.challenges`), which the league's machines play to answer a
 question that the author's own machine cannot. They must not affect anything that counts:
 
-* their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
+* their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
 * they are played after all rated matches (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
   time, and one challenge of each author at a time, the oldest first;
 * they enter no log of results, no figure of a bot and no pairing;

@@ -77,7 +77,7 @@ def turn(series: Series) -> tuple[datetime, int]:
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim the next series on receipt of a message about `nudged_id`; None: nothing waits for this machine."""
+    """Claim the next series on receipt of a message about `nudged_id`, or return None if there is none to play here."""
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
     )

@@ -262,7 +262,7 @@ def team_bots(session: Session, team_id: int) -> list[BotInfo]:
 
 
 def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
-    """Return the ids and names of the teams that somebody has joined."""
+    """Return the ids and names of the teams that a person has joined."""
     found = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
     found = found.join(User, col(User.id) == TeamMember.user_id)
     joined = found.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))

@@ -42,7 +42,7 @@ ten has such a case: it is a reason to look, not a verdict.
 
 NEWEST = 30_000
 """The number of the league's newest attempts that are examined. Counting all of a season of a million matches took
-seconds, and organisers must see what a bot does now.
+seconds, and organisers must see a bot's present behaviour.
 """
 
 NO_BOTS_DOING = BLAMELESS - Cause.having(Trait.BY_BOTS)
