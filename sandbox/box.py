@@ -38,7 +38,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The resources that one box may use. `cpus` is a cpuset list ("0", "1-2"); empty: any processor."""
+    """The resources that one box may use. `cpus` is a cpuset list ("0", "1-2"), empty for any processor."""
 
     memory_bytes: int = 512 * 1024 * 1024
     processes: int = 64
@@ -171,7 +171,7 @@ class Box(Protocol):
         """Begin to end the run: the bot has `grace_ns` to exit by itself, then all its processes are killed."""
 
     def stopped(self) -> Exit:
-        """Wait for the end begun by `ask_stop`, after which nothing of the run is left. Raises SandboxError."""
+        """Wait for the end begun by `ask_stop`, after which no process of the run is left. Raises SandboxError."""
 
     def close(self) -> None:
         """Release everything. Idempotent; never raises because of the bot's actions."""

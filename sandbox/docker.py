@@ -133,8 +133,8 @@ class DockerSandbox:
 
     def sweep(self) -> int:
         """Remove containers whose owner was killed before starting them (they never run, so they never end), while they
-        started (init waits for somebody at the other end of its control FIFO), or while they rested. Return their
-        number. Raises SandboxError.
+        started (init waits for the other end of its control FIFO to open), or while they rested. Return their number.
+        Raises SandboxError.
         """
         swept = 0
         try:

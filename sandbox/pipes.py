@@ -372,7 +372,7 @@ def _read(channel: Channel) -> bool:
 
 
 def _line(channel: Channel, end: int) -> str:
-    """Take the line that ends there from what was read."""
+    """Take the line that ends there from the input read so far."""
     unread = channel.unread
     channel.unread = unread[end + 1 :]
     return unread[:end].decode(errors="surrogateescape")
