@@ -20,7 +20,7 @@ as `exited`, running out of time as `timeout`. Answers that the rules refuse do 
 *A failure of the service* makes an attempt void, as always, and the match restarts, here with the same dice: this
 benefits nobody and costs the person least. The person's answers, including one given between attempts, are repeated as
 long as the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever
-their cause and whichever machine failed. After the number that ends a match of bots, the person is told and free. A
+their cause and whichever machine failed. After as many as end a match of bots, the person is notified and free. A
 worker that must stop releases a match at once, and another one continues it. As with series, an unavailable database is
 waited for (`insist`). So is the store once a match is over, because the bot might play it differently the next time;
 only the person waits meanwhile.
