@@ -2,7 +2,7 @@
 
 A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
 limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the largest. Its
-author sees its faults with the lines around them and can download the match's transcript. A failure of ours puts the
+author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
 version back in the queue, however often, and never breaks it. Nor does a time-out on a machine known to be unfit
 (`league.service.series.hosts`). The author can read the log while it grows (`workers.build_log`).
 """

@@ -250,8 +250,8 @@ def deliver() -> None:
 
 
 def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:
-    """Handle each season in its own transaction, so that a mistake of ours in one stops none of the others. An
-    unavailable database stops them all; an error that concerns only one season does not.
+    """Handle each season in its own transaction, so that our mistake in one stops none of the others. An unavailable
+    database stops them all; an error that concerns only one season does not.
     """
     for season_id in season_ids:
         try:
