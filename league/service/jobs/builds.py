@@ -175,8 +175,8 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
 
 
 def give_back_build(session: Session, version_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Return a version to the queue after a failure of ours, to be built again after a pause, and add a line to the
-    ledger. Return False if it is too late; nothing was changed then.
+    """Return a version to the queue after our failure, to be built again after a pause, and add a line to the ledger.
+    Return False if it is too late; nothing was changed then.
     """
     failures, reason = 0, ""
     if failure.cause != Cause.WORKER_STOPPED:
