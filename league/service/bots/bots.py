@@ -122,7 +122,7 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
     """Check whether an upload is worth receiving.
 
     Raises:
-        NotFound: not the asker's bot.
+        NotFound: it is not the caller's bot.
         WrongState: it is retired.
         OverQuota.
     """
@@ -134,7 +134,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
     """Add a version to be built; the caller enqueues it after the commit.
 
     Raises:
-        NotFound: not the asker's bot.
+        NotFound: it is not the caller's bot.
         WrongState: it is retired.
         OverQuota.
         BadUpload: the bot has exactly this version already; a second copy would begin without games.
