@@ -89,7 +89,7 @@ def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
     """Check everything, and unpack each entry once without storing it.
 
     Raises:
-        BadArchive: with the first mistake.
+        BadArchive: with the first mistake that was found.
     """
     with _opened(file, bounds) as archive:
         entries = _checked_entries(archive, bounds)
