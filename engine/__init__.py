@@ -1,5 +1,5 @@
 """The core of a match: games, referee loop, transcripts and their verification.
 
-Standard library only and free of clocks, files, sockets and processes, so that anyone can re-simulate any
-match from its transcript, on any machine, with nothing installed.
+It needs the standard library only, and no clock, file, socket or process, so anyone can re-simulate any match from its
+transcript, on any machine, with nothing installed.
 """

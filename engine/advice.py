@@ -1,11 +1,11 @@
-"""Advice after a match: what a strong bot would have done at each move of a seat.
+"""Advice after a match: the choice of a strong bot at each move of a seat.
 
-A bot keeps its own state, so its answers mean something only if it is told what its seat really did. Such a bot
+A bot keeps its own state, so its answers are meaningful only if it learns what its seat really did. An adviser
 understands two lines besides its game's protocol, and replies to neither: ``ADVISE n``, before READY, seeds its random
 draws; ``PLAYED line``, after one of its replies, means that its seat played that line instead.
 
-Asking it is a game of one seat (`Session`): it is played in a box like any other, and its transcript is the record. The
-same bot and the same match give the same answers again. Answers that the rules would have refused are left out.
+Asking it is a game of one seat (`Session`), which is played in a box like any other, and its transcript is the record.
+The same bot and the same match always give the same answers. Answers that the rules would have refused are left out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.engine.unfinished import objection
 
 LIMIT_NS = 5 * NS_PER_S
-"""The limit of each answer. A match's limits do not matter here, but no bot may think for ever."""
+"""The limit of each answer. A match's limits do not matter here, but no bot may think forever."""
 
 MAX_PROMPTS = 400
 """The most questions about one match. Matches of six players have a tenth of these; the rules allow many more."""
@@ -50,10 +50,10 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Adviser:
-    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how lines are told.
+    """``ADVICE`` of a game's module ``advice``: the house bot that is asked, and how its lines become moves.
 
-    `move`: from a prompt, a legal line, the state of the scene in which it is made, and the seat. `slack`: by how much
-    amounts may differ and still agree.
+    `move` makes one from a prompt, a legal line, the state of the scene in which the line is sent, and the seat.
+    `slack`: by how much amounts may differ and still agree.
     """
 
     bot: str
@@ -67,8 +67,8 @@ ADVISERS: Mapping[str, Adviser] = Parts("advice", "ADVICE")
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One move of the seat, and what the adviser would have played; None: nothing that the rules accept. `scene`: the
-    number of the first scene that shows what came of the move.
+    """One move of the seat, and what the adviser would have played, or None if the rules refuse that. `scene`: the
+    number of the first scene that shows the move's consequence.
     """
 
     scene: int
@@ -79,7 +79,7 @@ class Advice:
 
 
 def seed_of(match: Transcript, seat: Seat) -> bytes:
-    """Return the seed of a session: it follows from the match, so that nobody chooses it."""
+    """Return the seed of a session. It follows from the match, so nobody can choose it."""
     return hashlib.sha256(b"deadheat advice %d" % seat + encode(match)).digest()[:SEED_BYTES]
 
 
@@ -131,7 +131,7 @@ def _is_ready(prompt: str) -> bool:
 
 
 def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser) -> list[Advice]:
-    """Return a session's advice on each move of a seat, as far as it went, and as `MAX_REPLAYED` allows."""
+    """Return a session's advice on each move of a seat, as far as the session and `MAX_REPLAYED` reach."""
     answers = [prompt.reply.line for prompt in session.prompts()]
     game, seed = rules_of(match), attempt_seed(match.seed, match.attempt)
     replies = [exchange.replies for exchange in match.exchanges]

@@ -1,17 +1,17 @@
 """The one source of randomness of a match, specified so that any language can re-implement it.
 
-The stream is SHA-256 in counter mode: block *i* (i = 0, 1, 2, ...) is ``SHA-256(seed || i as 8 bytes, big-endian)``
-and the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the next byte *b*; if
-``b >= 256 - 256 mod n`` it is thrown away and the next one is taken (so every value is equally likely); the value
-is ``b mod n``. Nothing else draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
+The stream is SHA-256 in counter mode: block *i* (i = 0, 1, 2, ...) is ``SHA-256(seed || i as 8 bytes, big-endian)`` and
+the blocks' bytes are used in order. `below(n)` for 1 <= n <= 256 takes the next byte *b*; if ``b >= 256 - 256 mod n``
+it is discarded and the next one is taken (so every value is equally likely); the value is ``b mod n``. Nothing else
+draws from the stream. Fixed values are kept in tests/engine/test_chance.py.
 
 A match's `commitment` is published when it is scheduled, and its seed with the transcript. It commits to a whole list
 of seeds: a void attempt is replayed with the next one (`attempt_seed`, ruling C-16), so that nothing
 learnt in it helps a bot.
 
 A season's seeds follow from one secret (`season_seed`), whose commitment is published when the season opens, before
-anybody knows who will play whom, and which is itself published at the end. The keeper of the secret can foresee the
-dice but cannot choose them.
+anybody knows the pairings, and which is itself published at the end. The keeper of the secret can foresee the dice but
+cannot choose them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECRET_BYTES = 32
 
 
 def commitment(seed: bytes) -> str:
-    """Return SHA-256 of a seed or secret in hexadecimal, published before the matches are played."""
+    """Return the SHA-256 of a seed or secret in hexadecimal, published before the matches are played."""
     return hashlib.sha256(seed).hexdigest()
 
 
@@ -41,8 +41,8 @@ def season_seed(secret: bytes, deal: int) -> bytes:
 
 
 def attempt_seed(seed: bytes, attempt: int) -> bytes:
-    """Return the seed of a match's n-th attempt, n from 1: the first one's is the committed seed itself, the n-th one's
-    the first `SEED_BYTES` bytes of ``SHA-256("deadheat attempt n" || seed)``, n in decimal.
+    """Return the seed of a match's n-th attempt, n from 1: for the first attempt the committed seed itself, for all
+    others the first `SEED_BYTES` bytes of ``SHA-256("deadheat attempt n" || seed)``, n in decimal.
     """
     assert attempt >= 1
     if attempt == 1:
@@ -68,7 +68,7 @@ def seeds(text: str) -> Iterator[bytes]:
 
 
 _DIE = [byte % 6 + 1 for byte in range(252)] + [0] * 4
-"""The die that each byte stands for; 0 if the byte is thrown away."""
+"""The die that each byte stands for; 0 if the byte is discarded."""
 
 
 def _blocks(seed: bytes) -> Iterator[bytes]:
@@ -96,7 +96,7 @@ class Chance:
         return byte % bound
 
     def dice(self, count: int) -> tuple[int, ...]:
-        """Return `count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` as many times."""
+        """Return `count` fair six-sided dice, in the order drawn: the same as ``below(6) + 1`` called `count` times."""
         return tuple(islice(self._dice, count))
 
     def pick(self, choices: Sequence[T]) -> T:

@@ -14,10 +14,10 @@ bytes, even while another match of the same game object is in progress.
 *Faults* are injected at every prompt or, if there are many, at some spread evenly over the match: the match must end,
 keep the fault, send nothing more to that seat, and not let it win.
 
-*Secrets.* What a seat reads must follow from what it may know: the public events so far, its own private events
-(``"private": True, "seat": n``), and its own replies. So a match is replayed with the same replies and one thing
-changed, a draw of chance or one reply. As long as the events that another seat may see are the same, the lines sent to
-it must be the same. That makes the marks on events the only declaration that a game needs: a secret
+*Secrets.* Everything that a seat reads must follow from its legitimate knowledge: the public events so far, its own
+private events (``"private": True, "seat": n``), and its own replies. So a match is replayed with the same replies and
+one thing changed, a draw of chance or one reply. As long as the events that another seat may see are the same, the
+lines sent to it must be the same. That makes the marks on events the only declaration that a game needs: a secret
 without an event is found as well, because the line that tells it to its owner then has no source.
 
 This cannot check whether the rules match the game's text, nor what random play hardly ever reaches.
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 def check_game(game: Game, new_bot: Callable[[int], Bot]) -> None:
-    """Check all that can be checked without knowing the rules; takes a second or two.
+    """Check everything that can be checked without knowing the rules. This takes a second or two.
 
     Raises:
         NotConforming: on the first thing that is wrong.
@@ -111,7 +111,7 @@ def _check_side_by_side(game: Game, *matches: Match) -> None:
 
 
 def _check_faults(game: Game, match: Match, new_bot: Callable[[int], Bot]) -> None:
-    """Let one seat fail at every place, then all who are asked at once; the kinds of faults take turns."""
+    """Let one seat fail at every place, then all seats asked at once; the kinds of faults take turns."""
     places = [(number, seat) for number, replies in enumerate(match.replies) for seat in replies]
     kinds: list[Fault | str] = [*FAULTS, *BAD_LINES]
     injected = [(number, [seat]) for number, seat in _spread(places)]
@@ -124,7 +124,7 @@ def _check_faults(game: Game, match: Match, new_bot: Callable[[int], Bot]) -> No
 
 
 class _Faulty:
-    """Lets bots play, but makes some seats fail at one exchange. A seat that has failed must not be asked again."""
+    """Lets bots play, but makes some seats fail at one exchange. A failed seat must not be asked again."""
 
     def __init__(self, bots: Bots, at: int, bad: Mapping[Seat, Fault | str]) -> None:
         self.bots = bots

@@ -43,16 +43,16 @@ READY_LIMIT_NS = 3 * NS_PER_S
 """The limit of READY, which every game asks of all seats at once before anything else (ruling C-11)."""
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
-"""How much of a program's stderr in one match a box keeps, in every backend (see images/init.c)."""
+"""The part of a program's stderr in one match that a box keeps, in every backend (see images/init.c)."""
 
 made = tuple.__new__
-"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no
-defaults: replies are made so by `_look` and `_reply` in `sandbox.pipes`, and `exchange` in `engine.memory`.
+"""Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no defaults:
+`_look` and `_reply` in `sandbox.pipes`, and `exchange` in `engine.memory`, make replies this way.
 """
 
 
 class Fault(StrEnum):
-    """Why a bot lost its place: always the bot's fault, never ours."""
+    """The reason why a bot lost its place: always the bot's fault, never ours."""
 
     TIMEOUT = "timeout"  # no complete line within the limit of its own time
     EXITED = "exited"  # end of file before the reply
@@ -106,7 +106,7 @@ class Reply(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Lines to write, in this order, and what a viewer shows of them."""
+    """Lines to write, in this order, with the events that viewers show."""
 
     messages: tuple[Message, ...]
     events: tuple[Event, ...] = ()
@@ -129,13 +129,13 @@ class Result:
 
     @property
     def rated(self) -> bool:
-        """A match that every seat lost by its own fault says nothing about strength (ruling C-01)."""
+        """Whether the match says anything about strength: not if every seat lost by its own fault (ruling C-01)."""
         return len(self.faults) < len(self.ranks)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """Measurements of a whole run, shown to the bot's author. None: nothing measured it."""
+    """Measurements of a whole run, shown to the bot's author; None for a figure that nothing measured."""
 
     cpu_ns: int | None = None
     peak_memory_bytes: int | None = None
@@ -151,7 +151,7 @@ class Game(Protocol):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The words that its prompts begin with."""
+        """The words with which the game's prompts begin."""
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
         """Play one match. Everything random comes from `chance`; everything else from the replies."""

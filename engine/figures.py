@@ -12,7 +12,7 @@ from deadheat.engine.core import NS_PER_MS, NS_PER_S, Points, Seat
 from deadheat.engine.language import _, ngettext
 
 DECIMALS = 6
-"""Points that are decimals of at most so many places are shown exactly, others to the thousandth."""
+"""Points with at most this many decimal places are shown exactly, others to the thousandth."""
 
 SHORTEST_NS = 5_000
 """Shorter durations would be rounded to 0.00 ms."""
@@ -32,7 +32,7 @@ def duration(value_ns: int) -> str:
 
 
 def limit(value_ns: int) -> str:
-    """Return a limit as its rules spell it."""
+    """Return a limit as the rules of games spell it."""
     if value_ns >= NS_PER_S:
         return _("%(seconds)s s", seconds=f"{value_ns / NS_PER_S:.3g}")
     return f"{value_ns / NS_PER_MS:.3g} ms"
@@ -79,7 +79,7 @@ def seat_number(seat: Seat) -> int:
 
 @lru_cache(maxsize=4096)  # a list of matches has the same few again and again
 def points(value: Points | str) -> str:
-    """Return points as a decimal: 91/2 as 45.5, 100/3 as 33.333. A stored result's text is read; other text stays."""
+    """Return points as a decimal: 91/2 as 45.5, 100/3 as 33.333. Stored text is parsed; other text is unchanged."""
     if isinstance(value, str) and not STORED.fullmatch(value):
         return value
     exact = Fraction(value)
@@ -90,12 +90,12 @@ def points(value: Points | str) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a difference: +1,500, -2.5, 0."""
+    """Return a difference with its sign: +1,500, -2.5, 0."""
     return f"{value:+,.12g}" if value else "0"
 
 
 def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
-    """Round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
+    """Yield round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
     rough = max(most - least, 1e-9) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough)

@@ -1,6 +1,6 @@
 """The reader's language for all texts shown to people: English by default.
 
-A message is its English text, which is looked up in the reader's catalogue. Code that answers a request, or writes a
+A message is its English text, which is its key in the reader's catalogue. Code that answers a request, or writes a
 letter, sets the reader's language around it (`reading`); commands, logs and the JSON API set none.
 """
 
@@ -12,14 +12,14 @@ from contextvars import ContextVar
 from gettext import NullTranslations
 
 ENGLISH = NullTranslations()
-"""Every message as it is."""
+"""The catalogue that leaves every message as it is."""
 
 _catalogue: ContextVar[NullTranslations] = ContextVar("catalogue", default=ENGLISH)
 
 
 @contextmanager
 def reading(catalogue: NullTranslations) -> Iterator[None]:
-    """Speak to somebody who reads that catalogue's language, until the block ends."""
+    """Use that catalogue's language for all texts within the block."""
     token = _catalogue.set(catalogue)
     try:
         yield
@@ -38,7 +38,7 @@ def gettext(message: str) -> str:
 
 
 def ngettext(one: str, more: str, count: int) -> str:
-    """Return the one of two messages that is about so many, in the reader's language, placeholders unfilled."""
+    """Return the singular or plural message for `count` in the reader's language, placeholders unfilled."""
     return _catalogue.get().ngettext(one, more, count)
 
 
@@ -48,5 +48,5 @@ def _(message: str, /, **values: object) -> str:
 
 
 def N_(message: str) -> str:  # noqa: N802  the name that catalogues' tools look for
-    """Mark a message that is looked up later, by `gettext` of whatever it was kept as."""
+    """Mark a message for the catalogues and return it; `gettext` looks it up later."""
     return message

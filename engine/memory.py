@@ -1,6 +1,6 @@
-"""A transport without processes: bots are Python callables and time is whatever they say it is.
+"""A transport without processes: bots are Python callables and say how much time they take.
 
-It is meant for unit tests, simulations and measuring the pure engine. The same faults can happen as over pipes.
+It serves unit tests, simulations and measurements of the pure engine. The same faults can happen as over pipes.
 """
 
 from __future__ import annotations

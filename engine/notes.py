@@ -3,7 +3,7 @@
 Stderr is drained by the box beside the timed path and kept as one text, without times: nothing says after which answer
 a line was written, and reading it at each exchange would cost every bot time for the sake of some. So a note's number
 says which answer it is about: N is 1 for the first answer after READY. Notes without a number are matched by order, but
-only where there is exactly one for each answer and nothing of stderr was left out; else they belong to no move.
+only if there is exactly one for each answer and nothing of stderr was left out; otherwise they belong to no move.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """`scene`: the number of the scene that the answer led to; None: it names no answer that there was."""
+    """`scene`: the number of the scene that the answer led to; None if the note names no existing answer."""
 
     scene: int | None
     text: str

@@ -13,24 +13,24 @@ bound that no bot can push up while any part of it runs, so a bot never computes
   readings by whole ticks: in an interval with less than a tick of activity (4 ms at 250 Hz) it shows nothing, and
   every prompt begins with a reading.
 * `delay_ns`, `leader_cpu_ns`: what the bot's first thread waited for a CPU and used of it, to the nanosecond. While it
-  waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they
-  cannot make any of it either. This sees what is shorter than a tick, and serves where there is no pressure file; it
-  does not see that children are kept waiting. A wait is added when it ends.
+  waited, the bot's other threads may have run: what they used (`cpu_ns` - `leader_cpu_ns`) is taken off, so they cannot
+  make any of it either. This also sees waits shorter than a tick, and serves where there is no pressure file; it does
+  not see waiting children. A wait is added when it ends.
 * `steal_ns`: what the hypervisor certainly took from the box's CPUs, in whole ticks; 0 where the box has no CPUs of its
   own. A bot that waited may have waited for just that, so this and the waits are not added up.
 * `frozen_ns` or `frozen`: the container was stopped from outside; a bot can stop itself, but cannot freeze its control
   group.
 * `referee_ns`: for how long the referee itself waited for a CPU inside the write of the prompt.
-* `unseen_ns`: how long before it was read the answer may have been there, while the referee was kept from looking or
+* `unseen_ns`: how long the answer may have been there before it was read, while the referee was kept from looking or
   served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
-* `earlier_ns`: what the counters said just before that time began, where they were read then. This is added to it.
+* `earlier_ns`: the stolen time by the counters when `unseen_ns` began, if they were read then; added to it.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 
 The larger of the first two counts, because they see the same waits. But a thread that starts a program takes the first
-one's place and brings along all that it ever waited, and a wait may have begun before the prompt. The pressure knows
-neither trick, so where there is one the delay exceeds it by no more than it may have missed.
+one's place and brings along all its earlier waits, and a wait may have begun before the prompt. The pressure knows
+neither effect, so if there is one the delay exceeds it by no more than it may have missed.
 
-Pure: a transcript keeps the evidence, and verifying it applies this rule again.
+This module is pure: a transcript keeps the evidence, and verifying it applies this rule again.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from which time was taken, idle and at a load of 20, it was at most 5 ms, and 16
 
 
 class Evidence(NamedTuple):
-    """The counters of one seat between its prompt and `wall_ns` later. None: this host cannot tell."""
+    """The counters of one seat between its prompt and `wall_ns` later; None where this host cannot tell."""
 
     wall_ns: int
     cpu_ns: int | None = None
@@ -78,7 +78,7 @@ class Evidence(NamedTuple):
 
     @property
     def waited_ns(self) -> int:
-        """Time in which the bot waited for a processor, all of it at once."""
+        """Time in which the whole bot waited for a processor."""
         delay_ns = self._delay_alone_ns()
         if self.full_ns is not None:
             delay_ns = min(delay_ns, self.full_ns + MISSED_NS + self.wall_ns // MISSED_ONE_IN)

@@ -1,8 +1,8 @@
 """Verification: play a transcript again, with the recorded replies, and demand equality at every exchange.
 
 Nothing of the original run is needed: the rules, the seed and the replies determine every line that was sent, every
-event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and objects
-whose keys are in another order, too. Measured times are part of the replies, so a game with a time bank replays too.
+event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and also
+objects whose keys are in another order. Measured times are part of the replies, so a game with a time bank replays too.
 They must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time
 recorded as taken by the host follows from the evidence (`engine.own_time`).
 """
@@ -44,7 +44,7 @@ class RecordedTransport:
         """See `engine.core.Transport`.
 
         Raises:
-            Diverged: the game asks for something else than was recorded.
+            Diverged: the game asks for something other than what was recorded.
         """
         number = self._position
         if number == len(self._exchanges):

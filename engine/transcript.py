@@ -42,13 +42,13 @@ FORMAT_VERSION = 2
 OLDEST_VERSION = 1
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
-"""No legal match of any game comes near this size; a larger file is not read."""
+"""Far above the size of any legal match; a larger file is not read."""
 
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest built-in game ends below 30,000 exchanges."""
 
 _spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-# json.dumps would create an encoder for every line; what contains itself is a RecursionError instead of a ValueError.
+# json.dumps would create an encoder for every line; a value in itself raises RecursionError, not ValueError.
 
 _FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
 # Stricter than Fraction(), which accepts "1e999999999": a short text whose value fills the memory.

@@ -46,11 +46,11 @@ class Bot(Protocol):
     """Plays one seat of one match legally."""
 
     def answer(self, line: str, /) -> str | None:
-        """Return the reply to a line that ends with its newline; None for a notice. FINISH is not put to it."""
+        """Return the reply to a line that ends with its newline; None for a notice. FINISH is never passed to it."""
 
 
 class NotConforming(Exception):
-    """The game does not do what every game must; the text says what, and where."""
+    """The game breaks a rule that binds every game; the text says which one, and where."""
 
 
 @dataclass(slots=True)
@@ -123,7 +123,7 @@ def play_match(game: Game, seats: int, seed: bytes, answer: Answer, changed_draw
 
 
 def advance(play: Play, replies: Replies | None, when: str) -> Step | Result:
-    """Give the game its replies and return what it says next. Raises NotConforming: it raises anything."""
+    """Give the game its replies; return its next step or its result. Raises NotConforming: it raises anything."""
     try:
         return next(play) if replies is None else play.send(replies)
     except StopIteration as stop:
@@ -137,7 +137,7 @@ def advance(play: Play, replies: Replies | None, when: str) -> Step | Result:
 
 
 class Bots:
-    """Answers with one bot a seat, and notes what another bot in its place would have said."""
+    """Answers with one bot for each seat, and notes what another bot in its place would have replied."""
 
     def __init__(self, new_bot: Callable[[int], Bot], seats: int, number: int, doubles: bool = False) -> None:
         self.bots = [new_bot(100 * number + seat) for seat in range(seats)]
@@ -160,7 +160,7 @@ class Bots:
         return replies
 
     def ask_double(self, message: Message) -> str | None:
-        """Ask the other bot, which has not made the moves that it hears of. Return None if it cannot answer."""
+        """Ask the other bot, which has not made its seat's earlier moves. Return None if it cannot answer."""
         double = self.doubles.get(message.seat)
         if double is None:
             return None
@@ -230,7 +230,7 @@ def _check_event(event: Event, seats: int, where: str) -> None:
 
 
 def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
-    """Raise NotConforming unless the result fits. `faults` were injected; None: malformed or illegal."""
+    """Raise NotConforming unless the result fits. `faults` were injected; None: a malformed or illegal line."""
     result, seats = match.result, range(match.seats)
     assert result is not None
     if result.faults.keys() != faults.keys():

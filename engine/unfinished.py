@@ -1,12 +1,12 @@
 """A match in progress.
 
-The rules, the seed and the replies so far determine every line and every event up to now, so that is all a worker has
-to report: a viewer of a running match recomputes the rest from them, as `engine.replay` does with a finished one.
+The rules, the seed and the replies so far determine every line and every event up to now, so a worker reports nothing
+else: a viewer of a running match recomputes the rest from them, as `engine.replay` does with a finished one.
 
 What a viewer may see of it follows from the barrier: the events of a step are yielded after every seat that was asked
-before it has answered, so an unanswered bid is in no event. Only their own seat may see events marked ``private``
-until the game itself reveals them; `seen_by` leaves the others' out. The seed, from which all dice to come follow,
-stays with the holder of the replies.
+before it has answered, so an unanswered bid is in no event. Only their own seat may see events marked ``private`` until
+the game itself reveals them; `seen_by` omits those of other seats. The seed, which determines all future dice, stays
+with the holder of the replies.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Unfinished:
             yield from exchange.events
 
     def prompt(self, seat: Seat) -> str | None:
-        """Return the line that this seat has to answer now; None: nothing is asked of it."""
+        """Return the line that this seat has to answer now, or None if it is not asked."""
         for message in self.exchanges[-1].messages if self.result is None else ():
             if message.seat == seat and message.limit_ns is not None:
                 return message.line
@@ -55,10 +55,10 @@ def _shown(events: Sequence[Event], seat: Seat | None) -> Iterator[Event]:
 
 
 def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinished:
-    """Play on with these replies for as long as there are some.
+    """Play a match with these replies until they are used up.
 
     Raises:
-        ValueError: they are not replies to what the rules ask.
+        ValueError: they do not answer the questions of the rules.
     """
     play = game.play(seats, Chance(seed))
     step: Step = next(play)
@@ -79,7 +79,7 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
 
 
 def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat, line: str) -> str | None:
-    """Say why the rules would refuse this line as the seat's next reply; None: they take it.
+    """Say why the rules would refuse this line as the seat's next reply; None if they accept it.
 
     `seat` must be one that is asked. The others are assumed to fail in that exchange, because their answers are not
     known yet. That does not affect this seat: all replies are read before anything is decided (ruling C-01).

@@ -1,4 +1,4 @@
-"""Why a seat lost, or won: what each fault means and how to cure it (the table of docs/authors.md), and what a
+"""Explains why a seat lost or won: what each fault means and how to cure it (the table of docs/authors.md), and what a
 transcript shows about one seat. `deadheat explain` and the page of a match for its bots' owners say the same.
 """
 
@@ -16,7 +16,7 @@ from deadheat.engine.transcript import Prompt, Transcript
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A row of the table."""
+    """A row of the table of faults."""
 
     happened: str
     cure: str
@@ -120,7 +120,7 @@ class Taken:
 
 
 def took(reply: Reply) -> str:
-    """Return an answer's own time, and what its host took beside it."""
+    """Return an answer's own time, and the time that the host took from it."""
     taken = _(" (the host took %(time)s more)", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
     return f"{duration(reply.own_ns)}{taken}"
 

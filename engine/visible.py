@@ -1,4 +1,4 @@
-"""Makes strangers' text safe to show, without invisible characters or any that terminals obey."""
+"""Makes untrusted text safe to show: no invisible characters, and none that terminals interpret."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Run programs that nobody trusts, within limits, and carry lines to them under deadlines."""
+"""Runs untrusted programs within limits, and carries lines to them under deadlines."""

@@ -4,12 +4,11 @@ Theory of operation
 -------------------
 Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
 regular file or a directory, has a plain relative path of printable text, and appears once. Links, devices, absolute
-paths, ``..``, backslashes and control characters are refused, not repaired, so what is unpacked is exactly what was
-inspected. Because no link is ever created and every file is newly created, nothing can be written outside the
-directory.
+paths, ``..``, backslashes and control characters are refused, not repaired, so exactly the inspected content is
+unpacked. Because no link is ever created and every file is newly created, nothing can be written outside the directory.
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
-that really come out. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
+actually unpacked. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
 Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, because parsing
 costs half a kilobyte of memory per entry, and an upload of 16 MiB has room for a third of a million.
 
@@ -41,7 +40,7 @@ MAX_NAME_BYTES = 255
 """Linux's bound on one part of a path."""
 
 MAX_RATIO = 200
-"""Sources shrink 3 to 10 times; deflate's own limit is 1,032, which only a bomb comes near."""
+"""Sources shrink by a factor of 3 to 10; deflate's own limit is 1,032, which only a bomb approaches."""
 
 RATIO_FROM_BYTES = 1024 * 1024
 """The size from which the ratio counts: smaller archives of very repetitive files are no threat."""
@@ -50,7 +49,7 @@ MAX_DIRECTORY_BYTES_PER_FILE = 46 + 2 * MAX_NAME_BYTES
 """Bytes per file in a zip's central directory: the fixed part, the name, and extra fields that common tools write."""
 
 MAX_PROGRAM_FILES = 20_000
-"""The most files of a program: a build may add a compiled file to each source, and more."""
+"""The most files of a program: a build may add a compiled file for each source, and more."""
 
 _END = struct.Struct("<4s4H2LH")
 _END_MAGIC, _END64_MAGIC = b"PK\x05\x06", b"PK\x06\x07"
@@ -62,7 +61,7 @@ _UTF8 = 0x800
 
 
 class BadArchive(Exception):
-    """The archive is refused; `reason` is a stable word, and the text says what is wrong with which entry."""
+    """The archive is refused. `reason` is a stable word; the text says what is wrong with which entry."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -90,7 +89,7 @@ def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
     """Check everything, and unpack each entry once without storing it.
 
     Raises:
-        BadArchive: names the first thing that is wrong.
+        BadArchive: with the first mistake that was found.
     """
     with _opened(file, bounds) as archive:
         entries = _checked_entries(archive, bounds)
@@ -109,7 +108,7 @@ def extract_upload(upload: bytes, filename: str, recipe: Recipe, directory: Path
     """Write an upload's sources into a new directory: a zip's content, or the single file under its usual name.
 
     Raises:
-        BadArchive: it should not have been accepted.
+        BadArchive: the upload should not have been accepted.
     """
     directory.mkdir()
     if not is_zip_name(filename):
@@ -155,7 +154,7 @@ def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
 
 
 def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
-    """Check the directory's size, read from the archive's end as `zipfile` reads it, which will parse that much."""
+    """Check the directory's size, read from the archive's end as by `zipfile`, which will parse that much."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - _END.size - _MAX_COMMENT_BYTES - _END64_LOCATOR_BYTES))
     tail = file.read()
@@ -216,7 +215,7 @@ def _check_entry(info: zipfile.ZipInfo) -> None:
 
 
 def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
-    """Check for plain relative paths, each once, and no file where another entry needs a directory."""
+    """Check that paths are plain, relative and unique, and that no file is where another entry needs a directory."""
     seen: dict[str, bool] = {}
     for path, is_directory in entries:
         _check_path(path)

@@ -1,12 +1,12 @@
 """A series: the same programs in their boxes, match after match. Judge and local kit share this code.
 
-A box is opened when it is first needed, and kept; every match starts fresh processes in it. After a failure of the
+A box is opened when it is first needed, and then kept; every match starts fresh processes in it. After a failure of the
 service all boxes are discarded.
 
 The referee stays away from the bots' processors. If a kernel is not preemptible, a bot can hold its processor for tens
 of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits there at a deadline
-gives that time back. If no processor is free of bots, the referee uses one player's. The match's secret seed and the
-number of the attempt decide whose, so each player has it equally often.
+gives that time back. If no processor is free of bots, the referee uses that of one player. The match's secret seed and
+the attempt's number decide which, so each player has it equally often.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Holding = Callable[[], contextlib.AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One finished match. `exits` lacks a seat whose box failed us after the result was fixed; `convictions` are the
+    """One finished match. `exits` lacks a seat whose box failed after the result was fixed; `convictions` is the
     evidence of every time-out (see `sandbox.attribution`).
     """
 
@@ -59,7 +59,7 @@ class Arena:
         favoured: bool = True,
     ) -> None:
         """`referee_cpus` are processors without bots, if there are any. A referee that is not `favoured` runs on any
-        processor, like an ordinary program; the bots' own time then makes up for what they lose by it.
+        processor, like an ordinary program; own time then excludes what bots lose by this.
         """
         self._sandbox = sandbox
         self._programs = programs
@@ -154,7 +154,7 @@ class Arena:
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[None]:
-        """Let the boxes run, with nothing that disturbs the clock."""
+        """Let the boxes run, without disturbances of the clock."""
         self._rest(False)
         with quiet(self._away_from_bots()):
             yield
@@ -181,7 +181,7 @@ class Arena:
         failed: dict[Seat, SandboxError] = {}
         exits: dict[Seat, Exit] = {}
         for seat, player in seating.items():
-            # A bot that closed its output is about to be a zombie; its exit code is worth the wait.
+            # A bot that closed its output is about to become a zombie; its exit code is worth the wait.
             fault = transcript.result.faults.get(seat)
             grace_ns = FINISH_GRACE_NS if fault in (None, Fault.EXITED, Fault.MEMORY) else 0
             with _collect(failed, seat):
@@ -214,7 +214,7 @@ class _Pausing:
 
 
 class _Resting:
-    """A transport for bots that are paused between two exchanges."""
+    """A transport for bots that pause between two exchanges."""
 
     def __init__(self, transport: Transport, awake: Holding, hold: Holding) -> None:
         self._transport = transport
@@ -240,8 +240,8 @@ class _Placed:
 
 class _Turns:
     """A transport for bots that share a processor: the seat that is asked takes precedence. Others may continue to
-    think. If they took processor time from it, it would be late through no fault of its own, and bots could cause voids
-    at will.
+    think, but if they took processor time from it, it would be late through no fault of its own, and bots could cause
+    voids at will.
     """
 
     def __init__(self, transport: Transport, boxes: Sequence[Box]) -> None:
@@ -271,8 +271,8 @@ def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
-    """Keep disturbances from the clock: no garbage collection, real-time priority if permitted, and only these
-    processors (none: any).
+    """Keep disturbances away from the clock: no garbage collection, real-time priority if permitted, and only these
+    processors (without any, all of them).
     """
     with uncollected(), _pinned(cpus), _realtime():
         yield

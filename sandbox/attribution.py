@@ -1,15 +1,15 @@
-"""Attribution of a missed deadline to the bot or to this host.
+"""Attributes a missed deadline to the bot or to this host.
 
 Theory of operation
 -------------------
-`engine.own_time` defines own time and the counters that show taken time. This module says what follows for a seat that
-is silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not,
-and a wait that is not over is not counted yet. So the referee keeps *watching*. If the seat answers, its own time
-decides. If its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last, the bot is to blame. A
-watch that reaches `WATCH_FACTOR` times the limit shows that this machine gives a bot next to nothing: the machine has
-failed, and the bot is judged elsewhere.
+`engine.own_time` defines own time and the counters that show taken time. This module decides about a seat that is
+silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not, and
+an unfinished wait is not counted yet. So the referee keeps *watching*. If the seat answers, its own time decides. If
+its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last, the bot is to blame. A watch that
+reaches `WATCH_FACTOR` times the limit shows that this machine gives a bot almost no time: the machine has failed, and
+the bot is judged elsewhere.
 
-Pure: nothing here reads a clock or a file.
+This module is pure: nothing here reads a clock or a file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ WATCH_FACTOR = 8
 endless loop, even with a time bank of ten seconds."""
 
 SHORTEST_WATCH_NS = 200_000_000
-"""A watch lasts at least this long past the deadline, because what is left of a time bank may be next to nothing."""
+"""A watch lasts at least this long past the deadline, because the rest of a time bank may be next to nothing."""
 
 
 class Blame(StrEnum):
@@ -40,7 +40,7 @@ class Blame(StrEnum):
 
 
 class Counters(NamedTuple):
-    """Readings of one container at one moment, counted from some earlier origin. None: this host cannot tell."""
+    """Readings of one container at one moment, counted from some earlier origin; None where this host cannot tell."""
 
     cpu_ns: int | None = None
     full_ns: int | None = None
@@ -65,8 +65,8 @@ def between(
 ) -> Evidence:
     """Return the evidence of an interval from the readings at its ends.
 
-    A first thread that existed at the beginning and is gone from a container that is still counted has ended by its own
-    doing: its waits count as none, not as unknown.
+    A first thread that existed at the beginning but is gone from a container that is still counted has ended itself:
+    its waits count as none, not as unknown.
     """
     if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
         after = after._replace(delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
@@ -90,7 +90,7 @@ def while_silent(
     evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR, waiting_ns: int = 0
 ) -> Blame | None:
     """Return the verdict past the deadline on a seat that is still silent; None: keep watching. `waiting_ns` is the
-    longest that a wait may have lasted so far that no counter shows, because it is not over.
+    longest that an unfinished wait, which no counter shows yet, may have lasted.
     """
     if evidence.frozen or evidence.signal == "none":
         return Blame.UNKNOWN

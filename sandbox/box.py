@@ -38,7 +38,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The resources that one box may use. `cpus` is a cpuset list ("0", "1-2"); empty: any processor."""
+    """The resources that one box may use. `cpus` is a cpuset list ("0", "1-2"), empty for any processor."""
 
     memory_bytes: int = 512 * 1024 * 1024
     processes: int = 64
@@ -62,30 +62,30 @@ BOT_MEMORY_BYTES = 1024 * 1024 * 1024
 
 
 def bot_limits(cpus: Sequence[int], player: int) -> Limits:
-    """Return the limits of one player's box, for judge and local kit alike: pinned to one of these processors."""
+    """Return the limits of one player's box, pinned to one of these processors; judge and local kit share them."""
     return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
 
 
 class Meter(Protocol):
-    """Reads one box's counters; all count from any origin, None cannot be measured."""
+    """Reads one box's counters, which may count from any origin; None stands for one that cannot be measured."""
 
     def mark(self) -> None:
-        """Note, as a prompt begins, everything that attribution needs. Cheap enough for every prompt."""
+        """Note everything that attribution needs, as a prompt begins. Cheap enough for every prompt."""
 
     def spent_ns(self) -> int | None:
         """Return the CPU time used since the mark; cheap enough for every reply."""
 
     def marked(self) -> Counters:
-        """Return what was noted at the mark."""
+        """Return the counters noted at the mark."""
 
     def counters(self, fresh: bool = True) -> Counters:
-        """Return everything that attribution needs, as it is now. If not `fresh`, values that rarely change may be some
-        milliseconds old, which is cheap enough for every slow reply.
+        """Return the present values of everything that attribution needs. If not `fresh`, values that rarely change may
+        be some milliseconds old, which makes this cheap enough for every slow reply.
         """
 
     def waiting_ns(self) -> int:
-        """Return the longest that the bot may have been waiting for a processor, where the counters show a wait only
-        when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
+        """Return the longest time for which the bot may have been waiting for a processor, if the counters show a wait
+        only when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
         """
 
 
@@ -130,7 +130,7 @@ class Channel:
     stdin_fd: int
     stdout_fd: int
     meter: Meter = field(default_factory=NoMeter)
-    out_of_memory: Callable[[], Blame | None] = lambda: None  # whose limit a killed process of the run exceeded
+    out_of_memory: Callable[[], Blame | None] = lambda: None  # the owner of the limit that a killed process exceeded
     unsent: bytes = b""
     unread: bytes = b""
 
@@ -152,29 +152,29 @@ class Box(Protocol):
         """Start a fresh process of the program. Raises SandboxError."""
 
     def favour(self, yes: bool) -> None:
-        """Give it precedence over boxes on its processor that are not favoured; each box is favoured at first."""
+        """Give the box precedence over boxes on its processor that are not favoured; each box is favoured at first."""
 
     def rest(self, yes: bool) -> None:
-        """Pause everything in it until told otherwise; if that fails, it keeps running, but behind everything that is
-        favoured. Raises SandboxError if it cannot be made to run again.
+        """Pause everything in the box, or resume it. If pausing fails, it keeps running, but behind all favoured boxes.
+        Raises SandboxError if it cannot be resumed.
 
-        Not while a prompt is open: it takes tens of milliseconds.
+        Do not call it while a prompt is open: it takes tens of milliseconds.
         """
 
     def stderr_so_far(self) -> bytes:
         """Return the run's stderr kept so far, as `stopped` would. Raises SandboxError.
 
-        Not for matches: the answer may need the bot's own processor.
+        Do not call it in matches: the answer may need the bot's own processor.
         """
 
     def ask_stop(self, grace_ns: int) -> None:
-        """Begin to end the run: the bot may exit by itself for `grace_ns`, then all its processes are killed."""
+        """Begin to end the run: the bot has `grace_ns` to exit by itself, then all its processes are killed."""
 
     def stopped(self) -> Exit:
-        """Wait for the end begun by `ask_stop`, after which nothing of the run is left. Raises SandboxError."""
+        """Wait for the end begun by `ask_stop`, after which no process of the run is left. Raises SandboxError."""
 
     def close(self) -> None:
-        """Release everything. Idempotent; never raises for what the bot did."""
+        """Release everything. Idempotent; never raises because of the bot's actions."""
 
 
 class Sandbox(Protocol):

@@ -2,25 +2,25 @@
 
 Theory of operation
 -------------------
-bubblewrap starts a program in namespaces of its own (user, processes, files, network, IPC, host name) and needs no
-privilege where the kernel lets ordinary users make them. A run is three processes: bwrap, which waits for the end;
-process 1 of the namespace, which is bwrap's too; process 2, first a shell with `_SCRIPT`, then the bot.
+bubblewrap starts a program in its own namespaces (user, processes, files, network, IPC, host name) and needs no
+privilege where the kernel lets ordinary users create them. A run has three processes: bwrap, which waits for the end;
+process 1 of the namespace, which also belongs to bwrap; process 2, first a shell with `_SCRIPT`, then the bot.
 
-* The shell writes one byte to a socket, and the kernel adds from which process it came (SO_PASSCRED): that is the bot's
-  number on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when
-  everything is set up, with its limits. Nobody is charged for the time that the sandbox took.
+* The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
+  on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is
+  set up, including its limits. Nobody is charged for the time that the sandbox took.
 * The bot's three descriptors pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
-  bot closes its output or ends, we see it at once, as with plain programs. bwrap reports on its own stderr.
+  bot closes its output or ends, we notice at once, as with plain programs. bwrap reports on its own stderr.
 * Killing process 1 ends a run. The kernel then kills everything in the namespace, daemons too, and process 1 ends last.
   If we die, bwrap does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
-  would wait for ever if bwrap died then: so bwrap has a reader of its own for what it tells us, and signals wait
+  would wait forever if bwrap died then: so bwrap's reports have a reader of their own, and signals are blocked
   meanwhile. Only a kill within the microseconds between bwrap's tie to us and its signal to process 1 can still leave
-  that process, with no bot begun in it: one of 200 kills aimed at the beginning did so.
+  that process behind, without a bot: one of 200 kills aimed at the beginning did so.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
 
-What this confines and what it does not is in docs/security.md. The largest gap: memory is limited for each process but
+docs/security.md lists what this confines and what it does not. The largest gap: memory is limited for each process but
 not in total, because that takes a control group, which an ordinary user seldom has.
 """
 
@@ -46,10 +46,10 @@ from deadheat.sandbox.local import LocalBox, Running, wait
 from deadheat.sandbox.stderr import MAX_FILE_BYTES
 
 PATIENCE_S = 10
-"""How long bwrap may take until the bot could begin, and the kernel to end everything."""
+"""How long bwrap may take until the bot can begin, and the kernel to end everything."""
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store")
-"""Where programs and their libraries are. Of /etc a bot sees only what these need to start."""
+"""The folders of programs and their libraries. A bot sees only those parts of /etc that these need to start."""
 
 SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mono")
 JAVA = "java*"  # below /etc, where Debian keeps Java's settings
@@ -59,18 +59,18 @@ NOBODY = 1000
 """The user and group that every bot sees as its own."""
 
 BUILD_TMP_BYTES = 512 * 1024 * 1024
-"""A build's /tmp: compilers' caches and their output."""
+"""The size of a build's /tmp, with compilers' caches and output."""
 
 DATA_FACTOR = 2
 """RLIMIT_DATA counts what a process reserved, and virtual machines reserve more than they use."""
 
 COUNTS_BY_NAMESPACE = (5, 14)
 """Since this version of Linux a limit on processes counts those of a user namespace. Before, it counted all of the
-user's, so the limit of a bot would be exceeded by a browser."""
+user's, so a browser would exceed a bot's limit."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""The shell script that starts the bot; its input and output are the socket. Not every shell knows descriptors above 9.
+"""The shell script that starts the bot; its input and output are the socket. Some shells know no descriptors above 9.
 """
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
@@ -140,7 +140,7 @@ class _Box(LocalBox):
                 ours.send(b"\n")
                 return _Confined(bwrap, init, bot)
             except (OSError, ValueError, KeyError) as error:
-                ours.close()  # if anything has started, it now ends by itself
+                ours.close()  # anything that has started now ends by itself
                 if not wait(bwrap, PATIENCE_S):
                     os.kill(bwrap, signal.SIGKILL)
                 os.waitpid(bwrap, 0)
@@ -180,7 +180,7 @@ def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield the descriptors that a program would inherit from this process: those it was given, and locks
+    """Yield the descriptors that a program would inherit from this process: those that it was given, and locks
     (`sandbox.host.processors`).
     """
     for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
@@ -198,7 +198,7 @@ def _await(fd: int) -> None:
 
 
 def _said(complaints: int) -> str:
-    """Return what bwrap reports; the process at the other end may still be ending."""
+    """Return bwrap's error report; the process at the other end may still be ending."""
     os.set_blocking(complaints, False)
     try:
         return os.read(complaints, 1000).decode("utf-8", "replace").strip()
@@ -218,7 +218,7 @@ def _init(told: int) -> int:
 
 
 def _first_word(ours: socket.socket) -> int:
-    """Wait until the bot could start, and return the number of its process on this host."""
+    """Wait until the bot can start, and return its process id on this host."""
     _await(ours.fileno())
     data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
     if not data:
@@ -254,7 +254,7 @@ class _Confined:
     """A run inside bubblewrap. See `sandbox.local.Running`."""
 
     def __init__(self, bwrap: int, init: int, bot: int) -> None:
-        """`init` is a descriptor, the others are numbers."""
+        """`init` is a descriptor; the others are process ids."""
         self.pid = bot
         self._bwrap, self._init = bwrap, init
 
@@ -280,7 +280,7 @@ class _Confined:
 
 
 def _confined(directory: Path, limits: Limits) -> Iterator[str]:
-    """Yield bwrap's arguments for a box: everything that a bot sees."""
+    """Yield bwrap's arguments for a box, which define everything that a bot sees."""
     yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
     yield from ("--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "box", "--info-fd", str(_INFO))
     for path in map(Path, SYSTEM):

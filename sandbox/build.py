@@ -1,7 +1,7 @@
-"""Turn sources into a program inside a box, without network, under its own limits.
+"""Builds sources into a program inside a box, without network and under its own limits.
 
-A build is a box whose output is a tar of the result. It can write nothing outside, so nothing needs cleaning, and its
-output is bounded like any bot's stderr. The tar is untrusted and is unpacked by `sandbox.archive` only.
+A build is a box whose output is a tar of the result. It cannot write anything outside, so nothing needs cleaning, and
+its output is bounded like any bot's stderr. The tar is untrusted and is unpacked by `sandbox.archive` only.
 
 The tools' output is read while they run, so that an author can follow it. Each read takes everything that is kept,
 which is bounded, so a flood costs no more than a line.
@@ -36,7 +36,7 @@ BUILD_LIMITS = Limits(
 )
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
-"""The script's exit codes if image or machine lacks the language; none of the author's code has run."""
+"""The script's exit codes if the image or machine lacks the language; none of the author's code has run then."""
 
 # Compilers keep caches below HOME. A container has no place for them but /build. Without /build the tools are this
 # machine's own: HOME is that of the user who runs it, or in `sandbox.bubblewrap` a /tmp that is large enough.
@@ -72,7 +72,7 @@ class Built:
 
 
 Hear = Callable[[str], None]
-"""Called with the tools' output that is kept so far."""
+"""Called with the part of the tools' output kept so far."""
 
 
 def build(
@@ -83,7 +83,7 @@ def build(
     between: Callable[[], None] = lambda: None,
     hear: Hear | None = None,
 ) -> Built:
-    """Build the sources in `sources` by the recipe; `between` is called a few times a second, `hear` about once.
+    """Build the sources in `sources` by the recipe. `between` is called a few times a second, `hear` about once.
 
     Raises:
         BuildFailed: the author's fault. SandboxError: the service's.
@@ -161,7 +161,7 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
 
 
 def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -> tuple[bytes, str | None]:
-    """Return everything that the build writes to its output, or the reason for a refusal."""
+    """Return the build's whole output, and the reason for a refusal, if any."""
     chunks: list[bytes] = []
     total = 0
     poller = select.poll()

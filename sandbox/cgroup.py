@@ -23,14 +23,14 @@ _SHORT_BYTES = 400
 """Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
 tenth of a read."""
 _STAT_BYTES = 64 * 1024
-"""Enough of /proc/stat for the lines of many hundred CPUs, which come first."""
+"""Enough for the lines of many hundred CPUs, which come first in /proc/stat."""
 
 _NONE = -1
 """Stands for a missing descriptor: reading it fails."""
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
-"""How near its limit a container's peak counts as reaching it, because charges come in batches."""
+"""How near to its limit a container's peak counts as reaching it, because charges come in batches."""
 
 FAVOURED, OTHER = {"cpu.shares": b"1024", "cpu.weight": b"100"}, {"cpu.shares": b"2", "cpu.weight": b"1"}
 """Weights of versions 1 and 2: the default and the least. At 512 or 100 to 1, a box runs almost as if alone."""
@@ -103,7 +103,7 @@ class Cgroup:
         return None if usage_us is None else usage_us * 1000
 
     def begin_run(self) -> None:
-        """Begin a new run: CPU time and memory used and processes killed before no longer count."""
+        """Begin a new run: earlier CPU time, memory use and killed processes no longer count."""
         with contextlib.suppress(OSError):  # this kernel cannot, or we may not
             fd = os.open(self._reset, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
             try:
@@ -114,13 +114,13 @@ class Cgroup:
         self._begun_ns = self.cpu_ns()
 
     def measured(self, end: Exit) -> Exit:
-        """Return the end of this run with everything that is measured of a whole run."""
+        """Return the end of this run with all measurements of a whole run."""
         now_ns = self.cpu_ns()
         used_ns = None if now_ns is None or self._begun_ns is None else now_ns - self._begun_ns
         return replace(end, cpu_ns=used_ns, peak_memory_bytes=self.peak_memory_bytes())
 
     def killed_for_memory(self) -> Blame | None:
-        """Return whose lack of memory killed a process of this run: the container's own limit, or the whole host's."""
+        """Return whose lack of memory killed a process of this run: the bot's (at its own limit) or the host's."""
         kills, hits = self._memory_events()
         if kills <= self._kills:
             return None
@@ -138,7 +138,7 @@ class Cgroup:
         return _field(self._oom, b"oom_kill") or 0, hits
 
     def peak_memory_bytes(self) -> int | None:
-        """Return the peak memory use; only of this run if the kernel allows a reset (version 1)."""
+        """Return the peak memory use: of this run if the kernel allows a reset (version 1), else of all runs."""
         return _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:
@@ -155,7 +155,7 @@ class Cgroup:
             cpu, pressure = pread(self._cpu, _SHORT_BYTES, 0), pread(self._pressure, _SHORT_BYTES, 0)
             leader = pread(self._leader.fd, _SHORT_BYTES, 0)
             self._mark = cpu, pressure, leader, self._slow
-        except OSError:  # not all of them are there
+        except OSError:  # some are missing
             self._mark = self._texts(fresh=False)
 
     def marked(self) -> Counters:
@@ -163,7 +163,7 @@ class Cgroup:
         return self._counters(self._mark)
 
     def waiting_ns(self) -> int:
-        """See `sandbox.box.Meter`. The pressure counts waits that last; without it, none is known before it is over."""
+        """See `sandbox.box.Meter`. The pressure counts unfinished waits; without it, none is known before its end."""
         return 0
 
     def spent_ns(self) -> int | None:
@@ -190,7 +190,7 @@ class Cgroup:
 
     def follow_leader(self, generation: int = 1) -> int | None:
         """Find the bot's first process, this many generations below the container's own first. Return its process id on
-        this host; None: it has already ended.
+        this host, or None if it has already ended.
         """
         self._leader.close()
         leader: int | None = self._pid
@@ -269,7 +269,7 @@ def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc:
     """Make a unified group for the container of `pid` if its runtime made groups of version 1 only: the kernel measures
     pressure by unified groups, whichever version sets the limits.
 
-    Return its directory, to be removed when the container is gone; None: there is already one, or there cannot be one.
+    Return its directory, to be removed when the container is gone, or None if one exists already or none can exist.
     """
     paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
     members, group = paths.get("cpuacct"), root / "unified" / OWN_GROUPS / name
@@ -306,7 +306,7 @@ def _own(directory: Path | None, pid: int) -> Path | None:
 
 
 def _opened(path: str) -> int:
-    """Open a file; `_NONE` if it is not there, because its process has ended or this kernel does not count it."""
+    """Open a file; `_NONE` if it does not exist, because its process has ended or this kernel does not count it."""
     try:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -328,14 +328,14 @@ def _integer(fd: int) -> int | None:
 
 
 def _pressure_full_ns(text: bytes) -> int | None:
-    """Return the total of the line "full", the last one, which the file states in microseconds."""
+    """Return the total of the last line, "full", which the file gives in microseconds."""
     at = text.rfind(b"full ")
     return None if at < 0 else int(text[text.rindex(b"=") + 1 :]) * 1000
 
 
 def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
-    """Return what the hypervisor took from the most affected of these CPUs, from /proc/stat, which counts in ticks of
-    10 ms. Return 0 without CPUs, because nobody knows from whom a whole host's steal was taken.
+    """Return the time that the hypervisor took from the most affected of these CPUs, by /proc/stat, which counts in
+    ticks of 10 ms. Return 0 without CPUs, because a whole host's steal cannot be attributed.
     """
     ticks = 0
     for cpu in cpus:
@@ -346,7 +346,7 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
 
 
 class Leader:
-    """A process's first thread: its CPU time, and how long it waited for a CPU. None: it has already ended."""
+    """Reads a process's first thread: its CPU time, and how long it waited for a CPU; None if it has already ended."""
 
     def __init__(self, pid: int | None, proc: Path = Path("/proc")) -> None:
         self.fd = _NONE if pid is None else _opened(f"{proc}/{pid}/schedstat")
@@ -372,14 +372,14 @@ def own_times() -> bytes:
     """Return the kernel's text about the calling thread, for `delay_between`; parsing it costs more than reading it."""
     try:
         text: bytes = _this_thread.times.text()
-    except AttributeError:  # the first call, or the first one after a fork
+    except AttributeError:  # the first call, also after a fork
         _this_thread.times = Leader(threading.get_native_id())
         text = _this_thread.times.text()
     return text
 
 
 def _forget() -> None:
-    """Leave the parent's file to the parent, after a fork."""
+    """Leave the parent's file to the parent after a fork."""
     _this_thread.__dict__.clear()
 
 

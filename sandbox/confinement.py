@@ -1,4 +1,4 @@
-"""What confines a container: the engine's settings for a box. `sandbox.seccomp` has the system calls."""
+"""The engine's settings that confine a box. `sandbox.seccomp` has the system calls."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ MASKED = """
 
 /proc/sys/kernel/pty /dev/pts
 """
-"""Paths that a box does not see. First, as with engines by default, the machine and its keys. Then host-wide counts and
-lists, which one bot can change and another read: /proc/locks shows even the byte ranges of locks held in other
+"""Paths that a box does not see. First, as by default with engines, the machine and its keys. Then host-wide counts and
+lists, which one bot can change and another can read: /proc/locks shows even the byte ranges of locks held in other
 containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
 
 CORE_BYTES = 1
@@ -36,7 +36,7 @@ started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.s
 
 
 def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
-    """Return everything that confines a box, in one place."""
+    """Return all settings that confine a box."""
     places = {"/judge": directory / "judge", "/bot": directory / "program"}
     most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": CORE_BYTES, "msgqueue": 0, "memlock": 0}
     plays = not (limits.building or runtime.gvisor)
@@ -78,6 +78,6 @@ def to_be_killed_first(pid: int) -> None:
 
 
 def _size_bytes(folder: Path) -> int:
-    """Return the space that the files below take in a memory file system."""
+    """Return the space that the folder's files take in a memory file system."""
     sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

@@ -1,10 +1,10 @@
-"""Boxes that are containers of a Docker Engine.
+"""Boxes as containers of a Docker Engine.
 
 Theory of operation
 -------------------
 The engine handles only the container's life cycle: create, start, inspect (once, for the process id), wait for removal,
 and kill if it does not end by itself. Nothing between the first and the last line of a match goes through the engine:
-lines pass through FIFOs in a directory that is mounted read-only into the container, orders to the image's init
+lines pass through FIFOs in a directory that is mounted read-only into the container, and orders to the image's init
 (images/init.c) through two more. Every engine call has a time-out.
 
 *Nothing survives its owner.* init exits when our end of its control FIFO closes, which happens even when this process
@@ -19,9 +19,9 @@ machine's keeper removes it (`DockerSandbox.sweep`), because a pool that lives o
 channel between opponents.
 
 *A match remembers nothing.* Bots play in a tree in memory (`sandbox.resident`) without the kernel's own file systems;
-init makes a new /tmp and new process numbers for each run. For this it mounts, which AppArmor's usual profile forbids,
-so a box has no profile: it would guard /proc and /sys, and a bot sees neither. Builds and gVisor have no such tree;
-their containers serve one run each (`DockerBox.start` opens another).
+init makes a new /tmp and new process numbers for each run. For this it mounts file systems, which AppArmor's usual
+profile forbids, so a box has no profile: that would guard /proc and /sys, and a bot sees neither. Builds and gVisor
+have no such tree; their containers serve one run each (`DockerBox.start` opens another).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
 """How long init may take to acknowledge an order beyond the time that the order itself allows. An idle host takes a
-millisecond; after ten seconds something of the container cannot be killed."""
+millisecond; after ten seconds some process in it cannot be killed."""
 
 WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
 """How often the engine is asked to resume a container, with pauses that double: three seconds in all. A busy engine may
@@ -85,7 +85,7 @@ class DockerSandbox:
 
     def __init__(self, image: str, run_dir: Path, runtime: str = "") -> None:
         """`run_dir` must be on a file system that this process and the engine see under the same path. `runtime` is one
-        that the engine knows; "" is its default.
+        registered with the engine; "" is its default.
 
         Raises:
             SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
@@ -95,7 +95,7 @@ class DockerSandbox:
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
-            self._client.trust_env = False  # engines have no proxy; the search took a tenth of each request
+            self._client.trust_env = False  # engines have no proxy; looking for one took a tenth of each request
             self._client.inspect_image(image)
             info = self._client.info()
             refuse_user_namespaces(info)
@@ -123,7 +123,7 @@ class DockerSandbox:
             raise SandboxError("no-engine", f"the engine does not list its containers: {error}") from error
 
     def image(self) -> Image:
-        """Return the image that boxes are opened with now; its tag may have moved to another."""
+        """Return the image with which boxes are opened now; its tag may have moved to another."""
         try:
             found = self._client.inspect_image(self._image)
         except _EngineFailure as error:
@@ -133,8 +133,8 @@ class DockerSandbox:
 
     def sweep(self) -> int:
         """Remove containers whose owner was killed before starting them (they never run, so they never end), while they
-        started (init waits for somebody at the other end of its control FIFO), or while they rested. Return their
-        number. Raises SandboxError.
+        started (init waits for the other end of its control FIFO to open), or while they rested. Return their number.
+        Raises SandboxError.
         """
         swept = 0
         try:
@@ -188,7 +188,7 @@ class DockerBox:
             raise
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`. A container whose inside init cannot renew serves only one run."""
+        """See `sandbox.box.Box`. A container that init cannot renew inside serves only one run."""
         if self._served and not self._plays:
             self._begin_anew()
         self._served = True
@@ -211,7 +211,7 @@ class DockerBox:
             self._cgroup.favour(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`. If the engine cannot freeze it now, it is asked again the next time."""
+        """See `sandbox.box.Box`. If the engine cannot freeze it now, the next call tries again."""
         if yes == self._resting:
             return
         assert self._container is not None
@@ -309,13 +309,13 @@ class DockerBox:
         directory.mkdir(mode=0o700)
         for name in FIFOS:
             os.mkfifo(directory / name, 0o600)
-        # We open the pipes that we write to in both directions, so that opening never waits and the bot's end may close
-        # and reopen.
+        # We open the pipes that we write to for both reading and writing, so that opening never waits and the bot's end
+        # may close and reopen.
         for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0), ("err", 0)):
             self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def _clean_fifos(self) -> None:
-        """Clean the pipes: the last run may have written after its last reply, or changed the pipes themselves."""
+        """Empty the pipes: the last run may have written after its last reply, or changed the pipes themselves."""
         with contextlib.suppress(BlockingIOError):
             while os.read(self._fds["out"], 64 * 1024):
                 pass

@@ -1,4 +1,4 @@
-"""The judging environment, described by the image itself: what authors may rely on, and the exact commands.
+"""The judging environment as described by the image itself: what authors can rely on, and the exact commands.
 
 Nothing here is written by hand. Versions come from the tools in a box of that image, commands from `sandbox.languages`,
 limits from the values that confine boxes. A description is made once for each `fingerprint`.
@@ -36,14 +36,14 @@ class Image:
 
 
 def fingerprint(image: Image, limits: Limits) -> str:
-    """Return a value that is equal for hosts or moments where `describe` would find the same."""
+    """Return a value that is equal for hosts and times at which `describe` gives the same result."""
     said = [asdict(image), _cpu(), [asdict(recipe) for recipe in LANGUAGES.values()]]
     said += [_running(limits), _building()]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> dict[str, Any]:
-    """Ask the tools in `image`, with which `sandbox` opens its boxes; `limits` are those of a match. Return JSON in the
+    """Ask the tools in `image`, with which `sandbox` opens its boxes. `limits` are those of a match. Return JSON in the
     shape of `api.schemas.environment.Environment`.
 
     Raises:
@@ -91,7 +91,7 @@ def _language(recipe: Recipe, version: str) -> dict[str, object]:
 
 
 def _running(limits: Limits) -> dict[str, int]:
-    """Describe what a bot has in a match."""
+    """Describe the resources of a bot in a match."""
     names = ("memory_bytes", "processes", "tmp_bytes", "open_files", "file_bytes")
     return {
         **{name: getattr(limits, name) for name in names},

@@ -1,7 +1,7 @@
 """Working folders that disappear with their owner, even when it is killed.
 
 The owner holds a lock on the folder, which the kernel releases with the process; `sweep_folders` deletes folders that
-nobody has locked. A moment passes between making and locking a folder, so a sweep leaves very young ones alone.
+nobody has locked. A moment passes between creating and locking a folder, so a sweep spares very young ones.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class LockedFolder:
 
 @contextlib.contextmanager
 def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
-    """Make a folder that exists for the time of a block."""
+    """Create a folder that exists for the duration of the block."""
     folder = LockedFolder(parent, purpose)
     try:
         yield folder.path

@@ -6,7 +6,7 @@ its root (``main.py``, ``main.c``, ...), or from a file ``deadheat.toml`` there:
     language = "python"
     entry = "src/bot.py"      # optional
 
-Pure: nothing here starts a program or touches a file.
+This module is pure: nothing here starts a program or touches a file.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class LanguageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One language. `build` is a shell line run in the sources' directory; what it leaves there is the program.
+    """One language. `build` is a shell line run in the sources' directory; its result there is the program.
 
     `run` is started in the program's directory. `entries` are names, then patterns; one of them must be at an archive's
     root. A single file is stored under the first of them with its suffix. In `build` and `run`, ``{entry}`` stands for
     the first file, ``{stem}`` for its path without the suffix, and ``{class}`` for that path with dots between folders;
     in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen only by a manifest.
-    `tools` are what an image must have; `version` is a shell line that prints what it has.
+    `tools` must be in an image; `version` is a shell line that prints their versions.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Recipe:
         return replace(_filled(table, entry), entries=(entry, *others))
 
     def started_by(self, interpreter: str) -> Recipe:
-        """Return the recipe with another interpreter than the first of its tools."""
+        """Return the recipe with this interpreter in place of the first of its tools."""
         usual = self.tools[0]
         assert self.run[0] == usual
         quoted = shlex.quote(interpreter)
@@ -77,7 +77,7 @@ class Recipe:
 
     @property
     def needs_entry(self) -> bool:
-        """Say whether the commands name the first file; if not, all files at the root are equal."""
+        """Say whether the commands name the first file; otherwise all files at the root are equal."""
         return any(mark in part for part in (self.build, *self.run) for mark in ("{entry}", "{stem}", "{class}"))
 
 
@@ -226,7 +226,7 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
         is one.
 
     Raises:
-        LanguageError: nothing fits, or too much does.
+        LanguageError: no language fits, or several do.
     """
     if list(names) == [filename]:
         return _of_single_file(filename)
@@ -261,7 +261,7 @@ def _read_manifest(text: str) -> tuple[str, str]:
         raise LanguageError("bad-manifest", N_("%(file)s is larger than %(most)s bytes."), most=MAX_MANIFEST_BYTES)
     try:
         manifest = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # the parser also raises errors that are not of its own class
+    except (ValueError, RecursionError) as error:  # the parser also raises errors not of its own class
         raise LanguageError("bad-manifest", N_("%(file)s is not TOML: %(why)s."), why=error) from error
     if unknown := sorted(set(manifest) - {"language", "entry"}):
         raise LanguageError("bad-manifest", N_("%(file)s has unknown keys: %(keys)s."), keys=", ".join(unknown)[:200])
@@ -295,7 +295,7 @@ def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
 
 
 def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
-    """Return the file that the recipe starts with, or "" if there is none."""
+    """Return the file with which the recipe starts, or "" if there is none."""
     at_root = sorted(name for name in names if "/" not in name)
     for pattern in recipe.entries:
         for name in at_root:

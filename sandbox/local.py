@@ -3,11 +3,11 @@
 NOT A SANDBOX. A bot runs as the current user, with that user's files, network and memory, but little of the environment
 (`KEPT`); only the clock and the protocol are the judge's. Nothing uses this backend unless it is requested by name.
 
-At its end a run's processes are killed: the bot's process group, whatever else is in its session, and what carries the
-run's mark in its environment, as children do that made a session of their own. If this process is killed first,
-`sandbox.orphans` does it. A program that hides its children on purpose keeps them; `sandbox.bubblewrap` is for such
-programs. To be told of every child, this process would have to become the parent of all that lose theirs
-(PR_SET_CHILD_SUBREAPER), which changes the lives of its other children too.
+At its end a run's processes are killed: the bot's process group, the rest of its session, and all processes with the
+run's mark in their environment, which catches children with a session of their own. If this process is killed first,
+`sandbox.orphans` does it. A program that hides its children on purpose keeps them; use `sandbox.bubblewrap` for such
+programs. To learn of every child, this process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER), which would
+also affect its other children.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from deadheat.sandbox.stderr import MAX_FILE_BYTES, Stderr
 REAP_TIMEOUT_S = 10
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
-"""What a plain program needs of its author's environment, besides what a confined one has."""
+"""The variables that a plain program gets from its author's environment, besides those of a confined one."""
 
 IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
-"""Python ignores these signals; a program is ended by them, as usual."""
+"""Python ignores these signals; programs end by them, as usual."""
 
 MOST_NEW = 1000
-"""If more processes than these began since the bot did, all are looked at instead of those numbered after it."""
+"""If more processes than this began since the bot did, all are examined instead of those numbered after it."""
 
 MOST_ROUNDS = 20
-"""How often a run's processes are looked for, because those that are killed may just have made another."""
+"""How often a run's processes are searched for, because a killed one may just have started another."""
 
 
 class Running(Protocol):
-    """A run's processes. `pid` is the bot's first one, which is measured."""
+    """A run's processes. `pid` is that of the bot's first one, which is measured."""
 
     pid: int
 
@@ -182,7 +182,7 @@ class _Plain:
         if not wait(self.pid, REAP_TIMEOUT_S):
             raise SandboxError("container-stuck", f"process {self.pid} cannot be killed")
         code = 0
-        with contextlib.suppress(ChildProcessError):  # the process that started this one let it ignore SIGCHLD
+        with contextlib.suppress(ChildProcessError):  # this process inherited an ignored SIGCHLD
             code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return (code, None) if code >= 0 else (None, -code)
 
@@ -218,8 +218,8 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
     """Start a program in its directory and in a session of its own, with these files as stdin, stdout and stderr.
     Return its number.
 
-    `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process goes there and comes back.
-    Its other threads must not use relative paths meanwhile; processes that run plain bots have no such threads.
+    `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes to it and back. Its
+    other threads must not use relative paths meanwhile; processes that run plain bots have no such threads.
     """
     _keep_open_files()
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
@@ -242,7 +242,7 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
 
 @cache
 def _keep_open_files() -> None:
-    """Keep from all programs what this process was given by its parent. Python's own files are never inherited."""
+    """Keep the files inherited from this process's parent from all programs. Python's own files are never inherited."""
     for path in Path("/proc/self/fd").iterdir():
         if path.name not in ("0", "1", "2"):
             with contextlib.suppress(OSError):  # the list itself
@@ -250,8 +250,8 @@ def _keep_open_files() -> None:
 
 
 def _since(first: int) -> Iterator[int]:
-    """Yield the numbers of processes that may have started after this one; the kernel counts them upwards."""
-    fd = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)  # a third of what a Path costs
+    """Yield the ids of processes that may have started after this one; the kernel assigns ids in increasing order."""
+    fd = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)  # a third of a Path's cost
     try:
         last = int(os.read(fd, 100).split()[-1])
     finally:
@@ -288,7 +288,7 @@ class ProcessMeter(NoMeter):
         return _counters(self._leader.text(), self.cpu_ns())
 
     def mark(self) -> None:
-        """See `sandbox.box.Meter`. The text is kept unparsed: few marks are ever looked at."""
+        """See `sandbox.box.Meter`. The text is kept unparsed, because few marks are ever read."""
         self._stderr.cut()
         self._mark = self._leader.text(), self.cpu_ns()
 
@@ -302,7 +302,7 @@ class ProcessMeter(NoMeter):
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def waiting_ns(self) -> int:
-        """See `sandbox.box.Meter`. What has used CPU time since the last look has begun to wait after that look."""
+        """See `sandbox.box.Meter`. A process that used CPU time since the last call began to wait after that call."""
         (looked_ns, used_ns), self._looked = self._looked, (time.monotonic_ns(), self.cpu_ns())
         now_ns, cpu_ns = self._looked
         if cpu_ns != used_ns:

@@ -1,5 +1,4 @@
-"""Ends plain bots after the process that started them was killed: kill -9 leaves it no time to do so, and a bot that
-computes would never notice.
+"""Ends plain bots whose starter was killed: kill -9 leaves it no time to do so, and a computing bot would never notice.
 
 A shell waits beside each process that starts plain bots. It reads from a pipe whose other end only that process has, so
 it wakes when the process is gone, however it ended. Then it kills every process with the mark in its environment, and
@@ -33,13 +32,13 @@ another just before it is killed."""
 
 _numbers = itertools.count()
 _prefix = ""
-"""The prefix of all marks of this process; empty while nothing watches over it."""
+"""The prefix of all marks of this process; empty while no watcher runs."""
 
 _pipe = -1
 
 
 def mark() -> str:
-    """Return a new mark, whose beginning the watcher of this process knows."""
+    """Return a new mark, which begins with the prefix that this process's watcher knows."""
     if not _prefix:
         _watch()
     return f"{_prefix}{next(_numbers)}"
@@ -66,7 +65,7 @@ def _watch() -> None:
 
 
 def _forget() -> None:
-    """Leave the parent's watcher to the parent, after a fork."""
+    """Leave the parent's watcher to the parent after a fork."""
     global _prefix, _pipe
     if _prefix:
         os.close(_pipe)

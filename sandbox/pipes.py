@@ -8,24 +8,24 @@ read. A return of ``poll`` proves nothing.
 
 *Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps,
 and the result is kept beside the reply. A reply counts if and only if its own time is within the limit, whatever the
-wall clock says. So a seat that is silent at its deadline is *watched*: until it answers, until its own time exceeds the
+wall clock says. So a seat that is silent at its deadline is *watched* until it answers, until its own time exceeds the
 limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge ("watch-ended": the
 machine's failure, with no conclusion about any bot).
 
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
-kernel says for how long (our run-queue delay), and the seat whose answer waited meanwhile gets it back. Past a deadline
-the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time noted *before*
-the call that then found nothing. We look halfway to a deadline, halfway through what is left, and so on, so this is at
-most twice the time for which we were kept from running. Past it we look every `LOOK_NS`, so a bot that aims at its
-deadline gains less than NOISE_NS unless this host really stood still.
+kernel reports for how long (our run-queue delay), and the seat whose answer waited meanwhile gets that time back. Past
+a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time
+noted *before* the call that then found nothing. We look halfway to a deadline, halfway through what is left, and so on,
+so this is at most twice the time for which we were kept from running. Past the deadline we look every `LOOK_NS`, so a
+bot that aims at it gains less than NOISE_NS unless this host really stood still.
 
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
 takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousands of waiters on its pipe are woken one
-by one inside our ``write``, and the pipe's lock is held while its other end copies from memory that is not there. Such
-time is the bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such
-a write. Every other seat gets the time back, because an answer found ready after our absence may have been ready
-throughout. Lines that need no answer are written before any clock runs, and from then on a seat that was slow to write
-to comes next. Silent seats are checked with ``poll``, which does not need the pipe's lock.
+by one inside our ``write``, and the pipe's lock is held while its other end copies from absent memory. This time is the
+bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such a write.
+Every other seat gets the time back, because an answer found ready after our absence may have been ready throughout.
+Lines that need no answer are written before any clock runs; next come seats that were once slow to write to. Silent
+seats are checked with ``poll``, which does not need the pipe's lock.
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -48,11 +48,11 @@ from deadheat.sandbox.cgroup import delay_between, own_times
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
-"""The most unsent bytes kept: a bot that has read nothing for so long is past any deadline."""
+"""The most unsent bytes kept: a bot that leaves this much unread is past any deadline."""
 
 LOOK_NS = NOISE_NS // 2
-"""How long before a deadline a silent seat is looked at for the last time, and how often afterwards. What is there at
-the next look then came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing.
+"""How long before a deadline a silent seat is checked for the last time, and how often afterwards. Output found at the
+next check came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing.
 """
 
 LOOKS_BACK = 400
@@ -65,14 +65,14 @@ BEAT_NS = 5 * NS_PER_S
 """How often the heartbeat is called during an exchange, which may be long. It is well within every lease."""
 
 NO_BEAT_NS = NS_PER_S
-"""How long before a deadline the heartbeat is not called, because what is found after it gets the benefit of the doubt.
+"""How long before a deadline the heartbeat is not called, because output found after it gets the benefit of the doubt.
 """
 
 
 class _Open:
-    """A prompt that is not answered yet. `wake_ns`: when to check it next, even if it is silent. `silent_ns`: the last
-    instant at which it certainly had no answer. `earlier_ns`: the stolen time according to the counters when they were
-    last read before that. `referee_ns`: how long we waited for a CPU while writing it.
+    """An unanswered prompt. `wake_ns`: when to check it next, even if it is silent. `silent_ns`: the last instant at
+    which it certainly had no answer. `earlier_ns`: the stolen time according to the counters when they were last read
+    before that. `referee_ns`: how long we waited for a CPU while writing it.
     """
 
     referee_ns = late_ns = weigh_ns = beat_ns = earlier_ns = 0
@@ -93,7 +93,7 @@ class _Open:
         return self.started_ns + self.limit_ns
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
-        """Return what happened to the seat until now, if its answer may have been waiting for `unseen_ns`."""
+        """Return the evidence about the seat up to now, if its answer may have been waiting for `unseen_ns`."""
         meter, wall_ns = self.channel.meter, at_ns - self.started_ns
         after = meter.counters(fresh=at_ns > self.deadline_ns)
         return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, self.earlier_ns if unseen_ns else 0)
@@ -106,8 +106,8 @@ class _Open:
 
 
 class _Round(NamedTuple):
-    """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
-    we waited for a CPU meanwhile.
+    """One round of listening. `found`: descriptors that were ready at once when we returned. `delay_ns`: how long we
+    waited for a CPU meanwhile.
     """
 
     ready: Container[int]
@@ -170,7 +170,7 @@ class PipeTransport:
         return replies
 
     def _in_order(self, texts: Mapping[Seat, str], limits: Mapping[Seat, int]) -> Iterable[Seat]:
-        """Put seats that get only notices first, then those that were slow to write to, before any clock runs."""
+        """Order seats: those that get only notices, then those that were slow to write to, before any clock runs."""
         return sorted(texts, key=lambda seat: (seat in limits, -self._slow.get(seat, 0)))
 
     def _send(
@@ -198,7 +198,7 @@ class PipeTransport:
             prompt.silent_ns += write_ns
 
     def _listen(self, waiting: Sequence[_Open]) -> _Round:
-        """Wait until something is ready or a seat is due to be checked."""
+        """Wait until a descriptor is ready or a seat is due to be checked."""
         now_ns = monotonic_ns()
         silent_ns, wake_ns, unsent = now_ns, waiting[0].wake_ns, False
         for prompt in waiting:  # once, because there are hardly ever more than two
@@ -227,7 +227,7 @@ class PipeTransport:
         return delay_between(before, self._delay)
 
     def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
-        """Return the reply of one seat, as soon as there is one."""
+        """Return the reply of one seat, if there is one yet."""
         channel = prompt.channel
         if channel.stdout_fd not in heard.ready and heard.woke_ns < prompt.wake_ns:
             prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
@@ -243,7 +243,7 @@ class PipeTransport:
             prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
             return self._silent(prompt, stamp_ns)
         wall_ns = stamp_ns - prompt.started_ns
-        if wall_ns <= NOISE_NS and wall_ns <= prompt.limit_ns:  # so short a time is neither late nor stolen
+        if wall_ns <= NOISE_NS and wall_ns <= prompt.limit_ns:  # too short to be late or stolen
             if 0 <= end <= MAX_LINE_BYTES:  # as usual
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
@@ -252,7 +252,7 @@ class PipeTransport:
         return self._decided(prompt, stamp_ns, evidence, ended, end)
 
     def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int) -> int:
-        """Return how long what was read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise."""
+        """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise."""
         unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
         if prompt.channel.stdout_fd in heard.found:
             unseen_ns += heard.woke_ns - prompt.silent_ns
@@ -262,8 +262,8 @@ class PipeTransport:
         return unseen_ns if unseen_ns > NOISE_NS else 0
 
     def _paused_ns(self, seat: Seat, read_ns: int) -> int:
-        """Return how much of a read this host may have caused. A long read means either that we were stopped or that
-        the bot holds the pipe: from the second time on, the bot is to blame.
+        """Return how much of a read this host may have caused. A long read means that either we were stopped or the bot
+        holds the pipe: from the second time on, the bot is to blame.
         """
         if read_ns > NOISE_NS and seat in self._slow:
             return min(read_ns, self._waited_ns())
@@ -287,7 +287,7 @@ class PipeTransport:
         return _reply(prompt, stamp_ns, evidence, _line(channel, end))
 
     def _silent(self, prompt: _Open, stamp_ns: int) -> Reply | None:
-        """There is no answer yet: keep watching past the deadline while its own time lasts."""
+        """Decide on a silent seat: keep watching past the deadline while its own time lasts."""
         past_ns = stamp_ns - prompt.deadline_ns
         if past_ns <= 0:
             prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
@@ -342,7 +342,7 @@ def _next_look(now_ns: int, deadline_ns: int) -> int:
 def _reply(
     prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
 ) -> Reply:
-    """Return what is recorded of an answer or of its absence; with evidence only if time was stolen or ran out."""
+    """Return the record of an answer or of its absence, with evidence only if time was stolen or ran out."""
     stolen_ns = 0
     if evidence is not None:
         stolen_ns = evidence.stolen_ns
@@ -372,7 +372,7 @@ def _read(channel: Channel) -> bool:
 
 
 def _line(channel: Channel, end: int) -> str:
-    """Take the line that ends there from what was read."""
+    """Take the line that ends there from the input read so far."""
     unread = channel.unread
     channel.unread = unread[end + 1 :]
     return unread[:end].decode(errors="surrogateescape")
@@ -406,8 +406,8 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
 
 
 def _sleep(prompts: Sequence[_Open], left_ns: int, ears: select.poll | None) -> Container[int]:
-    """Wait for output (or for room for unsent input) for so long. Return the ready descriptors. `ears` listens to just
-    these seats, if there is such a poller and nothing is unsent.
+    """Wait at most `left_ns` for output, or for room for unsent input. Return the ready descriptors. `ears` listens to
+    just these seats, if there is such a poller and nothing is unsent.
 
     poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll waits the whole
     milliseconds only, and select, which counts in microseconds, waits the rest.

@@ -5,12 +5,11 @@ Theory of operation
 Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
 passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container per
 judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks all its
-pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory
-looks nothing up elsewhere and evicts nothing that is locked, so one bot's actions there change nothing that another
-could time.
+pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory has
+no backing store to search and evicts no locked page, so no bot's action there changes anything that another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-It outlives them, like the image; rebuilding the image removes it (deploy/images/build), and boxes that have mounted its
+Like the image it outlives them; rebuilding the image removes it (deploy/images/build), and boxes that have mounted its
 volume keep the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init
 would wait, so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
 """
@@ -39,15 +38,15 @@ it fails because of this, it is tried again, and the copy continues meanwhile.""
 LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
-"""The lives of keepers that this process has seen complete. The engine lists processes by running ps on the host, for
-which no match should pay; so it is asked only about other lives."""
+"""The keepers (id, start) that this process has seen complete. The engine lists processes by running ps on the host,
+for which no match should pay; so it is asked only about others."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
-    """Return the mount of the tree for a box; afterwards its keeper runs and has copied the tree.
+    """Return the mount of the tree for a box, once its keeper runs and has copied the tree.
 
     Raises:
-        SandboxError: it is still being copied, or the keeper has ended.
+        SandboxError: the tree is still being copied, or the keeper has ended.
         DockerException: the engine's own errors.
     """
     name = f"deadheat-play-{image_id.removeprefix('sha256:')[:12]}"
@@ -62,7 +61,7 @@ def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
 
 
 def _has_copied(client: docker.APIClient, name: str) -> bool:
-    """Say whether it runs and was seen complete, as usual; that takes one request."""
+    """Say whether the keeper runs and was seen complete, which is the usual case and takes one request."""
     try:
         return _life(client, name) in _complete
     except (NotFound, SandboxError):
@@ -82,7 +81,7 @@ def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
 
 
 def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
-    """Identify a container and when it started: a restarted one may have to copy again."""
+    """Return a container's id and start: a restarted one may have to copy again."""
     found = client.inspect_container(name)
     state = found["State"]
     if not state["Running"]:

@@ -1,4 +1,4 @@
-"""Adjustments of a box to a container runtime other than the engine's usual one.
+"""Adapts boxes to container runtimes other than the engine's usual one.
 
 Theory of operation
 -------------------
@@ -7,13 +7,13 @@ bot and ours: the *sentry*, an ordinary process without privileges; a second one
 with Debian 12's version, 0.0~20221219:
 
 * Host FIFOs work only with ``--host-fifo=open``, and only from a writable mount: otherwise the gofer refuses to open
-  them for writing. The folder still belongs to root inside too, and bots are not root.
-* Such a FIFO does not say how much there is to read, and without this Java reads nothing: init passes the bot's input
-  on through a pipe inside (0.1 ms).
+  them for writing. The folder belongs to root inside as well, and bots are not root.
+* A host FIFO does not report how much there is to read, without which Java reads nothing: init relays the bot's input
+  through a pipe inside (0.1 ms).
 * Its network stack needs ``--network=none`` (on new kernels it mistakes every namespace for the host's own and gives
   up). It obeys a system-call filter only with ``--oci-seccomp``, and then refuses only with EPERM.
-* The bot's actions cost threads and memory of the sentry, in the container's own control groups: use there is the bot's
-  doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
+* The bot's actions cost threads and memory of the sentry, in the container's own control groups: usage there is the
+  bot's doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
 * The sentry joins no unified control group besides those of version 1; `sandbox.cgroup.join_unified` makes one, because
   otherwise there would be no pressure to read. The threads that carry the bot's first process cannot be identified from
   outside, so there is no run-queue delay.
@@ -39,9 +39,9 @@ HOST_THREADS_PER_PROCESS = 64
 it had 330; this leaves room and still bounds what a bot can take from the host."""
 
 MARGIN_MS, GVISOR_MARGIN_MS = 3, 10
-"""How near a deadline verdicts on reference bots must be right. Under gVisor, 6 of 300 sleepers that aimed 3 ms before
-it were late through its kernel's activity, which no counter distinguishes from theirs; of 400 that aimed 10 ms before,
-none."""
+"""How close to a deadline verdicts on reference bots must be right. Under gVisor, 6 of 300 sleepers that aimed 3 ms
+before it were late through its kernel's activity, which no counter distinguishes from theirs; of 400 that aimed 10 ms
+before, none was."""
 
 _HOW = "docs/operators.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
@@ -52,7 +52,7 @@ NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A container runtime. `name` is the engine's name for it; "" if it does not say what its default is."""
+    """A container runtime. `name` is the engine's name for it, or "" if the engine does not name its default."""
 
     name: str
     gvisor: bool = False
@@ -84,8 +84,8 @@ class Runtime:
 
 
 def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
-    """Refuse user namespaces of the engine, which have no user for a bot: 65536 exist and we choose from a billion, and
-    the FIFOs belong to nobody there. A bot that init cannot start looks as if it had exited.
+    """Refuse user namespaces of the engine, which have no user for a bot: they have 65536 and we choose from a billion,
+    and the FIFOs belong to nobody there. A bot that init cannot start looks as if it had exited.
 
     Raises:
         SandboxError: the engine uses them.
@@ -97,11 +97,11 @@ def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
 
 
 NO_RUNTIME = Runtime("")
-"""The runtime of bots that run without an engine."""
+"""The runtime of bots outside an engine."""
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
-    """Find the runtime of that name ("": the default one) in the engine's description of itself.
+    """Find the runtime of that name ("" for the default) in the engine's description of itself.
 
     Raises:
         SandboxError: it is missing, or registered in a way that cannot work.
@@ -126,5 +126,5 @@ def lacks_apparmor_parser(error: Exception) -> bool:
 
 
 def why_not_started(error: Exception) -> str:
-    """Say why a container does not start: in the engine's words, or in ours if those are unclear."""
+    """Return why a container does not start, in the engine's words, or in ours if those are unclear."""
     return f"{NO_PARSER}: {NO_PARSER_CURE}" if lacks_apparmor_parser(error) else str(error)

@@ -1,26 +1,26 @@
 """The system calls that a bot may make: our own list, stricter than any engine's default.
 
-Everything that is not named here does not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines
-before 23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). Engines' defaults allow
-AF_VSOCK and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide budget; here none of
-them remains. Left out on purpose:
+Calls that are not named here do not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines before
+23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). Engines' defaults allow AF_VSOCK
+and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide budget; none of these is allowed
+here. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
   bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
-* what outlives a match or crosses containers: System V and POSIX message queues, shared segments and semaphores, keys,
-  asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a host are
-  one file, and the holder of one notices a lock on any other, byte by byte;
-* memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): out of memory, the
-  kernel must find a process of the bot that is larger than init;
-* what slows down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush its
-  disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
+* objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
+  keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
+  host are one file, and the holder of one notices a lock on any other, byte by byte;
+* memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
+  the kernel must find a process of the bot that is larger than init;
+* calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
+  its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
   (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
 * timers that wake all waiters on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in the
   interrupt, and 100,000 of them made it last 12 to 38 ms, which looked like time that the host took from the bot, or
   was charged to the bot that happened to run;
-* what bots in different boxes could read from shared state: memory policies attached to a file (mbind: 32 bits a page,
-  kept as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes
-  that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
+* shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
+  as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
+  belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
 * the limit on core dumps, which must stay 1 (see `sandbox.confinement`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
@@ -113,9 +113,9 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 @cache
 def profile(building: bool = False, says_eperm: bool = False, playing: bool = False) -> str:
-    """Return the filter as JSON for the engine (``--security-opt seccomp=...``). Foreign architectures' calls kill.
+    """Return the filter as JSON for the engine (``--security-opt seccomp=...``). Calls of foreign architectures kill.
 
-    `playing`: init sets up each match, and forbids the bot the calls that this needs.
+    `playing`: allow the calls with which init sets up each match, and which it then forbids the bot.
 
     `says_eperm`: the runtime refuses only with EPERM. The C library needs ENOSYS to do without clone3; a kernel without
     that call (gVisor's) must be allowed to say so itself.
@@ -135,7 +135,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
             "action": "SCMP_ACT_ERRNO",
             "errnoRet": _EAFNOSUPPORT,
         },
-        # The flags of clone are an argument; those of clone3 are in memory, which no filter can read.
+        # The flags of clone are an argument; those of clone3 are in memory, which filters cannot read.
         _if_masked("clone", 0, clone_flags | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]

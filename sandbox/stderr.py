@@ -2,7 +2,7 @@
 
 As in a container, the first 8 KiB and the last 48 KiB stay (`sandbox/images/init.c`). There init reads a pipe while the
 bot runs. Here nobody could: the referee's process does nothing else while a clock runs. So the program appends to a
-file, which is cut whenever the referee looks at the program's counters anyway. What it writes between two looks needs
+file, which is cut whenever the referee reads the program's counters anyway. Text written between two readings needs
 memory, which `MAX_FILE_BYTES` bounds.
 """
 
@@ -14,11 +14,11 @@ import os
 HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
 
 CUT_BYTES = 4 * 1024 * 1024
-"""The size at which the file is cut. To look costs a microsecond, to cut some fifty."""
+"""The size at which the file is cut. A check costs a microsecond, a cut some fifty."""
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
 """The largest file that a plain program may write, as its limit RLIMIT_FSIZE: an endless loop of messages must not take
-all the memory before its time is over. At 4 GB/s, as fast as `yes` is, that takes a quarter of a second."""
+all the memory before its time is over. At 4 GB/s, the speed of `yes`, that takes a quarter of a second."""
 
 
 class Stderr:
@@ -31,7 +31,7 @@ class Stderr:
         self._left_out = 0
 
     def cut(self) -> None:
-        """Forget the middle if the file is large. What the program writes at this very moment may be forgotten too."""
+        """Drop the middle if the file is large. Text that the program writes at this very moment may be lost too."""
         size = os.lseek(self.fd, 0, os.SEEK_END)  # a third of the cost of fstat; writes go to the end anyway
         if size < CUT_BYTES:
             return
@@ -43,7 +43,7 @@ class Stderr:
         self._left_out += size - len(head) - len(tail)
 
     def kept(self) -> bytes:
-        """Return what is kept so far, without moving the file's offset, which the program shares."""
+        """Return the text kept so far, without moving the file's offset, which the program shares."""
         size = os.fstat(self.fd).st_size
         if not size and not self._left_out:
             return b""

@@ -1,1 +1,1 @@
-"""Carry out jobs: thin Celery tasks around build and play."""
+"""Carries out jobs: thin Celery tasks around build and play."""

@@ -1,6 +1,6 @@
-"""Asks the house's strongest bot what it would have done in a person's place, once the person's match is over.
+"""Asks the house's strongest bot, after a person's match, what it would have done in the person's place.
 
-Like any bot, it is built and asked in boxes, and takes a slot of processors for the build and for each answer, between
+Like any bot, it is built and asked in boxes. For the build and for each answer it takes a slot of processors between
 two series of the league, as the person's opponent did. Its answers are stored as a transcript (`engine.advice`).
 """
 
@@ -34,7 +34,7 @@ class TooLong(Exception):
 
 
 def give_advice(context: Context, exhibition_id: int) -> None:
-    """Have advice given on a person's match, if it is wanted. After any failure it is tried again, a few times."""
+    """Produce and store advice on a person's match, if it is wanted. Any failure is retried a few times."""
     with context.database.transaction() as session:
         job = claim_advice(session, exhibition_id)
     if job is None:
@@ -80,7 +80,7 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
 
 
 def _recipe(folder: Path) -> Recipe:
-    """Return how a house bot is built and started."""
+    """Return the recipe by which a house bot is built and started."""
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     manifest = folder / MANIFEST
     language, entry = detect(folder.name, names, manifest.read_text("utf-8") if manifest.is_file() else None)

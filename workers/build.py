@@ -1,10 +1,10 @@
-"""Build one uploaded version and try it: claim, make, try, finish. `workers.play` has the same steps.
+"""Builds one uploaded version and tries it: claim, make, try, finish. `workers.play` has the same steps.
 
 A version qualifies by finishing a match against the house bot without a fault, in the same boxes and under the same
 limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the largest. Its
 author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
-version back in the queue, however often, and never breaks it. Nor does a timeout on a machine known to be unfit
-(`league.service.series.hosts`). The log grows while its author reads (`workers.build_log`).
+version back in the queue, however often, and never breaks it. Nor does a time-out on a machine known to be unfit
+(`league.service.series.hosts`). The author can read the log while it grows (`workers.build_log`).
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from deadheat.workers.outcomes import fault_records
 log = logging.getLogger(__name__)
 
 HOUSE_BOT = "random"
-"""The opponent of every trial match; each game has one (`bots/random` in its folder), written in Python. It tries every
-command of the game sooner or later; a better bot would keep to a few."""
+"""The opponent of every trial match; each game has one (`bots/random` in its folder), written in Python. Sooner or
+later it tries every command of the game; a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
 
 SHOWN_PROMPTS = 6
-"""How many of the candidate's prompts end the log; the transcript has them all."""
+"""The number of the candidate's last prompts in the log; the transcript has all of them."""
 
 
 def build_version(context: Context, version_id: int) -> None:
-    """Build one version: the message's, or another whose turn comes first."""
+    """Build one version: that of the message, or another whose turn comes first."""
     with context.slots.take() as cpus:
         job = take(context, BUILDS, lambda session: claim_next_build(session, version_id, context.worker))
         if job is None:
@@ -69,7 +69,7 @@ def build_version(context: Context, version_id: int) -> None:
         except LeaseLost:
             log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
             return
-        except Exception as error:  # noqa: BLE001  whatever it was, it was ours: the version is built again
+        except Exception as error:  # noqa: BLE001  any other error is ours: the version is built again
             failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
             held = (job.version_id, job.attempt, context.worker)
             insist(context, lambda session: give_back_build(session, *held, failure))
@@ -79,7 +79,7 @@ def build_version(context: Context, version_id: int) -> None:
 
 
 def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
-    """Build, then try. Raises our own failures."""
+    """Build the version, then try it. Raises our own failures."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
     said = BuildLog(context, job)
     heartbeat = Heartbeat(context, lambda session: renew_build(session, job))
@@ -178,7 +178,7 @@ def _play(
 
 
 def _reason(context: Context, played: Played, seat: Seat) -> str:
-    """Say in a sentence what the candidate did wrong. Raises SandboxError if this machine may not judge that."""
+    """Return a sentence about the candidate's fault. Raises SandboxError if this machine may not judge it."""
     for record in fault_records(played.transcript):
         if record.seat != seat:
             continue
@@ -192,8 +192,8 @@ def _reason(context: Context, played: Played, seat: Seat) -> str:
 
 
 def _must_be_fit(context: Context) -> None:
-    """Raise if this machine is known to be unfit, because an unfit machine may not call a bot slow. (Without a keeper,
-    fitness is unknown.)
+    """Raise SandboxError if this machine is known to be unfit, because then it may not call a bot slow. (Without a
+    keeper, fitness is unknown.)
     """
     with context.database.reading() as session:
         reasons = unfit_reasons(session, context.host)
@@ -202,7 +202,7 @@ def _must_be_fit(context: Context) -> None:
 
 
 def _report(played: Played, seat: Seat) -> str:
-    """Return the trial's last lines and the bot's stderr, as its author sees them."""
+    """Return the trial's last lines and the bot's stderr, as shown to its author."""
     lines = []
     own = [prompt for prompt in played.transcript.prompts() if prompt.message.seat == seat]
     for prompt in own[-SHOWN_PROMPTS:]:

@@ -1,8 +1,8 @@
-"""The log of a build, which its author sees grow.
+"""The log of a build, which its author can read while it grows.
 
-It is kept whole here and written to the version's row at most once a second: when the build prints something, and
-between the exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but read again each
-time (`sandbox.build`), because only the beginning and the end of long output are kept.
+It is kept here and written to the version's row at most once a second: when the build prints something, and between the
+exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but replaced each time
+(`sandbox.build`), because only the beginning and the end of long output are kept.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ class BuildLog:
         return self._said + self._heard
 
     def say(self, lines: str) -> None:
-        """Add our own lines after all that the tools have printed. Raises LeaseLost."""
+        """Add our own lines after all of the tools' output. Raises LeaseLost."""
         before = self.text
         self._said, self._heard = before + ("\n" if before and not before.endswith("\n") else "") + lines + "\n", ""
         self._note()
 
     def hear(self, printed: str) -> None:
-        """Replace what the tools have printed since our last lines. Raises LeaseLost."""
+        """Replace the tools' output since our last lines. Raises LeaseLost."""
         self._heard = printed
         self._note()
 
     def write_when_due(self) -> None:
-        """Show it to the author, at most once a second. Raises LeaseLost if the build is no longer ours."""
+        """Show the log to the author, at most once a second. Raises LeaseLost if the build is no longer ours."""
         if not self._unwritten or time.monotonic() < self._due_at:
             return
         self._due_at = time.monotonic() + WRITE_SECONDS

@@ -1,15 +1,15 @@
-"""Canary matches show whether this machine still judges correctly.
+"""Plays canary matches, which show whether this machine still judges correctly.
 
 Theory of operation
 -------------------
 Between two series a worker now and then plays a match with known verdicts. Its players are the reference bots, its
 rules are `CanaryGame`. Everything else is as in any match: boxes on the slot's processors, and the same arena, referee,
-clock and attribution, in the same process. It belongs to no season, and its result is not stored.
+clock and attribution in the same process. It belongs to no season, and its result is not stored.
 
 An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once, because the
-same fault affects matches that count. The game records every verdict as it falls, so a wrong one is not lost if the
-attempt then ends void. Otherwise a void attempt says nothing and is repeated; if every attempt is void, the machine is
-checked, and the check decides.
+same fault affects matches that count. The game records every verdict at once, so a wrong one is not lost if the attempt
+then ends void. Otherwise a void attempt says nothing and is repeated; if every attempt is void, the machine is checked,
+and the check decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ START_MS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order for one reference bot, and its required end."""
+    """An order for one reference bot, and the correct outcome."""
 
     line: str
     guilty: bool = False
@@ -63,12 +63,12 @@ SCRIPT: tuple[Mapping[Seat, Order], ...] = (
     {0: LATE, 1: NOTHING},
     {1: ENDLESS},
 )
-"""The orders, exchange by exchange. A guilty one is a seat's last, because a late answer ends its part."""
+"""The orders, exchange by exchange. A seat's guilty order is its last one, because a late answer ends its part."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How an order ended."""
+    """The outcome of an order."""
 
     seat: Seat
     order: Order
@@ -76,7 +76,7 @@ class Verdict:
 
     @property
     def right(self) -> bool:
-        """Whether the verdict is the known one."""
+        """Whether the verdict is the correct one."""
         return self.reply.fault is (Fault.TIMEOUT if self.order.guilty else None)
 
     def as_dict(self) -> dict[str, object]:
@@ -93,7 +93,7 @@ class Verdict:
 
 
 class CanaryGame:
-    """A game that follows its script and notes the verdicts. See `engine.core.Game`."""
+    """A game that follows `SCRIPT` and records the verdicts. See `engine.core.Game`."""
 
     name = "canary"
     title = "Canary"
@@ -126,7 +126,7 @@ def play_canary_when_due(context: Context, cpus: Sequence[int]) -> None:
 
 
 def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> None:
-    """Play a canary match and report its end to the league; `series_before` were finished here since the last one."""
+    """Play a canary match and report its outcome; `series_before` series were finished here since the last one."""
     host = context.host
     wrong, voids = _play(context, cpus)
     with context.database.transaction() as session:
@@ -148,7 +148,7 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
 
 
 def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:
-    """Return the wrong verdicts (None if every attempt was void without one), and how many attempts were void."""
+    """Return the wrong verdicts (None if every attempt was void without any), and the number of void attempts."""
     limits = [bot_limits(cpus, player) for player in (0, 1)]
     with context.folder(PLAY) as folder:
         program = reference_program(folder)

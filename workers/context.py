@@ -1,4 +1,4 @@
-"""The resources of one worker process's tasks, made once, after the fork."""
+"""The resources of a worker process's tasks, created once, after the fork."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 PLAY, BUILD = "play", "build"  # purposes of folders
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-"""The file in which the kernel names each of its starts."""
+"""The file with the kernel's id of the present boot."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Context:
 
     @cached_property
     def slots(self) -> Slots:
-        """Processors for matches, shared with everything on this host that takes processors."""
+        """Processors for matches, shared with all other users of this host's registry."""
         return Slots(self.settings.lock_dir or self._shared_locks(), self.settings.slots)
 
     def _shared_locks(self) -> Path:
@@ -74,7 +74,7 @@ class Context:
         return path
 
     def folder(self, purpose: str) -> AbstractContextManager[Path]:
-        """Make a working folder that disappears with the job."""
+        """Create a working folder that disappears with the job."""
         return locked_folder(self.run_dir, purpose)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Describe this host's judge image to the league, when a worker starts and from time to time after that."""
+"""Describes this host's judge image to the league, when a worker starts and from time to time after that."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ log = logging.getLogger(__name__)
 
 
 def describe_environment(context: Context) -> None:
-    """Make sure that the database describes the image. This is quick if it does; otherwise it takes a slot for a second
-    or two.
+    """Make sure that the database describes the image. This is quick if it does already; otherwise it takes a slot for
+    a second or two.
 
     Raises:
         SandboxError, BuildFailed: both our failures.

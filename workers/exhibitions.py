@@ -1,29 +1,29 @@
-"""Play a person's match against bots: with the referee, boxes and clock of any match, and a database row as a seat.
+"""Plays a person's match against bots: with the referee, boxes and clock of any match, and a database row as a seat.
 
 Theory of operation
 -------------------
 A person takes minutes, a bot milliseconds, so the match releases its resources meanwhile. Between two exchanges of the
-bots their boxes rest (`Box.rest`: nothing in them runs or, if the engine fails at this, nothing runs in front of
-anybody else), and the slot of processors is free. It is taken again for every exchange, between two series of the
-league. So a person who thinks, or has left, costs a frozen container and this process, which has its own queue: a
-series never waits for a person.
+bots their boxes rest (`Box.rest`: nothing in them runs or, if the engine fails at this, everything else takes
+precedence), and the slot of processors is free. It is taken again for every exchange, between two series of the league.
+So a person who thinks, or has left, costs a frozen container and this process, which has its own queue: a series never
+waits for a person.
 
 `Person` asks the person through the database, polls the answer there a few times a second, and keeps the lease. Bots
 that are asked in the same step answer first, under the limits of any match; nobody learns anything before all have
 answered. READY is answered for the person.
 
-*The person's clock is not the game's.* An answer is recorded with 0 ns: the move's own limit is minutes
-(`exhibition_move_seconds`), a bank of time does not run, and the transcript verifies like any other. Resigning is
-recorded as `exited`, running out of time as `timeout`. Answers that the rules refuse do not get here
+*The person's clock is not the game's.* An answer is recorded with 0 ns: a move has a limit of minutes
+(`exhibition_move_seconds`), a time bank does not run, and the transcript verifies like any other. Resigning is recorded
+as `exited`, running out of time as `timeout`. Answers that the rules refuse do not get here
 (`league.service.jobs.exhibitions`). A person who has resigned is free at once; the bots play on for the record.
 
 *A failure of the service* makes an attempt void, as always, and the match restarts, here with the same dice: this
 benefits nobody and costs the person least. The person's answers, including one given between attempts, are repeated as
 long as the bots say the same as before, so a restart usually goes unnoticed. Voids are counted in the row, whatever
-their cause and whichever machine failed. After as many as end a match of bots, the person is told and free. A worker
-that must stop releases a match at once, and another one continues it. As with series, an unavailable database is waited
-for (`insist`). So is the store once a match is over, because a bot may not play it again in the same way: only the
-person waits meanwhile.
+their cause and whichever machine failed. After as many as end a match of bots, the person is notified and free. A
+worker that must stop releases a match at once, and another one continues it. As with series, an unavailable database is
+waited for (`insist`). So is the store once a match is over, because the bot might play it differently the next time;
+only the person waits meanwhile.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ VOID_PAUSE_SECONDS = 0.25
 
 
 def play_exhibition(context: Context, exhibition_id: int) -> bool:
-    """Carry out one exhibition if it still waits; False: it does, but for another machine."""
+    """Carry out one exhibition if it still waits. Return False if it waits for another machine."""
     who = (context.worker, context.host)
     job = take(context, EXHIBITIONS, lambda session: claim_exhibition(session, exhibition_id, *who))
     if job is None:
@@ -95,7 +95,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
             sha256 = store(context, transcript, heartbeat)
     except LeaseLost:
         log.warning("exhibition %d: the lease of attempt %d was lost", job.exhibition_id, job.attempt)
-    except Exception as error:  # noqa: BLE001  whatever it was, it was ours: it is played again
+    except Exception as error:  # noqa: BLE001  any other error is ours: it is played again
         failure = failure_of(EXHIBITIONS, f"exhibition {job.exhibition_id} attempt {job.attempt}", error)
         where, void = (context.worker, failure, context.host), isinstance(error, TransportError)
         insist(context, lambda session: release_exhibition(session, job, *where, void=void))
@@ -106,7 +106,7 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
 
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
-    """Write the transcript and return its name. Raises BlobsAway (the store has long been unavailable), LeaseLost."""
+    """Write the transcript and return its name. Raises BlobsAway (the store stays unavailable), LeaseLost."""
     give_up_at, told = time.monotonic() + INSIST_SECONDS, False
     while True:
         try:
@@ -158,7 +158,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
 
 
 class Person:
-    """Asks the person of one exhibition, hears the answers, and remembers those of earlier attempts."""
+    """Asks the person of one exhibition, receives the answers, and remembers those of earlier attempts."""
 
     def __init__(self, context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> None:
         self.seat = job.seat
@@ -169,13 +169,13 @@ class Person:
         self._now: list[Mapping[Seat, Reply]] = []
 
     def sits_down(self, bots: Transport) -> Transport:
-        """Return a transport for all seats, for the next attempt."""
+        """Make the next attempt's transport for all seats."""
         self._before = max(self._before, self._now, key=len)
         self._now = []
         return _Table(bots, self)
 
     def told(self, cause: str) -> bool:
-        """Report a void attempt, and return whether there will be another one."""
+        """Report a void attempt. Return whether there will be another one."""
         return insist(self._context, lambda session: note_void(session, self._job, cause))
 
     def happened(self, replies: Mapping[Seat, Reply]) -> None:
@@ -183,14 +183,14 @@ class Person:
         self._now.append(replies)
 
     def remembered(self) -> Reply | None:
-        """Return the person's answer here in an earlier attempt, if everything went as it did then."""
+        """Return the person's answer at this point of an earlier attempt, if everything has gone the same way since."""
         number = len(self._now)
         if number >= len(self._before) or said(self._now) != said(self._before[:number]):
             return None
         return self._before[number].get(self.seat)
 
     def ask(self) -> None:
-        """Show the match so far, and that the person must answer."""
+        """Store the match so far, and ask the person to answer."""
         if not insist(self._context, lambda session: ask_person(session, self._job, self._now)):
             raise LeaseLost
 
@@ -208,7 +208,7 @@ class Person:
             time.sleep(LOOK_SECONDS)
 
     def _look(self) -> Heard | None:
-        """Look for the answer. Return None if the database does not answer; it may come back before the lease ends."""
+        """Look for the answer. Return None if the database is unavailable; it may come back before the lease ends."""
         try:
             with self._context.database.reading() as session:
                 heard = hear_person(session, self._job)

@@ -1,4 +1,4 @@
-"""A worker's metrics on a separate port, where no API runs.
+"""Serves a worker's metrics on a separate port, where no API runs.
 
 Requests from other networks are refused before anything is read or a thread starts, because the same process keeps the
 worker's other processes alive.

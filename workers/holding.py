@@ -1,11 +1,11 @@
-"""Tools for a worker that holds a job of any kind.
+"""Shared tools of workers that hold a job of any kind.
 
 Theory of operation
 -------------------
 `take` claims a job. A worker holds no database connection while it works. Between two steps, when no bot's clock runs,
 its `Heartbeat` renews the lease, and ends the work if the lease is lost (`LeaseLost`) or this process must stop
-(`stopping.Stopping`). Any other error is a failure of the service: `failure_of` names its cause and informs operators.
-Results are written with `insist`, which outlasts an unavailable database.
+(`stopping.Stopping`). Any other error is a failure of the service: `failure_of` classifies and reports it. Results are
+written with `insist`, which outlasts an unavailable database.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ log = logging.getLogger(__name__)
 MAX_DETAIL = 500
 
 AWAY = (OperationalError, InternalError, InterfaceError)
-"""The driver's errors if the database cannot be reached, is ending or accepts no changes."""
+"""The driver's errors if the database cannot be reached, is shutting down or accepts no changes."""
 
 INSIST_SECONDS = 120
 """How long a worker keeps its report for an unavailable database. After that, the work is done again. Nobody can have
-received it before, because that also takes the database."""
+received the report before, because that also takes the database."""
 
 RETRY_SECONDS = 1.0
 """The pause between two attempts to reach an unavailable database."""
@@ -95,9 +95,9 @@ def turned_away(context: Context, what: str, turn: Callable[[Session], bool]) ->
 
 
 def insist(context: Context, act: Callable[[Session], Told]) -> Told:
-    """Act in a transaction, and retry for a while if the database is unavailable. This is harmless if a commit took
-    place and only its answer was lost, because each report names our attempt. Raises WrongSchema if the league was
-    upgraded meanwhile: the lease runs out, and the new version does the work again.
+    """Run `act` in a transaction, and retry for a while if the database is unavailable. This is harmless if only the
+    answer to a commit was lost, because each report names our attempt. Raises WrongSchema if the league was upgraded
+    meanwhile: the lease runs out, and the new version does the work again.
     """
     give_up_at = time.monotonic() + INSIST_SECONDS
     while True:
@@ -126,7 +126,7 @@ class Heartbeat:
         self.renew()
 
     def renew(self) -> None:
-        """Raises LeaseLost."""
+        """Renew the lease. Raises LeaseLost."""
         if time.monotonic() < self._due_at:
             return
         try:

@@ -1,4 +1,4 @@
-"""Keep a machine's fitness to judge up to date: one keeper for each machine that plays, in a separate process.
+"""Keeps a machine's fitness to judge up to date: one keeper for each machine that plays, in a separate process.
 
 Theory of operation
 -------------------
@@ -37,15 +37,15 @@ from deadheat.workers.context import BUILD, PLAY, Context
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 20
-"""The pause between two looks for remains of killed processes: a list of folders, and one request to the engine."""
+"""The pause between two searches for remains of killed processes: a list of folders, and one request to the engine."""
 
 LATE_SECONDS = 60
-"""The time of which the keeper reports how late it woke up at worst."""
+"""The period over which the keeper reports its latest wake-up."""
 
 
 def arrive(context: Context) -> bool:
-    """Announce a machine before its worker starts: until its keeper has had it checked, it may not judge. False:
-    another machine has its name, so it plays nothing, and its keeper tries again.
+    """Announce a machine before its worker starts; it may not judge until its keeper has had it checked. Return False
+    if another machine has its name: then it plays nothing, and its keeper tries again.
     """
     with context.database.transaction() as session:
         arrived = host_arrives(session, context.host, context.settings.image)
@@ -59,7 +59,7 @@ def arrive(context: Context) -> bool:
 
 
 class Keeper:
-    """See the top of the file."""
+    """Reports and checks this machine; see the module's docstring."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
@@ -90,7 +90,7 @@ class Keeper:
             self.check(thoroughly=known is Fitness.UNFIT)
 
     def beat(self) -> None:
-        """Report that the machine is here, unless that was just done."""
+        """Report that the machine is alive, unless that was just done."""
         if time.monotonic() < self._beat_at:
             return
         before, self._stat = self._stat, stat()
@@ -103,7 +103,7 @@ class Keeper:
             arrive(self._context)
 
     def sweep(self) -> None:
-        """Now and then, remove the remains of processes that were killed while others of this machine live."""
+        """Remove, now and then, the remains of processes that were killed while others of this machine live."""
         if time.monotonic() < self._sweep_at:
             return
         self._sweep_at = time.monotonic() + SWEEP_SECONDS
@@ -115,7 +115,7 @@ class Keeper:
             log.warning("nothing could be swept: %s", error.detail)
 
     def appear(self) -> None:
-        """Start the counters of every running season at zero, before any of it is played here."""
+        """Start the counters of every running season at zero before any of its matches is played here."""
         with self._context.database.reading() as session:
             going_on = seasons_going_on(session)
         for season_id in going_on.keys() - self._appeared:
@@ -124,7 +124,7 @@ class Keeper:
             self._appeared.add(season_id)
 
     def check(self, thoroughly: bool) -> None:
-        """Have the machine checked, and record what was found."""
+        """Have the machine checked, and record the findings."""
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
         told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
@@ -142,7 +142,7 @@ class Keeper:
             return due_check(session, self._context.host)
 
     def _report(self, rounds: int) -> Report | str:
-        """Return what the check found, or why it found nothing."""
+        """Return the check's report, or why there is none."""
         try:
             sandbox = self._context.sandbox
             with self._context.slots.take(self.beat) as cpus:

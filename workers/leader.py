@@ -1,9 +1,9 @@
 """The scheduler's clock. Any number may run: one leads, the others stand by.
 
-The leader holds a lease where the messages go: in Redis, or with the embedded queue a lock in the data directory. The
-lease is short and renewed with every beat, so if a leader dies, hangs or cannot reach Redis, another takes over within
-`LEASE_SECONDS`. If two lead for a moment (Redis was flushed, or a stopped leader continues), some messages are sent
-twice. This changes nothing: planning series locks the season, and a nudge is only a nudge.
+The leader holds a lease where the messages are: in Redis, or with the embedded queue as a lock in the data directory.
+The lease is short and renewed with every beat, so if a leader dies, hangs or cannot reach Redis, another takes over
+within `LEASE_SECONDS`. If two lead for a moment (Redis was flushed, or a stopped leader continues), some messages are
+sent twice. This changes nothing: planning series locks the season, and a nudge is only a nudge.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ class Lease(Protocol):
     """The right to lead."""
 
     def hold(self) -> bool:
-        """Take or keep the lease; False: another holds it. Raises RedisError: unknown, so nothing is granted."""
+        """Take or keep the lease. Return False if another process holds it. Raises RedisError if that is unknown."""
 
     def release(self) -> None:
-        """Release the lease for others at once."""
+        """Release the lease at once, for others to take."""
 
 
 class RedisLease:
-    """A lease that is a key which expires."""
+    """A lease in the form of an expiring key."""
 
     def __init__(self, url: str) -> None:
         client = redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)
@@ -70,7 +70,7 @@ class RedisLease:
 
 
 class FileLease:
-    """A lease that is a lock held until its process ends."""
+    """A lease in the form of a lock, held until its process ends."""
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,14 +90,14 @@ class FileLease:
 
 
 def lease_of(settings: Settings) -> Lease:
-    """Return the lease on which this deployment's schedulers agree."""
+    """Return the lease shared by this deployment's schedulers."""
     if settings.broker.startswith(("redis://", "rediss://")):
         return RedisLease(settings.broker)
     return FileLease(settings.data_dir.absolute() / "leader")
 
 
 class LedScheduler(Scheduler):
-    """Celery's scheduler, which beats only while it leads. Due times are not on disk, because intervals are seconds."""
+    """Celery's scheduler, which beats only while it leads. Due times are not stored, because intervals are seconds."""
 
     def __init__(self, *arguments: Any, lease: Lease, alive_file: Path | None = None, **options: Any) -> None:
         """`alive_file` is touched at every beat, leader or not."""
@@ -108,7 +108,7 @@ class LedScheduler(Scheduler):
         super().__init__(*arguments, **options)
 
     def tick(self, *arguments: Any, **options: Any) -> float:
-        """Send what is due, and return the seconds until the next beat."""
+        """Send the messages that are due, and return the seconds until the next beat."""
         try:
             leads = self._lease.hold()
         except RedisError as error:
@@ -125,14 +125,14 @@ class LedScheduler(Scheduler):
         return min(float(super().tick(*arguments, **options)), LEASE_SECONDS / 3)
 
     def adjust(self, n: Any, drift: float = 0.0) -> Any:
-        """Return the pause as it is. Celery would wake up ten milliseconds early, find nothing due, and look again and
-        again until it is due: ten beats for each message.
+        """Return the pause unchanged. Celery would wake up ten milliseconds early, find nothing due, and try again and
+        again until something is: ten beats for each message.
         """
         return n
 
     def _follow_the_clock(self) -> None:
-        """Start again if the clock was set back. Celery notes due times by the wall clock, so setting it back by an
-        hour would delay everything by that hour.
+        """Restart the schedule if the clock was set back. Celery notes due times by the wall clock, so setting it back
+        by an hour would delay everything by an hour.
         """
         before, self._ahead = self._ahead, _ahead()
         if self._ahead < before - CLOCK_STEP_SECONDS:
@@ -142,7 +142,7 @@ class LedScheduler(Scheduler):
             self._heap = None
 
     def close(self) -> None:
-        """Close it; another may take over at once."""
+        """Close the scheduler, so that another may take over at once."""
         self._lease.release()
         super().close()
 

@@ -1,9 +1,9 @@
-"""Show spectators a running match, at a cost that no match notices.
+"""Shows spectators a running match, at a cost that no match notices.
 
 Between two exchanges, when no bot's clock runs, the replies so far are written to the database
 (`league.service.series.live`): first when the match has lasted a second, then about once a second, and seldom enough
-that writing takes at most a fiftieth of the time. So a match of some milliseconds, like most, costs only an append and
-a look at the clock per exchange. If writing fails, the spectator waits.
+that writing takes at most a fiftieth of the time. So a match of a few milliseconds, like most, costs only an append and
+a reading of the clock per exchange. If writing fails, the spectator waits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COST_SHARE = 50
 
 
 class Broadcast:
-    """Publishes the matches of one series, one after the other. No failure in it ends a match."""
+    """Publishes the matches of one series, one after the other. Its failures never end a match."""
 
     def __init__(self, context: Context, job: SeriesJob, seconds: Callable[[], float] = time.monotonic) -> None:
         self._context = context
@@ -46,16 +46,16 @@ class Broadcast:
         self._due_at = self._seconds() + EVERY_SECONDS
 
     def end(self) -> None:
-        """End the match for those who saw it begin."""
+        """Publish the end of the match to the spectators who saw it begin."""
         if self._shown:
             self._show()
 
     def around(self, transport: Transport) -> Transport:
-        """Return the transport, with this listening to it."""
+        """Wrap a transport so that this broadcast hears its replies."""
         return _Overheard(transport, self)
 
     def hear(self, replies: Mapping[Seat, Reply]) -> None:
-        """Hear an exchange that is over."""
+        """Keep an exchange that is over, and publish when due."""
         self._replies.append(replies)
         if self._seconds() >= self._due_at:
             self._show()

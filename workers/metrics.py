@@ -1,8 +1,8 @@
 """The workers' metrics for Prometheus: totals over finished matches, and the service's own failures.
 
-No label names a bot or a user: their numbers are in SQL. Prompts, faults and matches carry the season, so that each
-season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host add up their
-metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
+No label names a bot or a user: figures about them are in SQL. Prompts, faults and matches carry the season, so that
+each season's time-out rate can be watched; a host plays few seasons between two starts. Processes of one host add up
+their metrics in PROMETHEUS_MULTIPROC_DIR (see prometheus_client), which `deadheat serve` and `deadheat worker` set.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ task_failures = Counter("deadheat_task_failures_total", "Tasks that failed becau
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
 FREQUENT = Cause.having(Trait.COUNTED)
-"""Causes that are counted from zero; others appear when they happen. A blameless one fails its task, any other only an
-attempt at a match (see `workers.play`)."""
+"""Causes that are counted from zero; others appear when they happen. A blameless cause fails its task, any other only
+an attempt at a match (see `workers.play`)."""
 
 OUTCOMES = ("played", "forfeit")
 
@@ -81,7 +81,7 @@ MOST_OF_A_SEASON = 40
 """The most time series that one season may add to a host's metrics; a test counts them for every game."""
 
 SCHEDULED = ("tick", "sweep", "refit")
-"""Tasks whose runs are counted: while no work waits, nothing else shows that they stopped."""
+"""Tasks whose runs are counted: without waiting work, nothing else shows that they stopped."""
 
 
 def _appear() -> None:
@@ -107,7 +107,7 @@ _appear()
 
 
 def appear(game: str, season_id: int) -> None:
-    """Start a season's counters at zero as soon as this machine's keeper knows of it, at the latest when one of its
+    """Start a season's counters at zero as soon as this machine's keeper knows of it, or at the latest when one of its
     series is taken, so that Prometheus has seen the zeros when its first match ends. There are (commands + 1) x causes
     + commands + outcomes of them: `MOST_OF_A_SEASON` at most.
     """
@@ -120,8 +120,8 @@ def appear(game: str, season_id: int) -> None:
 
 
 def record(transcripts: Sequence[Transcript], season_id: int) -> None:
-    """Count finished matches of one game. What they add to a number is added up first and written once: one call for
-    each reply took a quarter of a worker's CPU time.
+    """Count finished matches of one game. Increments are added up first and written once: one call for each reply took
+    a quarter of a worker's CPU time.
     """
     by_command: defaultdict[str, list[Prompt]] = defaultdict(list)
     for transcript in transcripts:
@@ -143,7 +143,7 @@ def _record_replies(game: str, season_id: int, command: str, found: Sequence[Pro
     if used := [reply.cpu_ns / NS_PER_S for reply in replies if reply.cpu_ns is not None]:
         _observe(reply_cpu_seconds.labels(game, command), used)
     if late := [reply.late_ns / NS_PER_S for reply in replies if reply.fault is Fault.TIMEOUT]:
-        _observe(referee_late_seconds.labels(game), late)  # other replies did not have to wake anybody at a set instant
+        _observe(referee_late_seconds.labels(game), late)  # no other reply had to wake anybody at a set instant
 
 
 def _observe(histogram: Histogram, values: Sequence[float]) -> None:
@@ -163,6 +163,6 @@ def _record_end(transcript: Transcript, season_id: int) -> None:
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:
-    """Count attempts by cause ("played" or why they are void)."""
+    """Count attempts by cause: "played", or why they are void."""
     for cause, count in Counts(causes).items():
         attempts.labels(game, cause).inc(count)

@@ -1,4 +1,4 @@
-"""What the database stores from a match: its faults, response times, and the evidence of its attempt."""
+"""The data that is stored from a match: its faults, response times, and the evidence of its attempt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deadheat.sandbox.arena import Played
 
 
 def evidence(played: Played) -> dict[str, object]:
-    """Return the ledger's evidence of a match: every time-out's, and what the host took from its bots, if anything."""
+    """Return the ledger's evidence of a match: for every time-out, and for time that the host took from its bots."""
     taken = Taken.of(played.transcript.prompts())
     found = {"timeouts": [*played.convictions], "stolen_ns": taken.stolen_ns, "past_deadline": taken.past_deadline}
     return {name: value for name, value in found.items() if value}
@@ -34,7 +34,7 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
-    """Return response times by seat and command, in own time, which limits bound."""
+    """Return response times by seat and command, in own time, to which limits apply."""
     taken: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
     for _, message, limit_ns, reply in transcript.prompts():
         own_ns, limits_ns = taken.setdefault((message.seat, message.command), ([], []))

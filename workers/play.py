@@ -1,4 +1,4 @@
-"""Play one series: claim, run, store, finish. The hot path of the product.
+"""Plays one series: claim, run, store, finish. This is the hot path of the product.
 
 Theory of operation
 -------------------
@@ -10,8 +10,8 @@ twice is harmless. `finish` writes all results in one transaction, and only if t
 
 So a worker may die at any point: before `finish` the lease runs out and another worker plays the series again, with the
 next seeds; after it, the results are stored. There is nothing in between. A failure of the service is an exception; it
-voids a match or fails the series. Either ends the work here: matches played before are stored and finished, and the
-others go back to the queue in the same transaction, for new boxes and the next seeds. It never becomes a result.
+voids a match or fails the series. Either way the work ends here: matches played before are stored and finished, and the
+others go back to the queue in the same transaction, for new boxes and the next seeds. A failure never becomes a result.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One match from the arena: `played` is None if the attempt was void."""
+    """An attempt at one match: `played` is None if it was void."""
 
     match: MatchJob
     played: Played | None
@@ -52,10 +52,10 @@ class Run:
 
 
 def play_series(context: Context, series_id: int) -> int | None:
-    """Carry out the series that is next, after a message about this one. Return its id, or the message's id if nothing
-    was left to do; None: something is left, but for another machine.
+    """Carry out the next series, on receipt of a message about this one. Return its id, or the message's id if nothing
+    was left to do; None if work is left for another machine only.
 
-    Garbage is collected only after the series, because what a series creates is needed until its end.
+    Garbage is collected only after the series, because its objects are needed until its end.
     """
     with uncollected():
         return _play_series(context, series_id)
@@ -84,7 +84,7 @@ def _play_series(context: Context, series_id: int) -> int | None:
 def carry_out(
     context: Context, job: SeriesJob, cpus: Sequence[int]
 ) -> tuple[list[Run], list[MatchOutcome], Failure | None]:
-    """Play what can be played and store it. Return why the rest could not be, unless a match was void.
+    """Play as many matches as possible and store them. Return why the rest could not be played, unless one was void.
 
     Raises:
         LeaseLost: the series is no longer ours.
@@ -99,19 +99,19 @@ def carry_out(
         run(context, job, cpus, heartbeat, runs.append)
     except LeaseLost:
         raise
-    except Exception as error:  # noqa: BLE001  whatever it was, it was ours
+    except Exception as error:  # noqa: BLE001  any other error is ours
         failure = failure_of(SERIES, what, error)
     try:
         store(context, runs, heartbeat.renew, outcomes.append)
     except LeaseLost:
         raise
-    except Exception as error:  # noqa: BLE001  what is not stored is played again
+    except Exception as error:  # noqa: BLE001  matches that are not stored are played again
         failure = failure_of(SERIES, what, error)
     return runs, outcomes, failure
 
 
 def claim(context: Context, series_id: int) -> SeriesJob | None:
-    """Take the series that is next; None: none waits, or not for this machine."""
+    """Claim the next series. Return None if none waits for this machine."""
     who = (context.worker, context.host)
     return take(context, SERIES, lambda session: claim_next_series(session, series_id, *who))
 
@@ -119,7 +119,7 @@ def claim(context: Context, series_id: int) -> SeriesJob | None:
 def run(
     context: Context, job: SeriesJob, cpus: Sequence[int], heartbeat: Callable[[], None], hand_in: Callable[[Run], None]
 ) -> None:
-    """Play the matches of the series in one set of boxes, up to the first void one; `hand_in` gets each.
+    """Play the matches of the series in one set of boxes, up to the first void one, and pass each to `hand_in`.
 
     Raises:
         LeaseLost: the series is no longer ours.
@@ -180,8 +180,8 @@ def play_match(
 def store(
     context: Context, runs: Sequence[Run], heartbeat: Callable[[], None], hand_in: Callable[[MatchOutcome], None]
 ) -> None:
-    """Write the transcripts; `hand_in` gets what the database stores of each match. A void match comes first, because
-    it has nothing to write.
+    """Write the transcripts, and pass each match's outcome to `hand_in`. A void match comes first, because it has
+    nothing to write.
     """
     for item in sorted(runs, key=lambda item: item.played is not None):
         heartbeat()
@@ -213,7 +213,7 @@ def finish(
     outcomes: Sequence[MatchOutcome],
     failure: Failure | None = None,
 ) -> None:
-    """Hand in the results, and count them only if they were accepted."""
+    """Hand in the results; update the metrics only if they were accepted."""
     taken = insist(context, lambda session: finish_series(session, job, context.worker, outcomes, failure))
     if not taken:
         log.warning("series %d: the results of attempt %d are not taken", job.series_id, job.attempt)

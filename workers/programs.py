@@ -1,4 +1,4 @@
-"""Unpack a blob into a directory with a program that a box can start."""
+"""Unpacks a blob into a directory with a program that a box can start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def fetch_program(context: Context, ref: ProgramRef, directory: Path) -> Program
     """Unpack a version's built program into `directory`.
 
     Raises:
-        league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it; our failure.
+        league.blobs.BlobMissing, sandbox.archive.BadArchive: the store lost or damaged it, which is our failure.
     """
     directory.mkdir(parents=True)
     tar = context.blobs.get(ref.program_sha256, context.settings.unpacked_limit_bytes)

@@ -1,8 +1,8 @@
-"""Stop a worker cleanly: first it continues its work, then it hands it back.
+"""Stops a worker cleanly: at first it continues its work, then it hands the work back.
 
-After SIGTERM a worker accepts nothing new (Celery sees to that). If it still plays or builds after a while, it gets
-`SIGNAL`: at the next moment at which no bot's clock runs, the job is put back into the queue as if it had not begun;
-the attempt is recorded but does not count against it. So a restart costs some matches played twice, and never a result.
+After SIGTERM a worker accepts nothing new (Celery ensures that). If it still plays or builds after a while, it gets
+`SIGNAL`: at the next moment at which no bot's clock runs, the job goes back to the queue as if it had not begun; the
+attempt is recorded but does not count against the job. So a restart costs a few replayed matches, but never a result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def listen() -> None:
 
 
 def look() -> None:
-    """Raise Stopping if the time is over."""
+    """Raise Stopping if the signal has arrived."""
     if _asked:
         raise Stopping
 

@@ -1,4 +1,4 @@
-"""The tasks, in a line each; other modules do their work.
+"""The Celery tasks, each a few lines; other modules do their work.
 
 ``celery --app workers.tasks`` starts `app`. Tasks take ids; the database says whether there is anything to do (see
 workers.broker.queue).
@@ -60,7 +60,7 @@ Told = TypeVar("Told")
 app = celery_app(Settings())
 
 STEP_ASIDE_SECONDS = 5
-"""How long a process that may not play leaves messages to the machines that may."""
+"""How long a process on an unfit machine leaves messages to machines that may play."""
 
 
 def step_aside(life: Life, row_id: int) -> None:
@@ -71,11 +71,11 @@ def step_aside(life: Life, row_id: int) -> None:
 
 class Guarded(Task):  # type: ignore[type-arg]  # it has no type arguments when the program runs
     """Does nothing in a database that another version of Deadheat has migrated; the sweep finds the work again. Each
-    task looks again, because a migration breaks no connection: nothing else would tell a process that it is outdated.
+    task checks this, because a migration breaks no connection: nothing else would tell a process that it is outdated.
     """
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Run the task, or decline it."""
+        """Run the task, or decline it if the schema differs."""
         counted_as = str(self.name).removeprefix("deadheat.")
         try:
             must_fit(context().database.engine)
@@ -122,7 +122,7 @@ def _look_at_the_image(**_: Any) -> None:
 
 @app.task(name="deadheat.environment", base=Guarded)
 def environment() -> None:
-    """Describe the judge image, if it is not described yet."""
+    """Describe the judge image if no description is stored yet."""
     describe_environment(context())
 
 
@@ -143,8 +143,8 @@ def play(series_id: int) -> None:
 
 
 def ask_for_more(series_id: int) -> None:
-    """After a series, if few of its season are left, have the next ones made now and not at the next tick; after the
-    last one, also the ranking.
+    """Request the next series at once, not at the next tick, if few of the season are left after this one; after the
+    last one, also request the ranking.
     """
     try:
         with context().database.reading() as session:
@@ -167,13 +167,13 @@ def exhibit(exhibition_id: int) -> None:
 
 @app.task(name="deadheat.advise", base=Guarded)
 def advise(exhibition_id: int) -> None:
-    """Say what the house's strongest bot would have done in a person's match."""
+    """Store what the house's strongest bot would have done in a person's match."""
     give_advice(context(), exhibition_id)
 
 
 @app.task(name="deadheat.tick", base=Guarded)
 def tick() -> None:
-    """Make the next series of every open season, and request the rankings that are due."""
+    """Plan the next series of every open season, and request the rankings that are due."""
     with context().database.reading() as session:
         going_on = seasons_going_on(session)
     make_series(going_on)
@@ -184,13 +184,13 @@ def tick() -> None:
 
 
 _in_vain_until: dict[int, float] = {}
-"""For each season, the monotonic time from which a requested planning may be worth its cost again."""
+"""The monotonic time, by season, from which a requested planning may be worth its cost again."""
 
 
 @app.task(name="deadheat.plan", base=Guarded)
 def plan(season_id: int) -> None:
-    """Make the next series of a season with few left. If many ask at once, the first one's planning serves all. If a
-    season has no more to play, all but the first request per tick are refused.
+    """Plan the next series of a season with few left. If many requests arrive at once, planning for the first serves
+    all. If a season has no more to play, all but the first request per tick are refused.
     """
     if time.monotonic() < _in_vain_until.get(season_id, 0.0):
         return
@@ -210,7 +210,7 @@ def make_series(season_ids: Iterable[int]) -> bool:
 
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
-    """Find lost work: expired leases, and rows that no message announced. Each minute, keep a sample for charts."""
+    """Find lost work: expired leases, and rows without a message. Each minute, also store a sample for charts."""
     with context().database.transaction() as session:
         swept, to_advise = league_sweep.sweep(session), due_advice(session)
     with context().database.transaction() as session:
@@ -234,7 +234,7 @@ def refit() -> None:
 
 @app.task(name="deadheat.forget", base=Guarded)
 def forget() -> None:
-    """Remove old notices, and keep standings that are computed each time they are read."""
+    """Remove old notices, and store standings that are still computed at each reading."""
     with context().database.transaction() as session:
         forget_old(session)
     kept = True
@@ -250,8 +250,8 @@ def deliver() -> None:
 
 
 def apart(task: str, season_ids: Iterable[int], act: Callable[[Session, int], Told]) -> Iterator[Told]:
-    """Handle each season in its own transaction: one that fails through our mistake stops none of the others. An
-    unavailable database stops them all; an error that concerns only one season does not.
+    """Handle each season in its own transaction, so that our mistake in one stops none of the others. An unavailable
+    database stops them all; an error that concerns only one season does not.
     """
     for season_id in season_ids:
         try:

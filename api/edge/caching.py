@@ -1,4 +1,4 @@
-"""Conditional answers: 304 if the client already has the same content, and compressed for clients that read gzip."""
+"""Conditional answers: 304 if the client already has the same content, and compressed for clients that accept gzip."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from starlette.types import Scope
 from deadheat.api.services import Body
 
 NOWHERE = "no-store"
-"""The cache policy of answers that are not for everybody."""
+"""The cache policy of answers that only some may read."""
 
 VARIES = "Accept-Encoding"
-"""The header by which answers differ that may be compressed."""
+"""The request header that decides whether an answer is compressed."""
 
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
 
 
 def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
-    """Return the body, or 304 if the client named its ETag. `kept`: what caches may do with it."""
+    """Return the body, or 304 if the client named its ETag. `kept` tells caches what they may do with it."""
     headers = {"ETag": body.etag, "Cache-Control": kept}
     packs = kept != NOWHERE and body.packs
     packed = packs and reads_gzip(request.headers)
@@ -37,8 +37,8 @@ def answer(request: Request, body: Body, kept: str = "no-cache") -> Response:
 
 
 def whole(scope: Scope, body: Body) -> Response:
-    """Return the body to a client that named no ETag, compressed or not: either is made once, because making it takes
-    longer than sending it.
+    """Return the body for a client that named no ETag, compressed if it accepts gzip. Either form is made only once,
+    because making it takes longer than sending it.
     """
     packed = reads_gzip(Headers(scope=scope))
     if packed not in body.answers:
@@ -47,12 +47,12 @@ def whole(scope: Scope, body: Body) -> Response:
 
 
 def reads_gzip(headers: Headers) -> bool:
-    """Say whether the client reads content that is compressed with gzip."""
+    """Say whether the client accepts gzip."""
     return _GZIP.search(headers.get("accept-encoding", "")) is not None
 
 
 def tell_packed(headers: MutableMapping[str, str]) -> None:
-    """Say in an answer's headers that it is compressed. Its tag becomes weak: it names the content, not the bytes."""
+    """Mark an answer as compressed in its headers. Its tag becomes weak: it names the content, not the bytes."""
     headers["Content-Encoding"] = "gzip"
     headers["ETag"] = f"W/{headers['ETag']}"
 

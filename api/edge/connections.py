@@ -2,9 +2,9 @@
 
 Theory of operation
 -------------------
-A connection costs a descriptor and some memory even if it never sends a request. The server alone waits forever: for a
-request's first line that arrives byte by byte, or for a reader that takes none of its answer. One cheap client could
-thus hold every descriptor. This protocol is the server's own with four guards:
+A connection costs a descriptor and some memory even if it never sends a request. The server by itself waits forever:
+for a request's first line that arrives byte by byte, or for a reader that takes none of its answer. One cheap client
+could thus hold every descriptor. This protocol adds four guards:
 
 * *Waiting.* Between connecting (or the end of an answer) and the last byte of the next request's head, a connection
   waits, for at most `HEAD_SECONDS`. (Idle ones are closed earlier by the server's keep-alive.)
@@ -21,8 +21,8 @@ reset the connection and lose the answer. So only our half is closed. For `LINGE
 place is needed, what arrives is discarded; then the connection is closed.
 
 A connection with a request in progress is never dropped: `api.edge.uploading` bounds the time of a body, and the routes
-bound the cost of an answer. All of this runs in the event loop's thread; one pass over all connections a second finds
-those whose time is over.
+bound the cost of an answer. All of this runs in the event loop's thread; once a second, one pass over all connections
+finds those that are overdue.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from deadheat.api.errors import PROBLEM
 from deadheat.league.config import Settings
 
 HEAD_SECONDS = 10.0
-"""A head is some hundred bytes; a network that takes longer for them is too slow for the site."""
+"""A head has a few hundred bytes; a network that takes longer for it is too slow for the site."""
 
 STUCK_SECONDS = 60.0
 """A leaderboard of a megabyte needs 17 KB/s."""
@@ -165,7 +165,7 @@ class Connection(H11Protocol):
 
     @property
     def lingers(self) -> bool:
-        """Whether its answer was sent and further input is discarded."""
+        """Whether the answer has been sent and further input is discarded."""
         return self._lingers_since is not None
 
     def must_linger(self) -> bool:
@@ -229,7 +229,7 @@ class Connection(H11Protocol):
 
 
 class _Closing:
-    """A transport that closes in another way: see *Lingering* in the module's docstring."""
+    """A transport that may close only our half: see *Lingering* in the module's docstring."""
 
     def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
         self._transport = transport
@@ -252,7 +252,7 @@ class _Closing:
 
 
 def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
-    """Yield a problem document in answer to input that is no valid request."""
+    """Yield a problem document in answer to input that is not a valid request."""
     code = status.phrase.lower().replace(" ", "-")
     body = {"type": f"urn:deadheat:problem:{code}", "title": status.phrase, "status": status, "detail": said}
     content = json.dumps(body | {"code": code}).encode()

@@ -1,4 +1,4 @@
-"""Serves files: those of the site, and those in `web` of a game's folder, at ``NAME/HASH/FILE``."""
+"""Serves the site's files, and those in the `web` folder of each game, at ``NAME/HASH/FILE``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEPT = "public, max-age=31536000, immutable"
 
 
 class Files(StaticFiles):
-    """The files of a folder, compressed once for all who read gzip."""
+    """Serves a folder's files, each compressed once for all clients that accept gzip."""
 
     def file_response(
         self, full_path: str | os.PathLike[str], stat_result: os.stat_result, scope: Scope, status_code: int = 200
@@ -47,8 +47,8 @@ def _packed(path: str, _changed_ns: int) -> bytes:
 
 
 class GameFiles(Files):
-    """The files in the folders `web` of all games. An address with another hash of the folder has no file: two API
-    processes may differ while they are replaced, and browsers keep what they get.
+    """Serves the files in the `web` folders of all games. An address with a different hash gives no file: during an
+    upgrade two API processes may have different folders, and browsers cache what they get.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class GameFiles(Files):
         return self._of[name].lookup_path(file)
 
     def file_response(self, *arguments: Any, **named: Any) -> Response:
-        """Answer with the file, which browsers may keep."""
+        """Answer with the file, which browsers may cache."""
         response = super().file_response(*arguments, **named)
         response.headers["Cache-Control"] = KEPT
         return response

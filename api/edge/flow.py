@@ -1,8 +1,8 @@
 """A browser's way to the OpenID provider and back.
 
-A browser that is sent to the provider gets a cookie with a random secret and the purpose of the visit. State, nonce and
-PKCE's verifier are HMACs over the purpose, keyed with the secret, so an answer fits only the browser and the purpose
-that asked for it. Nothing is kept here. The cookie is used once.
+A browser sent to the provider gets a cookie with a random secret and the purpose of the visit. State, nonce and PKCE's
+verifier are HMACs over the purpose, keyed with the secret, so an answer fits only the browser and the purpose that
+asked for it. Nothing is kept here. The cookie is used once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Flow:
 
     @classmethod
     def begun(cls, act: Literal["in", "up", "link"], back: str, **more: Any) -> Flow:
-        """Begin a new flow."""
+        """Begin a flow with a fresh secret."""
         return cls(act, back, secret=secrets.token_urlsafe(32), **more)
 
     @classmethod
@@ -53,7 +53,7 @@ class Flow:
 
     @property
     def cookie(self) -> str:
-        """Return the cookie that `read` reads."""
+        """The cookie's text, which `read` parses."""
         return base64url(json.dumps(asdict(self)).encode())
 
     @property
@@ -63,7 +63,7 @@ class Flow:
 
     @property
     def nonce(self) -> str:
-        """The nonce, which proves that an ID token was made for this flow."""
+        """The nonce, which proves that an ID token was issued for this flow."""
         return self._derived("nonce")
 
     @property
@@ -77,5 +77,5 @@ class Flow:
 
 
 def base64url(content: bytes) -> str:
-    """Encode in base64 for addresses, without padding."""
+    """Encode as URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

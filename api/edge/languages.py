@@ -1,4 +1,4 @@
-"""The reader's language: the site's choice, which a cookie keeps, or else the browser's.
+"""The reader's language: the one chosen on the site and kept in a cookie, or else the browser's.
 
 Answers to programs (the API, its reference's scripts, health checks) are in English, and the same for all. The
 exceptions are documents that the viewer draws: their sentences are in the language that the address names.
@@ -21,13 +21,13 @@ KEPT_SECONDS = 365 * 86_400
 _CHOSEN = re.compile(rb"(?:^|;)\s*" + COOKIE.encode() + rb"=([a-z]{2})\s*(?:;|$)")
 _SAME_FOR_ALL = ("/v1/", "/static/", "/healthz", "/readyz", "/metrics")
 _IN_WORDS = ("/replay", "/live")
-"""Documents of the API with sentences in a language that the address names: `?language=ko`."""
+"""The API's documents with sentences in the language that the address names: `?language=ko`."""
 
 _VARY = (b"vary", b"Accept-Language, Cookie")
 
 
 class ReadersLanguage(Around):
-    """Answers each request for a page in its reader's language, and tells caches what the answer depends on."""
+    """Answers requests for pages in the reader's language, and tells caches what the answer depends on."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See `Around`."""

@@ -105,8 +105,8 @@ class PlainAddresses(Around):
 
 
 class FromMemory(Around):
-    """Answers requests for a recently requested page that is the same for everyone, before routing. Routing takes more
-    than twice as long as sending the page (`scripts/bench site`).
+    """Answers from memory, before routing, if the page is the same for everyone and was requested recently. Routing
+    takes more than twice as long as sending the page (`scripts/bench site`).
     """
 
     def __init__(self, app: ASGIApp, bodies: Bodies) -> None:

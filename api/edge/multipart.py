@@ -42,8 +42,8 @@ async def receive_file(request: Request, into: IO[bytes], limit_bytes: int, befo
     """Write the form's one file, the field `FIELD`, to `into`. `before` names the fields that may precede it.
 
     Raises:
-        UploadTooLarge: as soon as this is certain; the rest of the body stays unread. HTTPException: 400 or 415, not
-        such a form.
+        UploadTooLarge: as soon as this is certain; the rest of the body stays unread. HTTPException: 400 or 415, it is
+        not such a form.
     """
     boundary = _boundary(request)
     declared = request.headers.get("content-length", "")
@@ -80,7 +80,7 @@ class _Form:
     def __init__(self, into: IO[bytes], limit_bytes: int, before: Collection[str]) -> None:
         self._before = before
         self._fields: dict[str, bytes] = {}
-        self._name: str | None = None  # the field that is being read, if it precedes the file
+        self._name: str | None = None  # the field being read, if it precedes the file
         self._into = into
         self._limit_bytes = limit_bytes
         self._digest = hashlib.sha256()

@@ -1,22 +1,22 @@
-"""Signing in through the OpenID Connect provider that the operator has set: the code flow with PKCE.
+"""Sign-in through the OpenID Connect provider that the operator configured: the code flow with PKCE.
 
 Theory of operation
 -------------------
-An answer of the provider is trusted if
+An answer from the provider is trusted if
 
-* its state is that of the browser's cookie (`api.edge.flow`), and `iss`, if it is there, is our provider (RFC 9207: no
-  mix-up of two),
+* its state is that of the browser's cookie (`api.edge.flow`), and `iss`, if present, names our provider (RFC 9207,
+  against mix-up attacks),
 * the provider gives an ID token for the code, over a connection that we opened, and
 * that token is signed by one of the provider's keys with one of `ALGORITHMS`, which are asymmetric, comes from the
   issuer, is for this client, has not expired, and carries the cookie's nonce.
 
-Only the token's issuer and subject are used. An e-mail address in it does not say who somebody is here.
+Only the token's issuer and subject are used. An e-mail address in it identifies nobody here.
 
 Requests go to the issuer, and to addresses that its own document names: on its origin, or elsewhere by https and not
 inside the operator's network. No redirect is followed, answers are bounded, and the document and the keys are kept for
-`KEPT_SECONDS`; keys are asked for again when a token names an unknown one, at most every `AGAIN_SECONDS`.
+`KEPT_SECONDS`; keys are fetched again when a token names an unknown one, at most every `AGAIN_SECONDS`.
 
-This module is imported only where a provider is set, and it alone imports the library that reads tokens.
+This module is imported only if a provider is configured, and no other module imports the library that reads tokens.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ REFUSED = N_("The provider's answer cannot be trusted. Begin again; if it happen
 
 
 class Provider:
-    """The provider that the settings name."""
+    """The provider named in the settings."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.time) -> None:
         self._settings = settings
@@ -115,7 +115,7 @@ class Provider:
         """Return the provider's subject for the browser that brings this answer.
 
         Raises:
-            ProviderRefused: the answer is not one to this flow, or the provider refused.
+            ProviderRefused: the answer does not belong to this flow, or the provider refused.
             ProviderAway.
         """
         if not hmac.compare_digest(answer.get("state", "").encode(), flow.state.encode()):
@@ -169,7 +169,7 @@ class Provider:
         return str(claims["sub"])
 
     def _verified(self, token: str) -> dict[str, Any]:
-        """Return the claims of a token that one of the provider's keys has signed. Raises JoseError, ValueError."""
+        """Verify that one of the provider's keys signed a token; return its claims. Raises JoseError, ValueError."""
         registry = JWSRegistry(algorithms=ALGORITHMS)
         try:
             return jwt.decode(token, self._key_set(KEPT_SECONDS), ALGORITHMS, registry).claims
@@ -186,13 +186,13 @@ class Provider:
         return found
 
     def _key_set(self, seconds: float) -> KeySet:
-        """Return the provider's keys, read at most so many seconds ago."""
+        """Return the provider's keys, fetched at most `seconds` ago."""
         where = self._endpoint("jwks_uri")
         found: KeySet = self._kept("keys", seconds, lambda: self._keys(where))
         return found
 
     def _kept(self, name: str, seconds: float, ask: Callable[[], Any]) -> Any:
-        """Return the value if it is not older than `seconds`, or ask the provider. Raises ProviderAway,
+        """Return the stored value if it is at most `seconds` old, or ask the provider. Raises ProviderAway,
         ProviderRefused.
         """
         if not self._asking.acquire(timeout=WAIT_SECONDS):
@@ -220,7 +220,7 @@ class Provider:
         return found
 
     def _keys(self, where: str) -> KeySet:
-        """Return the keys of the kinds that `ALGORITHMS` need, without any that cannot be read."""
+        """Return the keys whose kinds `ALGORITHMS` need, without any that cannot be read."""
         listed = self._asked("GET", where).get("keys")
         keys = []
         for key in listed if isinstance(listed, list) else ():

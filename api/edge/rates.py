@@ -5,9 +5,9 @@ memory. An unavailable Redis must not close the site: until it is back, this pro
 counts reads alone, because asking Redis would cost more than most answers. Public pages answered from memory are not
 counted.
 
-An IPv6 address counts as its 64-bit network, which is what one customer has. Password attempts for one name count by
+An IPv6 address counts as its 64-bit network, which is what one customer gets. Password attempts for one name count by
 address, so that guessing locks nobody else out. A second count covers all addresses together; one address cannot reach
-its limit. A right password clears both counts, so only guessing fills them.
+its limit. A correct password clears both counts, so only guessing fills them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _Memory(MemoryStorage):
 
     @property
     def timer(self) -> threading.Timer:
-        """What removes them next."""
+        """The timer for the next removal of expired counts."""
         return self._timer
 
     @timer.setter
@@ -118,7 +118,7 @@ class Rates:
         self._ask(lambda limiter: limiter.clear(self._all_guesses, name.lower()))
 
     def provider(self, request: Request) -> None:
-        """Count an answer that a browser brings from the OpenID provider, which is asked about it."""
+        """Count an answer that a browser brings from the OpenID provider; checking it costs a request there."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
 
     def sign_up(self, request: Request) -> None:
@@ -126,11 +126,11 @@ class Rates:
         self._spend(self._sign_ups, address(request), N_("new accounts from one address"), N_("an hour"))
 
     def mail_by(self, user_id: int) -> None:
-        """Count a message that a user has sent to an address which is perhaps not theirs."""
+        """Count a message that a user has sent to an address that may not be theirs."""
         self._spend(self._mails, str(user_id), N_("messages to confirm an address"), N_("an hour"))
 
     def forgotten(self, request: Request, name: str) -> None:
-        """Count a request for a link to choose another password, whether or not anybody has that name."""
+        """Count a request for a password reset link, whether or not an account has that name."""
         self._spend(self._sign_ups, address(request), N_("requests from one address"), N_("an hour"))
         self._spend(self._mails, f"name {name.lower()}", N_("requests for one name"), N_("an hour"))
 
@@ -153,7 +153,7 @@ class Rates:
 
 
 class _Limit(Around):
-    """Refuses requests of an address that has used up a budget."""
+    """Refuses requests from an address that has used up a budget."""
 
     def __init__(self, app: ASGIApp, rates: Rates) -> None:
         super().__init__(app)
@@ -173,7 +173,7 @@ class _Limit(Around):
 
 
 class WriteLimit(_Limit):
-    """Refuses an address's changing requests over its budget, before anything else reads them."""
+    """Refuses changing requests from an address over its budget, before anything else reads them."""
 
     async def _count(self, request: Request) -> None:
         if request.method not in SAFE:
@@ -181,7 +181,7 @@ class WriteLimit(_Limit):
 
 
 class ReadLimit(_Limit):
-    """Refuses an address's reading requests over its budget; comes after everything that answers from memory."""
+    """Refuses reading requests from an address over its budget; comes after everything that answers from memory."""
 
     async def _count(self, request: Request) -> None:
         if request.method in SAFE and not request.scope["path"].startswith(FREE):
@@ -203,7 +203,7 @@ def host_of(request: Request) -> str:
 
 
 def counted_as(host: str) -> str:
-    """Return the address, or for IPv6 one customer's network."""
+    """Return the address, or for IPv6 its 64-bit network."""
     try:
         found = ipaddress.ip_address(host)
     except ValueError:  # a Unix socket

@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-Signing in makes a row (`league.service.people.access`) and gives the browser its secret in a cookie. Scripts cannot
+Signing in creates a row (`league.service.people.access`) and gives the browser its secret in a cookie. Scripts cannot
 read it (HttpOnly), and other sites' requests do not carry it (SameSite=Lax). If the site is reached by https, the
 cookie is sent over nothing else (Secure, with the prefix __Host-, so that no sister domain can set one). Signing in
-always makes a new secret and ends the one that the browser sent, so a planted cookie never becomes its victim's
+always creates a new secret and revokes the one that the browser sent, so a planted cookie never becomes its victim's
 session.
 
 A request that changes something and is authenticated by the cookie must prove twice that one of our pages sent it:
@@ -94,7 +94,7 @@ def must_match(secret: str, given: str | None) -> None:
 
 def is_own(origin: str, request: Request, settings: Settings) -> bool:
     """Say whether the origin is this site's. If the site's address is not set, a proxy may have terminated https, so
-    only the host is compared. Raises ValueError if it is no origin.
+    only the host is compared. Raises ValueError if it is not an origin.
     """
     if settings.site_url:
         ours = urlsplit(settings.site_url)

@@ -6,7 +6,7 @@ An upload passes through three stages, each with its own bound:
 
 * *Beginning*: the author, the bot's owner and the quotas are checked. This takes threads and the database, for a few
   milliseconds. At most `BEGINNING` requests are in this stage at a time (`Incoming`); others wait before any
-  application code runs for them.
+  application code runs.
 * *Receiving*: the body goes to a temporary file as it arrives, which may take minutes and needs only disk. Before its
   first byte is read, an upload gets `Room` for its declared size. If it does not fit it waits, and so does its sender.
   One author has at most a quarter of all room (but always enough for one upload), so that one author's slow uploads do
@@ -14,8 +14,8 @@ An upload passes through three stages, each with its own bound:
 * *Taking in*: inspecting archives, compressing, storing, one transaction. `TAKING_IN` separate threads do this, so that
   all other threads stay free.
 
-Every other body is a form or an object of some fields: `BODY_BYTES` in `BODY_SECONDS`. One that declares more is
-refused whatever its path. An upload has more of both, and `api.edge.multipart` counts its bytes.
+Every other body is a form or a small object: at most `BODY_BYTES` in `BODY_SECONDS`. One that declares more is refused
+whatever its path. Uploads may have more of both, and `api.edge.multipart` counts their bytes.
 
 A request that has waited for `WAIT_SECONDS` is answered with 503 and a time to try again: an upload refused after half
 a minute can be sent again, while one that waits forever holds a connection.
@@ -54,7 +54,7 @@ UPLOAD_SECONDS = 300.0
 """The limits for a whole body. An upload of 16 MiB needs 56 KB/s."""
 
 UPLOADS = re.compile(r"(/v1)?/bots/[0-9]+/versions/?")
-"""The paths of the API and of the page that take uploads. Their routes count the bytes, as nothing here does."""
+"""The paths of the API and of the page that take uploads. Their routes count the bytes; nothing here does."""
 
 CLOSE = {"Connection": "close"}
 BUSY = "Too many uploads are in progress. Try again in a moment."
@@ -67,8 +67,8 @@ def is_upload(scope: Scope) -> bool:
 
 
 class Incoming(Around):
-    """Bounds every body as it arrives, and admits `BEGINNING` uploads at a time to the checks before it. An upload that
-    begins to read its body has passed them.
+    """Bounds every body as it arrives, and admits `BEGINNING` uploads at a time to the checks that precede it. An
+    upload whose body is being read has passed them.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -216,5 +216,5 @@ class Room:
 
 
 def room_for_uploads(limit_bytes: int) -> Room:
-    """Return room for uploads of at most `limit_bytes` each, plus the form's framing."""
+    """Make the room for uploads of at most `limit_bytes` each, plus the form's framing."""
     return Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)

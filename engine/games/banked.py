@@ -25,7 +25,7 @@ class Banked(Duel):
         self.banks_ns = [bank_ns, bank_ns]
 
     def times(self, seat: Seat) -> str:
-        """Return what is left of the seat's own bank and of the other one, in milliseconds, as lines show it."""
+        """Return the rest of the seat's own bank and of the other one, in milliseconds, as lines show them."""
         return f"{self.banks_ns[seat] // NS_PER_MS} {self.banks_ns[1 - seat] // NS_PER_MS}"
 
     def ask_both(
@@ -41,7 +41,7 @@ class Banked(Duel):
     def ask_one(
         self, seat: Seat, line: str, read: Callable[[Seat, str], T]
     ) -> Generator[Step, Mapping[Seat, Reply], tuple[T, Reply]]:
-        """Ask the seat whose turn it is, and return what `read` makes of its reply, and the reply."""
+        """Ask the seat whose turn it is; return what `read` makes of its reply, and the reply itself."""
         replies = yield self.tell([made(Message, (seat, line, self.banks_ns[seat]))])
         self._charge(seat, replies[seat])
         (answer,) = self.answers(line.partition(" ")[0], replies, read)

@@ -2,7 +2,7 @@
 
 The folder is a Python package whose ``__init__`` has a `GameFolder` named ``GAME``. Every process imports it, so it
 must be quick and need the standard library only. The other parts are modules beside it, which are imported only when
-they are needed; a game may leave out any of them:
+needed; all of them are optional:
 
 | module | has | without it |
 |---|---|---|
@@ -57,11 +57,11 @@ class GameFolder:
     """A game and its description.
 
     `package` is the folder's own ``__name__``. `place`: its position in lists. `seats_differ`: how its seats differ,
-    for a person who chooses one; None: all are asked at once, so there is nothing to choose. `pace`: the seconds that a
-    slot needs for a series and for each of its matches, of house bots on a machine of two processors. `same_deals`:
-    hands are private, so a league plays each deal once with every bot in every seat, and luck with the cards cancels
-    out; in other games everybody sees the same dice, and playing them again would only repeat the match. `panel`: the
-    house bots by which newcomers are measured, the strongest first.
+    for a person who chooses one, or None if all are asked at once, so that there is nothing to choose. `pace`: the
+    seconds that a slot needs for a series and for each of its matches, of house bots on a machine of two processors.
+    `same_deals`: hands are private, so a league plays each deal once with every bot in every seat, and luck with the
+    cards cancels out; in other games everybody sees the same dice, and playing them again would only repeat the match.
+    `panel`: the house bots by which newcomers are measured, the strongest first.
     """
 
     rules: Game
@@ -78,7 +78,7 @@ class GameFolder:
         return Path(str(sys.modules[self.package].__file__)).parent
 
     def translations(self, language: str) -> Path:
-        """Return the path of the game's texts in a language, whether they are there or not."""
+        """Return the path of the game's texts in a language, whether or not it exists."""
         return self.path / "locale" / language / "LC_MESSAGES" / "messages.po"
 
 
@@ -98,26 +98,26 @@ def _found() -> Any:
 
 
 def folders() -> Mapping[str, GameFolder]:
-    """Return every game that is there, by the name used in URLs, folders and transcripts."""
+    """Return every available game, by the name used in URLs, folders and transcripts."""
     found: Mapping[str, GameFolder] = _found().games
     return found
 
 
 def problems() -> tuple[str, ...]:
-    """Return a sentence about each folder that was found and cannot be used."""
+    """Return a sentence about each folder that was found but cannot be used."""
     told: tuple[str, ...] = _found().problems
     return told
 
 
 @cache
 def identities() -> tuple[Identity, ...]:
-    """Return which games these are, with a hash of each folder, as workers and the API compare them."""
+    """Return the identities of these games, by which workers and the API compare them."""
     games = import_module("deadheat.games")
     return tuple(Identity(name, each.rules.rules_version, games.digest(each.path)) for name, each in folders().items())
 
 
 def bots_of(game: str) -> Path:
-    """Return the folder of a game's house bots, whether it is there or not."""
+    """Return the folder of a game's house bots, whether or not it exists."""
     return folders()[game].path / "bots"
 
 
@@ -133,13 +133,13 @@ def house_bots(game: str) -> tuple[str, ...]:
 
 
 def protocol_of(game: str, language: str = "en") -> Path | None:
-    """Return the game's page for bot authors, in English where there is none in that language; None: it has none."""
+    """Return the game's page for bot authors, in English if there is none in that language; None if it has no page."""
     named = (folders()[game].path / name for name in (f"protocol.{language}.md", "protocol.md"))
     return next((path for path in named if path.is_file()), None)
 
 
 def web_address(game: str, file: str) -> str | None:
-    """Return where the site serves a file of the game's folder ``web``; None: there is no such file."""
+    """Return the site's address of a file in the game's folder ``web``, or None if there is no such file."""
     if not (folders()[game].path / "web" / file).is_file():
         return None
     (digest,) = (each.digest for each in identities() if each.name == game)
@@ -147,7 +147,7 @@ def web_address(game: str, file: str) -> str | None:
 
 
 class Games(Mapping[str, Game]):
-    """The rules of every game that is there. They are looked for when they are first asked for."""
+    """The rules of every available game. The games are searched for at the first access."""
 
     def __getitem__(self, name: str) -> Game:
         return folders()[name].rules

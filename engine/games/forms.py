@@ -1,9 +1,9 @@
-"""A person's moves as forms: what a page offers for a prompt, and the line that its fields stand for.
+"""A person's moves as forms: what a page offers for a prompt, and the line that its fields express.
 
 An offer holds what is legal by the rules, so that no page offers anything else: the least quantity of a bid on each
 face, and every place where a block fits. With scripts the same fields are filled in on the board (play.js).
 
-This module judges only whether a form is complete, and says so in the form's own words: the rules' sentence about a
+This module judges only whether a form is complete, and says so in the form's own words: the rules' message about a
 broken line would name a protocol that the person never sees. Complete forms are judged by the rules, as for bots.
 """
 
@@ -43,7 +43,7 @@ Form = Callable[[str, State, Seat], Turn]
 
 
 def choice(fields: Fields, name: str, offered: Collection[str], what: str) -> str:
-    """Return what was chosen; `what` names it in the reader's language, such as "a block".
+    """Return the chosen value; `what` names it in the reader's language, such as "a block".
 
     Raises:
         Unfilled: the choice was not on offer.
@@ -58,7 +58,7 @@ def whole(fields: Fields, name: str, label: str, possible: range) -> int:
     """Return the number typed beside that label, which is in the reader's language.
 
     Raises:
-        Unfilled: it is none of the possible ones.
+        Unfilled: it is not one of the possible numbers.
     """
     word = fields.get(name, "").strip()
     if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):

@@ -39,12 +39,12 @@ class Refused(Exception):
 
 
 def malformed(why: str) -> Refused:
-    """Refuse a line that is not in the protocol's grammar."""
+    """Make the refusal of a line outside the protocol's grammar."""
     return Refused(Fault.MALFORMED, why)
 
 
 def illegal(why: str) -> Refused:
-    """Refuse a grammatical line that the rules forbid."""
+    """Make the refusal of a grammatical line that the rules forbid."""
     return Refused(Fault.ILLEGAL, why)
 
 

@@ -1,6 +1,6 @@
-"""What a match has yet to send: decisions at one step are sent with the next.
+"""The lines that a match has yet to send: decisions at one step are sent with the next.
 
-A step is a barrier, so what the rules conclude from its replies waits: `notices` and `events` are collected, and
+A step is a barrier, so the conclusions of the rules from its replies wait: `notices` and `events` are collected, and
 `tell` puts them in front of the next messages.
 """
 

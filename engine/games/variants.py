@@ -22,13 +22,13 @@ from deadheat.engine.language import _, gettext
 from deadheat.engine.transcript import Transcript
 
 WORD = r"^[a-z][a-z0-9_]{0,31}=[0-9]{1,9}$"
-"""A parameter that is set, as people write it: ``dice=3``."""
+"""A parameter with its number, as people write it: ``dice=3``."""
 
 Variant = Mapping[str, int]
 
 
 class BadVariant(ValueError):
-    """The game has no such parameter, or not with that number; the text is a clause."""
+    """The game has no such parameter, or does not allow that number; the text is a clause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def read(words: Iterable[str] | None) -> dict[str, int]:
 
 
 def rules(game: str, words: Iterable[str] | None) -> Game:
-    """Return the rules of a game with what was set, as people write it. Raises KeyError, BadVariant."""
+    """Return the rules of a game with a variant as people write it. Raises KeyError, BadVariant."""
     return varied(GAMES[game], read(words))
 
 

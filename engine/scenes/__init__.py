@@ -31,7 +31,7 @@ def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
 
 
 def sheet(transcript: Transcript) -> list[Row]:
-    """Return where the points of a verified transcript came from; nothing if its game has no sheet."""
+    """Return the sources of the points of a verified transcript, row by row; nothing if its game has no sheet."""
     events = list(transcript.events())
     return list(_director_of(transcript).sheet(events)) if events else []
 
@@ -41,7 +41,7 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
     chart draws, see `core.Director`), ``scenes``, each with its ``figures`` by seat (`_figures`), and ``opens``, the
     deciding one.
 
-    ``game`` is empty where no picture could draw the scenes: the match was played by other rules than today's.
+    ``game`` is empty if no picture can draw the scenes, because the match was played by other rules than today's.
     """
     game = rules_of(transcript) if known_rules(transcript) else None
     told, ranks = scenes(transcript, names), transcript.result.ranks
@@ -51,7 +51,7 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
 
 
 def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[Scene]:
-    """Return a match in progress, or just over, as scenes; `seen_by` has left out what is hidden."""
+    """Return a match in progress, or just over, as scenes; `seen_by` has removed its hidden events."""
     return list(islice(_director(game.name).scenes(moments(match), names), MAX_SCENES))
 
 
@@ -77,8 +77,8 @@ def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) ->
 
 
 def _figures(director: Director, told: Sequence[Scene]) -> Iterator[Figures]:
-    """Yield the figures of each scene. Seats that answered at once changed them at once: all with the last scene of the
-    exchange that changes any.
+    """Yield the figures of each scene. Seats that answer at once change their figures together, with the last scene of
+    the exchange that changes any.
     """
     before: Figures = []
     for _number, found in groupby(told, key=lambda scene: scene.exchange):
@@ -98,7 +98,7 @@ def _director(game: str) -> Director:
 
 
 def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:
-    """Tell a game that has no scenes of its own, in the words of its events."""
+    """Tell a match of a game without scenes of its own, in the words of its events."""
     number: int | None = None
     for moment in happened:
         rest = {key: value for key, value in moment.event.items() if key not in {"type", "round"}}

@@ -20,7 +20,7 @@ MAX_SCENES = 20_000
 
 
 class Answer(NamedTuple):
-    """A reply as a viewer shows it beside its limit. `stolen_ms`: what of `elapsed_ms` the host took."""
+    """A reply as a viewer shows it beside its limit. `stolen_ms`: the part of `elapsed_ms` that the host took."""
 
     seat: Seat
     command: str
@@ -32,7 +32,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One moment. `round` None: before the first or after the last; `exchange`: the one whose events it shows."""
+    """One moment. `round`: None before the first and after the last; `exchange`: the one whose events it shows."""
 
     words: str
     state: Mapping[str, Any]
@@ -42,7 +42,7 @@ class Scene:
     fault: Seat | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Return this value as JSON for viewers."""
+        """Return the scene as JSON for viewers."""
         return {
             "words": self.words,
             "state": self.state,
@@ -54,7 +54,7 @@ class Scene:
 
 
 Figures = Sequence[float | None]
-"""How each seat stands in one scene; None: nothing is known of it yet."""
+"""The figure of each seat in one scene; None: not known yet."""
 
 Row = tuple[str, Sequence[str], Sequence[float] | None]
 """A row of a match's sheet: a label, and for both seats the text shown and its value (None: nothing to compare)."""
@@ -66,8 +66,8 @@ class Director:
 
     `scenes` turns a verified transcript's events and the names by seat into a scene for each event that a viewer should
     see. `figure` names what the chart of a match draws, in the plural ("points"); `figures` reads it from a state, for
-    each seat; more is better. `board`: what the drawings need and no scene changes, from the rules that
-    were played. `sheet` shows where two seats' points came from, given all events of a match.
+    each seat; more is better. `board`: the constant part of the drawings, from the rules that were played. `sheet`
+    shows where two seats' points came from, given all events of a match.
     """
 
     scenes: Callable[[Iterator[Moment], Sequence[str]], Iterator[Scene]]
@@ -113,14 +113,14 @@ def _answer(prompt: Message, reply: Reply) -> Answer:
 
 
 def at_fault(event: Event) -> Seat | None:
-    """Return the seat whose fault the event reports; None: it reports none."""
+    """Return the seat whose fault the event reports, or None if it reports no fault."""
     seat = event["seat"] if event["type"] == "fault" else None
     assert seat is None or isinstance(seat, int)
     return seat
 
 
 def fault_words(event: Event, names: Sequence[str]) -> str:
-    """Return a fault, as all games tell it."""
+    """Return a sentence about a fault, the same for all games."""
     seat = event["seat"]
     assert isinstance(seat, int)
     told = {"bot": names[seat], "fault": gettext(str(event["fault"])), "command": event["command"], "why": event["why"]}

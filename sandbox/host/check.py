@@ -1,8 +1,8 @@
-"""Gather the facts that `sandbox.host.fitness` judges: read this host's configuration, and test it with reference bots.
+"""Gathers the facts that `sandbox.host.fitness` judges, from this host's configuration and a trial with reference bots.
 
-Configuration shows what could go wrong (no pressure files, a power-saving governor, shared cores, swap); the trial
-shows what does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin before the limit and as much
-after it (see `sandbox.runtimes`), a worker uses half of it, a spinner never answers, and a chatterer answers at once.
+Configuration shows what could go wrong (no pressure files, a power-saving governor, shared cores, swap), the trial what
+does. In a real box, against a limit of `LIMIT_MS`, a sleeper answers a margin (see `sandbox.runtimes`) before the limit
+and the same margin after it, a worker uses half of it, a spinner never answers, and a chatterer answers at once.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 LIMIT_MS = 50
 WORK_MS = LIMIT_MS / 2
 FULL_ROUNDS, QUICK_ROUNDS = 30, 6
-"""Each round gives four verdicts: about ten seconds on an idle host, and two."""
+"""Each round gives four verdicts. On an idle host a full check takes about ten seconds, a quick one two."""
 
 TRIPS = 20  # exchanges with a chatterer in each round
 
 PAUSE_SECONDS = 0.02
-"""The pause before each order, so that the bot is reading by then unless this host is very busy."""
+"""The pause before each order, after which the bot is reading unless this host is very busy."""
 
 Order = Callable[[int], str]
 """Makes a reference bot's order from the runtime's margin in milliseconds. Under gVisor, where the margin is large, CPU
@@ -48,12 +48,12 @@ GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lamb
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """The root of the files to read, which tests replace."""
+    """Reads files below a root directory, which tests replace."""
 
     root: Path = Path("/")
 
     def text(self, path: str) -> str:
-        """Return a file's content, "" if there is none."""
+        """Return a file's content, or "" if it does not exist."""
         try:
             return (self.root / path).read_text()
         except OSError:
@@ -71,7 +71,7 @@ def check_host(
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
 ) -> Report:
-    """Check everything, with the reference bots on the first of `cpus`; `between` is called while no bot's clock runs.
+    """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
 
     Raises:
         TransportError: the trial could not be carried out.
@@ -184,7 +184,7 @@ class Trial:
 
 
 def doubtful(shown: Evidence) -> bool:
-    """Say whether a reply counted while this host, by its own counters, stood still (the hypervisor took ticks from it,
+    """Say whether a reply counted only because this host, by its own counters, stood still (the hypervisor took ticks,
     or the referee did not look), or because of a wait that began before its prompt: only the pressure tells when a wait
     began.
     """
@@ -199,7 +199,7 @@ def stat(host: Host | None = None) -> tuple[int, ...]:
 
 
 def shares(before: Sequence[int], after: Sequence[int]) -> tuple[float, float]:
-    """Return the shares of the time between two readings of `stat` taken by the hypervisor and spent busy."""
+    """Return the shares of the time between two readings of `stat` that the hypervisor took and that were busy."""
     spent = [new - old for old, new in zip(before, after, strict=True)]
     passed = sum(spent)
     if passed <= 0:

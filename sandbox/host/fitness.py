@@ -1,4 +1,4 @@
-"""A host's fitness to judge: a pure function of the facts, with a fix for every fault.
+"""A host's fitness to judge: a pure function of the facts, with a remedy for every fault.
 
 Theory of operation
 -------------------
@@ -6,7 +6,7 @@ The clock itself protects verdicts: it sees and gives back time that a host take
 machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if this
 protection is missing, wrong, or endless:
 
-* nothing shows whether a bot was kept from running, so every missed deadline would end as unknown;
+* no counter shows whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than the differences that decide verdicts;
 * a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it (a
   hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then counts the pause
@@ -60,9 +60,9 @@ class Finding:
 class Facts:
     """The facts about a host. The defaults are those of a host without problems.
 
-    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Among the former,
-    `convicted` were wrong and `disturbed` void; among the latter, `acquitted` were wrong and `escaped` void or in
-    doubt. `signals` are the counters that show waiting (see `engine.own_time`).
+    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the former,
+    `convicted` got wrong verdicts and `disturbed` were void; of the latter, `acquitted` got wrong verdicts and
+    `escaped` were void or in doubt. `signals` are the counters that show waiting (see `engine.own_time`).
     """
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
@@ -85,7 +85,7 @@ class Facts:
     steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
-    margin_ms: int = MARGIN_MS  # how near the deadline the reference bots aimed
+    margin_ms: int = MARGIN_MS  # how close to the deadline the reference bots aimed
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Report:
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The reasons why the host must not judge; empty: it may."""
+        """The reasons why the host must not judge; empty if it may."""
         return tuple(finding.text for finding in self.findings if finding.level is Level.UNFIT)
 
     @property
@@ -107,11 +107,11 @@ class Report:
 
     @property
     def fit(self) -> bool:
-        """Whether rated matches may be judged there."""
+        """Whether the host may judge rated matches."""
         return not self.reasons
 
     def as_dict(self) -> dict[str, object]:
-        """Return this value as JSON-compatible data."""
+        """Return the report as JSON-compatible data."""
         return {"fit": self.fit, "facts": asdict(self.facts), "findings": [asdict(found) for found in self.findings]}
 
 
@@ -207,12 +207,12 @@ def _of_times(facts: Facts) -> Iterator[Finding]:
 
 
 def _either(good: bool, text: str, mend: str, otherwise: str = "") -> Finding:
-    """Make a finding that is good, or else a remark; `otherwise` is the remark's text, if it differs."""
+    """Make a finding that is good, or else a remark. `otherwise` is the text of the remark, if it differs."""
     return Finding(Level.GOOD, text) if good else Finding(Level.REMARK, otherwise or text, mend)
 
 
 def percentiles(values: Sequence[int]) -> Percentiles:
-    """Return the percentiles of any values, or zeros if there are none."""
+    """Return the percentiles of the values, or zeros if there are none."""
     ordered = sorted(values) or [0]
     return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, len(ordered) * 99 // 100)], ordered[-1]
 

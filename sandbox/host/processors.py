@@ -1,20 +1,20 @@
-"""A registry of this machine's processors and their holders, for all users and all processes.
+"""A registry of this machine's processors and their holders, shared by all users and processes.
 
 Theory of operation
 -------------------
 A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
 measures, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
-everything else. A processor is a file in one folder that everybody can use; to hold it is to hold a lock (flock) on
-that file. The kernel drops locks with the last process that has them open, however it ends, so nothing goes stale.
+everything else. A processor is a file in one folder that everybody can use; holding it means holding a lock (flock) on
+that file. The kernel drops a lock with the last process that has it open, however that ends, so no lock goes stale.
 
-The files stay empty: who holds one is read from the kernel (`holders`), never from what a process claims. They need
-not be writable either, because a lock does not need that. The folder is sticky, so nobody removes another's file, and
-links are not followed, so a file that somebody prepared can at most be locked.
+The files stay empty: the holder is read from the kernel (`holders`), never from a process's own claim. They need not be
+writable either, because a lock does not require that. The folder is sticky, so nobody can remove another user's file,
+and links are not followed, so a planted file can at most be locked.
 
 Processes that want processors wait in a queue, which is one more lock. So a tournament that releases its processors for
 a moment (`wanted`) cannot take them back before a process that waits.
 
-This keeps honest people out of each other's way. It is not a protection: anybody may run programs without asking here.
+This keeps honest users out of each other's way. It is no protection: anybody can run programs without the registry.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PARENTS = (Path("/run/lock"), Path("/tmp"))
-"""Where the folder is looked for and made, the first that works: not TMPDIR, which may differ between users."""
+"""Where the folder is searched for and created, in this order: not TMPDIR, which may differ between users."""
 
 NAME = "deadheat"
 RETRY_SECONDS = 0.05
@@ -48,11 +48,11 @@ _OPTION = re.compile(r"-[BEIPsSu]+")
 
 
 class NoRegistry(Exception):
-    """No folder for locks can be made or used on this machine."""
+    """No folder for locks can be created or used on this machine."""
 
 
 def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
-    """Return this machine's folder of locks; make it if there is none. Raises NoRegistry."""
+    """Return this machine's folder of locks, and create it if needed. Raises NoRegistry."""
     for parent in parents:
         folder = parent / NAME
         with contextlib.suppress(OSError):
@@ -68,7 +68,7 @@ def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody who has processors. `pid` 0: the kernel does not tell us."""
+    """A process that holds processors. `pid` is 0 if the kernel does not tell us."""
 
     pid: int
     cpus: tuple[int, ...]
@@ -103,7 +103,7 @@ class Hold:
 
 
 class Processors:
-    """The registry in a folder; all who name the same folder share it."""
+    """The registry in a folder, shared by everybody who names the same folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -133,12 +133,12 @@ class Processors:
         return None
 
     def exactly(self, cpus: Sequence[int]) -> Hold | None:
-        """Hold exactly these processors if all are free, without standing in the queue."""
+        """Hold exactly these processors if all are free, without queueing."""
         return self._some(len(cpus), cpus)
 
     @contextlib.contextmanager
     def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Wait to be first in the queue, and stay first during a block."""
+        """Wait to be first in the queue, and stay first for the duration of the block."""
         while (fd := self._lock(QUEUE)) is None:
             waiting()
             time.sleep(RETRY_SECONDS)
@@ -148,7 +148,7 @@ class Processors:
             os.close(fd)
 
     def wanted(self) -> bool:
-        """Say whether somebody stands in the queue."""
+        """Say whether any process waits in the queue."""
         fd = self._lock(QUEUE)
         if fd is None:
             return True
@@ -156,7 +156,7 @@ class Processors:
         return False
 
     def holders(self) -> list[Holder]:
-        """Return who holds processors, by process."""
+        """Return the holders of processors, by process."""
         files = {self._inode(path): int(path.name.removeprefix("cpu-")) for path in self._folder.glob("cpu-*[0-9]")}
         found: dict[int, list[int]] = {}
         for inode, pid in _locks():
@@ -224,10 +224,10 @@ def _locks() -> Iterator[tuple[int, int]]:
 
 
 def _described(pid: int) -> str:
-    """Say what a process is, as far as this user may know."""
+    """Describe a process, as far as this user may know it."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # all that an ending process still has
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # an ending process has only this
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
         return f"process {pid}" if pid else "a process that this one cannot see"

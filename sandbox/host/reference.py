@@ -1,6 +1,6 @@
 """Reference bots: programs with known verdicts, for checks of a host and for canary matches.
 
-One program plays all of them; each prompt is an order that says which one.
+One program plays them all; each prompt is an order that says which one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SPIN = "SPIN"
 
 
 def sleep(milliseconds: float) -> str:
-    """Make the order to answer after this time, mostly asleep."""
+    """Make the order to answer after this time, and to sleep most of it."""
     return f"SLEEP {milliseconds}"
 
 

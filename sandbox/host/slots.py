@@ -1,7 +1,7 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
 A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
-host honour too. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
+host also respect. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
     """Return the slots of a host with these CPUs.
 
     `spec` names them ("2,3;4,5"). If it is empty, each CPU is a slot, but the first is kept for the referees and the
-    engine if there are more than two. The bots of a match then share a CPU: they hardly ever think at the same moment,
-    and what one of them waits for the other is not its own time.
+    engine if there are more than two. The bots of a match then share a CPU: they hardly ever think at the same time,
+    and time spent waiting for the other is not own time.
 
     Raises:
         ValueError: `spec` is not of that form, or names a CPU twice.
@@ -46,7 +46,7 @@ class Slots:
         cpus = sorted(os.sched_getaffinity(0))
         self.slots = plan(spec, cpus)
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
-        """The processors on which none of our bots runs; a host with two has none."""
+        """The processors on which none of our bots runs; a host with two processors has none."""
 
     @contextlib.contextmanager
     def take(
@@ -54,8 +54,8 @@ class Slots:
     ) -> Iterator[tuple[int, ...]]:
         """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
 
-        `only` requests that slot. A certain slot is needed only briefly, and polled often enough to find it between two
-        owners, before those who stand in the queue.
+        `only` requests that slot. A particular slot is needed only briefly, and polled often enough to get it between
+        two owners, ahead of the queue.
         """
         if only is not None:
             hold = self._first_free([only], SHORT_RETRY_SECONDS, waiting)

@@ -1,4 +1,4 @@
-"""The embedded broker: kombu's file system transport, with messages that appear and disappear as a whole.
+"""The embedded broker: kombu's file system transport, with messages that appear and disappear atomically.
 
 The original writes a message under its final name, where a reader may find it before it is complete. It moves what it
 reads to the machine's folder for temporary files, and it lists the queues in files. A worker that finds such a file
@@ -57,11 +57,11 @@ class Channel(filesystem.Channel):
         raise Empty
 
     def get_table(self, exchange: str) -> list[filesystem.exchange_queue_t]:  # type: ignore[override]
-        """Return the bindings: each of our queues has an exchange of its name, with no other bound to it."""
+        """Return the bindings: each of our queues is the only one bound to an exchange of the same name."""
         return [filesystem.exchange_queue_t(exchange, "", exchange)]
 
     def _queue_bind(self, *_: Any) -> None:
-        pass  # nothing to remember
+        pass  # there is nothing to store
 
 
 class Transport(filesystem.Transport):

@@ -1,7 +1,7 @@
 """The queue: its names, its configuration, and how to put a nudge into it.
 
 A message carries only an id and is only a nudge: the database says whether there is anything to do. The sweeper
-replaces a lost message, and a doubled one finds its row taken. So Celery is used in its simplest form: without results,
+replaces a lost message, and a duplicate finds its row taken. So Celery is used in its simplest form: without results,
 reliance on acknowledgements, or its own retries.
 
 With the embedded broker (``filesystem://``) messages are files below the data directory and need no server.
@@ -29,26 +29,26 @@ CONTROL = "control"
 """The queue for everything that is not a job: planning, sweeping, ranking. Each kind of job has its own."""
 
 BROKER_TIMEOUT_S = 5
-"""A hanging broker must not hold an API thread for longer."""
+"""A hanging broker must not block an API thread for longer."""
 
 DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
 
 TICK_SECONDS = 2
-"""How often new series are made and due rankings requested: a few indexed queries if there is nothing to do."""
+"""How often new series are planned and due rankings requested: a few indexed queries if there is nothing to do."""
 
 RANK_SECONDS = 60
-"""How often rankings are made unasked. The tick requests all that are due, so usually there are none; that the task
-runs shows that rankings would be made."""
+"""How often rankings are made unasked. The tick requests all that are due, so usually there are none; the task's runs
+show that rankings would be made."""
 
 SWEEP_SECONDS = 5
 """How often lost work is searched for: short compared with a lease, and two indexed queries if nothing was lost."""
 
 DELIVER_SECONDS = 5
-"""How often due notices are looked for, by an indexed query."""
+"""How often due notices are searched for, by an indexed query."""
 
 FORGET_SECONDS = 3600
-"""How often old notices are removed: they are kept for months."""
+"""How often old notices are removed, which are kept for months."""
 
 ENVIRONMENT_SECONDS = 300
 """How often a worker checks whether its judge image is still the one that it described."""
@@ -60,15 +60,15 @@ SILENCE = {
     socket.TCP_KEEPCNT: 3,
 }
 """A Redis that acknowledges nothing for ten seconds is considered gone, like a database (`league.database`). TCP alone
-tries for a quarter of an hour, and after an outage it needs as long again to notice that the network is back."""
+tries for a quarter of an hour, and after an outage takes as long again to notice that the network is back."""
 
 EXPIRY_SECONDS = 2 * 3600
 """A message of the scheduler, or one that requests more series, is dropped after this time, so that none pile up
-without a worker. This is far more than needed, because sender and receiver read different clocks, and clocks are
-wrong."""
+without a worker. This is far more than needed, because sender and receiver have different clocks, and clocks are wrong.
+"""
 
 ADVICE_EXPIRY_SECONDS = 60
-"""The sweep asks again every few seconds, so that no more than a dozen messages about a match pile up."""
+"""The sweep asks again every few seconds; expiry keeps more than a dozen messages about a match from piling up."""
 
 CHECK_EXPIRY_SECONDS = 10
 
@@ -86,7 +86,7 @@ def task_name(life: Life) -> str:
 
 
 def celery_app(settings: Settings) -> Celery:
-    """Make a Celery application for these settings, with its schedule and no tasks yet."""
+    """Make a Celery application for these settings, with its schedule but no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
         app.conf.broker_transport = transport
@@ -120,7 +120,7 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
         return {
             # The sweeper redelivers, so Redis need not know who holds which message. It must not know, either: a
             # message that could not be acknowledged, because Redis died while every process was busy, stayed
-            # unacknowledged forever, and the worker took no other.
+            # unacknowledged forever, and the worker took no other message.
             "ack_emulation": False,
             "socket_timeout": BROKER_TIMEOUT_S,
             "socket_connect_timeout": BROKER_TIMEOUT_S,
@@ -161,27 +161,27 @@ def _sender() -> Celery:
 
 
 def enqueue(life: Life, row_id: int) -> None:
-    """Nudge a worker to carry out this job. Raises the broker's own errors."""
+    """Nudge a worker to carry out this job. Raises the broker's errors."""
     _send(task_name(life), row_id)
 
 
 def enqueue_advice(exhibition_id: int) -> None:
-    """Enqueue advice on a person's match. Raises the broker's own errors."""
+    """Enqueue advice on a person's match. Raises the broker's errors."""
     _send("deadheat.advise", exhibition_id, expires=ADVICE_EXPIRY_SECONDS)
 
 
 def enqueue_plan(season_id: int) -> None:
-    """Have the next series of this season made. Raises the broker's own errors."""
+    """Enqueue the planning of this season's next series. Raises the broker's errors."""
     _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
 
 
 def enqueue_refit() -> None:
-    """Have the rankings made that are due. Raises the broker's own errors."""
+    """Enqueue the rankings that are due. Raises the broker's errors."""
     _send("deadheat.refit", expires=EXPIRY_SECONDS)
 
 
 def enqueue_environment() -> None:
-    """Have a worker check its judge image. Raises the broker's own errors."""
+    """Enqueue a check of a worker's judge image. Raises the broker's errors."""
     _send("deadheat.environment")
 
 
@@ -192,7 +192,7 @@ def _send(task: str, *row_ids: int, expires: float | None = None) -> None:
 
 
 def check(settings: Settings, timeout_s: float) -> None:
-    """Check that messages are accepted; raises the broker's errors. A broker that answers may be full, or a replica."""
+    """Check that messages are accepted, because a broker that answers may be full, or a replica. Raises its errors."""
     if settings.broker.startswith("filesystem:"):
         tempfile.TemporaryFile(dir=_transport_options(settings)["data_folder_out"]).close()
         return

@@ -1,4 +1,4 @@
-"""The Redis broker: kombu's transport, which leaves nothing on the disk when Redis dies.
+"""The Redis broker: kombu's transport, changed so that it leaves nothing on the disk when Redis dies.
 
 When it closes a connection, the original puts fetched but unprocessed messages back into Redis. If Redis is gone, it
 pickles them into the machine's folder for temporary files, one file for each connection, which nobody ever reads or
@@ -19,7 +19,7 @@ class QoS(virtual.QoS):
     """See the module."""
 
     def restore_unacked(self) -> list[Any]:  # type: ignore[override]  # the stub knows of no list
-        """Put back what can be; report no errors, because those would be pickled."""
+        """Put back the messages that Redis accepts; report no errors, because messages in errors would be pickled."""
         lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
         if lost:
             log.warning("messages that Redis did not take back: %d; the jobs that they name are found again", len(lost))

@@ -1,1 +1,1 @@
-"""Send people's notices to their webhooks and e-mail addresses."""
+"""Sends people's notices to their webhooks and e-mail addresses."""

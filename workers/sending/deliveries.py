@@ -1,4 +1,4 @@
-"""Sends notices through the channels that people chose (see `league.service.people.channels`).
+"""Sends notices through people's channels (see `league.service.people.channels`).
 
 Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction.
 """
@@ -28,7 +28,7 @@ from deadheat.workers.sending.webhooks import Answer, NotReached, post
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
-"""Requests under way at a time; each ends within seconds, long before its lease."""
+"""The number of concurrent requests; each ends within seconds, long before its lease."""
 
 MOST_SUBJECT = 100
 """The most characters of a message's subject."""
@@ -38,7 +38,7 @@ TURN_SECONDS = 30.0
 
 
 def send_due(context: Context) -> int:
-    """Send what is due, and return how many deliveries were tried."""
+    """Send the deliveries that are due, and return how many were tried."""
     database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
     with ThreadPoolExecutor(AT_ONCE) as pool:
         while time.monotonic() < until:
@@ -65,7 +65,7 @@ def _send(context: Context, parcel: Parcel) -> None:
 
 
 Sent = tuple[bool, bool, str]
-"""Whether it was taken, whether nothing more is to be sent there, and what was answered."""
+"""Whether the delivery was accepted, whether the channel wants nothing more, and the answer."""
 
 
 def _by_mail(context: Context, parcel: Parcel) -> Sent:
@@ -85,7 +85,7 @@ SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
     ChannelKind.WEBHOOK: _by_webhook,
     ChannelKind.MAIL: _by_mail,
 }
-"""How each kind of channel is sent to. They raise NotReached."""
+"""The function that sends to each kind of channel. They raise NotReached."""
 
 
 def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer:
@@ -101,7 +101,7 @@ def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer
 
 
 def _reset(context: Context, parcel: Parcel) -> Letter:
-    """Write the message with the link to choose another password."""
+    """Write the message with the password reset link."""
     with context.database.reading() as session:
         query = link_query(session, parcel.channel_id)
     page = f"{context.settings.site_url}/reset?{query}"
@@ -112,7 +112,7 @@ def _reset(context: Context, parcel: Parcel) -> Letter:
 
 
 def letter(parcel: Parcel, settings: Settings) -> Letter:
-    """Return the message that an e-mail address gets."""
+    """Return the message for an e-mail address."""
     confirm, unsubscribe = (_link(parcel, settings, link) for link in (Link.CONFIRM, Link.UNSUBSCRIBE))
     if not parcel.is_confirmed:
         subject, otherwise = _("Confirm your address at Deadheat"), _("If it was not you, do nothing.")
@@ -132,7 +132,7 @@ def _link(parcel: Parcel, settings: Settings, link: Link) -> str:
 
 
 def payload(parcel: Parcel, settings: Settings) -> dict[str, object]:
-    """Return the document that a webhook gets. Discord shows `content`, Slack `text`; neither may mention anybody."""
+    """Return the document for a webhook. Discord shows `content`, Slack `text`; neither may mention anybody."""
     if parcel.notice is None:
         text, facts = _("This is a test of your webhook at Deadheat."), {}
     else:

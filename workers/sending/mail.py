@@ -1,4 +1,4 @@
-"""Sends one message by SMTP, to the server that the operator named."""
+"""Sends one message by SMTP, through the server that the operator configured."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TIMEOUT_SECONDS = 15.0
 
 POLICY = SMTP.clone(max_line_length=998)
 """Lines may be as long as RFC 5322 allows. At the usual 78, a long address in List-Unsubscribe would be folded into
-encoded words, in which no mail program looks for one."""
+encoded words, where no mail program looks for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A message in plain text. `unsubscribe`: the address of the page that ends such messages."""
+    """A plain-text message. `unsubscribe`: the address of the page that ends these messages."""
 
     to: str
     subject: str
@@ -35,7 +35,7 @@ def send(settings: Settings, letter: Letter) -> str:
     """Hand the message to the server, and return its answer.
 
     Raises:
-        NotReached: it was not taken, with the reason.
+        NotReached: the server did not accept it, with the reason.
     """
     message = composed(settings, letter)
     try:
@@ -51,7 +51,7 @@ def send(settings: Settings, letter: Letter) -> str:
 
 
 def composed(settings: Settings, letter: Letter) -> EmailMessage:
-    """Return the message. Its policy refuses a header with an end of line in it, so no text can add headers."""
+    """Return the e-mail. Its policy refuses a header that contains an end of line, so no text can add headers."""
     message = EmailMessage(policy=POLICY)
     message["From"] = settings.mail_from
     message["To"] = letter.to

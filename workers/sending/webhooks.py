@@ -2,12 +2,12 @@
 
 Theory of operation
 -------------------
-The host's name is resolved once. Every address that it has must be public (`league.outgoing`), and the connection is
-made to exactly one of these addresses: the name's server cannot answer with another one later (DNS rebinding). TLS is
-checked against the name. No redirect is followed, no proxy is asked and no cookie is kept. All of it, from the
-connection to the last byte that is read, ends after `TOTAL_SECONDS`: time-outs of single reads would let a server that
-sends a byte now and then hold the process for hours, so a timer shuts the socket down. Of the answer the status counts;
-a short piece of its text is kept for the owner of the webhook.
+The host's name is resolved once. All its addresses must be public (`league.outgoing`), and the connection is made to
+exactly one of them: the name's server cannot answer with another one later (DNS rebinding). TLS is checked against the
+name. No redirect is followed, no proxy is used and no cookie is kept. The whole request, from the connection to the
+last byte read, ends after `TOTAL_SECONDS`: time-outs of single reads would let a server that sends a byte now and then
+hold the process for hours, so a timer shuts the socket down. Only the answer's status counts; the beginning of its text
+is kept for the owner of the webhook.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from deadheat.league.outgoing import Target, is_public, read_url
 CONNECT_SECONDS = 5.0
 TOTAL_SECONDS = 15.0
 MOST_ADDRESSES = 3
-"""Addresses of one name that are tried: a host may have one that cannot be reached from here, such as IPv6."""
+"""The most addresses of one name to try: a host may have one that cannot be reached from here, such as IPv6."""
 
 MOST_READ_BYTES = 2048
 
 NOT_PUBLIC = "The host has no address on the public internet, so nothing was sent."
-"""Names without any address get the same sentence: otherwise authors could learn which names exist inside."""
+"""Names without any address get the same sentence, so that authors cannot learn which names exist inside."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a webhook: its status, and the beginning of its text."""
+    """A webhook's answer: its status, and the beginning of its text."""
 
     status: int
     text: str
 
     @property
     def is_good(self) -> bool:
-        """Whether the request was taken."""
+        """Whether the webhook accepted the request."""
         return 200 <= self.status < 300
 
 
 class NotReached(Exception):
-    """The request was not made, or was not answered; with a sentence for the owner of the webhook."""
+    """The request was not made or not answered. The text is a sentence for the owner of the webhook."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> Answer:
-    """Send the body there. `inside`: addresses that are not public are allowed.
+    """Post the body to the address. `inside`: allow addresses that are not public.
 
     Raises:
         NotReached.
@@ -91,7 +91,7 @@ def _checked_addresses(target: Target, inside: bool) -> list[str]:
 
 
 def _connected(addresses: Sequence[str], port: int) -> socket.socket:
-    """Connect to the first address that accepts. Raises OSError, the last address's."""
+    """Connect to the first address that accepts. Raises the last address's OSError if none does."""
     *others, last = addresses
     for address in others:
         with contextlib.suppress(OSError):

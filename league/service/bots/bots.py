@@ -29,15 +29,15 @@ from deadheat.league.states import VersionState
 from deadheat.league.tables import Attempt, Bot, BotVersion, Team, TeamMember, User
 
 MAX_BOTS = 100
-"""Bots of one user."""
+"""The most bots of one user."""
 
 MAX_VERSIONS = 10_000
-"""Versions of one bot."""
+"""The most versions of one bot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """An inspected upload, its content already in the store."""
+    """An inspected upload whose content is already in the store."""
 
     filename: str
     size_bytes: int
@@ -47,12 +47,12 @@ class Upload:
 
 
 def create_bot(session: Session, owner: Person, game: str, name: str, team_id: int | None = None) -> BotInfo:
-    """A bot without versions, perhaps a team's from the start.
+    """Create a bot without versions, owned by the author or by one of the author's teams.
 
     Raises:
         UnknownGame, TooMany.
         NameTaken: by another bot of the same author or team in the same game.
-        NotFound: the asker is not in that team.
+        NotFound: the caller is not in that team.
     """
     if game not in GAMES:
         raise UnknownGame(game, tuple(sorted(GAMES)))
@@ -69,7 +69,7 @@ def create_bot(session: Session, owner: Person, game: str, name: str, team_id: i
 
 
 def bots_of(session: Session, owner: Person) -> list[BotInfo]:
-    """All bots of one author and of the author's teams, by name."""
+    """Return all bots of one author and of the author's teams, by name."""
     return infos(session, owned_by(owner))
 
 
@@ -82,22 +82,20 @@ def bot_info(session: Session, bot_id: int) -> BotInfo:
 
 
 def own_bot(session: Session, owner: Person, bot_id: int) -> Bot:
-    """Return the bot, if it belongs to the caller or to one of their teams. Raises NotFound: for a stranger it does not
-    exist.
-    """
+    """Return the bot if the caller or one of their teams owns it. Raises NotFound: for others it does not exist."""
     if not is_own(session, owner, bot_id):
         raise NotFound("bot", bot_id, _("You have no bot number %(bot_id)s.", bot_id=bot_id))
     return session.get_one(Bot, bot_id)
 
 
 def is_own(session: Session, person: Person, bot_id: int) -> bool:
-    """Whether the bot belongs to this person or to one of their teams."""
+    """Say whether the bot belongs to this person or to one of their teams."""
     return session.exec(select(Bot.id).where(Bot.id == bot_id, owned_by(person))).first() is not None
 
 
 @cache
 def active() -> ColumnElement[bool]:
-    """The condition on `Bot` that it is not retired, and that at least one of its owners has an open account."""
+    """Return the condition on `Bot` that it is not retired and at least one of its owners has an open account."""
     person = aliased(User)
     is_open = select(person.id).where(col(person.closed_at).is_(None)).correlate(Bot)
     alone = is_open.where(person.id == Bot.owner_id).exists()
@@ -116,7 +114,7 @@ def must_be_active(session: Session, bot: Bot) -> None:
 
 
 def is_active(session: Session, bot: Bot) -> bool:
-    """Say whether the bot is not retired, and an account of its owners is open."""
+    """Say whether the bot is not retired and at least one of its owners has an open account."""
     return session.exec(select(Bot.id).where(Bot.id == bot.id, active())).first() is not None
 
 
@@ -124,7 +122,7 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
     """Check whether an upload is worth receiving.
 
     Raises:
-        NotFound: not the asker's bot.
+        NotFound: it is not the caller's bot.
         WrongState: it is retired.
         OverQuota.
     """
@@ -136,13 +134,13 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
     """Add a version to be built; the caller enqueues it after the commit.
 
     Raises:
-        NotFound: not the asker's bot.
+        NotFound: it is not the caller's bot.
         WrongState: it is retired.
         OverQuota.
-        BadUpload: it is a version of the bot already, byte for byte; as another it would begin without games.
+        BadUpload: the bot has exactly this version already; a second copy would begin without games.
         TooMany: the bot has `MAX_VERSIONS`.
     """
-    # Lock the bot and the author: quotas are counted and numbers assigned for one upload of each at a time.
+    # Lock the bot and the author, so that quotas are counted and numbers assigned for one upload of each at a time.
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     _lock_user(session, owner)
     may_upload(session, owner, bot_id)
@@ -171,19 +169,19 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
 
 
 def versions_of(session: Session, owner: Person, bot_id: int, limit: int = 100) -> list[VersionInfo]:
-    """The newest versions, for the author. Raises NotFound."""
+    """Return the newest versions, for the author. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = select(BotVersion).where(BotVersion.bot_id == bot_id).order_by(col(BotVersion.number).desc())
     return [_view(row) for row in session.exec(statement.limit(limit))]
 
 
 def version_info(session: Session, owner: Person, bot_id: int, number: int) -> VersionInfo:
-    """One version, for the author. Raises NotFound."""
+    """Return one version, for the author. Raises NotFound."""
     return _view(_own_version(session, owner, bot_id, number))
 
 
 def build_log(session: Session, owner: Person, bot_id: int, number: int) -> BuildLog:
-    """The stored end of the build's output, and every attempt that we failed, for the author. Raises NotFound."""
+    """Return the stored end of a build's output and all attempts that we failed, for the author. Raises NotFound."""
     row = _own_version(session, owner, bot_id, number)
     tries = session.exec(select(Attempt).where(Attempt.version_id == row.id).order_by(col(Attempt.id)))
     return BuildLog(row.log, [BuildTry(t.finished_at, t.cause, told(t.cause, t.detail)) for t in tries])
@@ -192,8 +190,8 @@ def build_log(session: Session, owner: Person, bot_id: int, number: int) -> Buil
 def bots_named(
     session: Session, named: str, *, game: str | None = None, skip: int = 0, limit: int = 100
 ) -> tuple[list[BotInfo], int]:
-    """Bots that are not retired, with `named` in their own name, their author's or their team's, by game and name:
-    those after the first `skip`, and the total number.
+    """Return the active bots with `named` in their own, their author's or their team's name, by game and name: those
+    after the first `skip`, and the total number.
     """
     fits = lookups.named(named) & active()
     if game is not None:
@@ -204,7 +202,7 @@ def bots_named(
 
 
 def infos(session: Session, condition: ColumnElement[bool], skip: int = 0, limit: int | None = None) -> list[BotInfo]:
-    """The bots that meet a condition, by game and name."""
+    """Return the bots that meet a condition, by game and name."""
     found = INFO.where(condition).order_by(Bot.game, Bot.name_key, col(Bot.id)).offset(skip).limit(limit)
     return [_info(*row) for row in session.exec(found)]
 
@@ -227,10 +225,10 @@ ONE = INFO.where(col(Bot.id) == bindparam("bot"))
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
-    """The name of the transcript of a version's last qualification match in the blob store, for its author.
+    """Return the transcript of a version's last qualification match, by its name in the blob store, for its author.
 
     Raises:
-        NotFound: not the asker's, or no such match was played.
+        NotFound: it is not the caller's, or no such match was played.
     """
     row = _own_version(session, owner, bot_id, number)
     if row.trial_sha256 is None:

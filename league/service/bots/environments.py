@@ -25,12 +25,12 @@ class EnvironmentInfo:
 
     @property
     def languages(self) -> Set[str]:
-        """The languages that bots may be written in here."""
+        """The languages in which bots may be written here."""
         return frozenset(language["name"] for language in self.document["languages"])
 
 
 def confirm_environment(session: Session, fingerprint: str) -> bool:
-    """Confirm a description; False if there is no such description."""
+    """Note that a description is still true. Return False if there is no such description."""
     known = col(JudgingEnvironment.fingerprint) == fingerprint
     return set_values(session, JudgingEnvironment, known, described_at=now(session)) == 1
 
@@ -50,7 +50,7 @@ def record_environment(
 
 
 def environment(session: Session) -> EnvironmentInfo | None:
-    """The newest description of the image that the settings name, or None until a worker has described it."""
+    """Return the newest description of the image named in the settings, or None until a worker has described it."""
     row = session.exec(NEWEST, params={"image": settings_of(session).image}).first()
     return None if row is None else EnvironmentInfo(*row)
 
@@ -64,6 +64,6 @@ NEWEST = (
 
 
 def installed_languages(session: Session) -> Set[str] | None:
-    """The languages that bots may be written in here, or None while they are unknown."""
+    """Return the languages in which bots may be written here, or None while they are unknown."""
     found = environment(session)
     return None if found is None else found.languages

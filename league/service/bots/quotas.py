@@ -1,5 +1,4 @@
-"""How many versions may be uploaded: by an author in an hour or in five minutes, of a bot in a day. (`check_quota`
-serves any quota.)
+"""Quotas of uploads: by an author in an hour or in five minutes, of a bot in a day. (`check_quota` serves any.)
 
 The deployment's quotas (`league.config`) apply to everyone. A season's own apply as well, to bots that take part in it,
 as long as new versions matter there.
@@ -34,7 +33,7 @@ WORDS = {FIVE_MINUTES: N_("in five minutes"), HOUR: N_("an hour"), DAY: N_("a da
 @dataclass(frozen=True, slots=True)
 class Quota:
     """At most `limit` rows that meet the conditions in any `window`, by the column with the time of their creation.
-    `each`: what a row counts, if not one.
+    `each`: how much a row counts, if not one.
     """
 
     what: str

@@ -5,8 +5,8 @@ Theory of operation
 `plan_finals` reads the database each time and does the next thing that can be done:
 
 1. It waits for rated series that were running when the finals began, and for a ranking that includes them.
-2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). A bot that has
-   not played has no place and does not qualify, unless all do; then it comes last.
+2. In each division the first `finals_top` of that ranking get their seeds (`Entry.finals_seed`). A bot that has not
+   played has no place and does not qualify, unless all bots do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two seats
    a round seats neighbours by score at tables; players left over sit out. For stages, `league.service.course.stages`
@@ -16,12 +16,12 @@ Theory of operation
 5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
    (`league.service.course.states`).
 
-Finalists are ranked by ratings, like everybody else (`Season.finals_log` says from which matches) and come before all
-who did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that the service fails to play
-is not replaced: the ratings can handle unequal numbers of games. Extra games that the service fails to play do not use
-up the budget. A bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as
-everybody finds a new opponent; a round in which somebody had no table that counts (no opponent, an opponent who was
-disqualified since, our failure) counts as won.
+Finalists are ranked by ratings, like everybody else (`Season.finals_log` says from which matches), and come before all
+bots that did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that the service fails to
+play is not replaced: the ratings can handle unequal numbers of games. Extra games that the service fails to play do not
+use up the budget. A bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as
+everybody finds a new opponent; a round in which a bot had no table that counts (no opponent, an opponent disqualified
+since, our failure) counts as won.
 """
 
 from __future__ import annotations
@@ -176,8 +176,8 @@ def _swiss_round(
 
 
 def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:
-    """Plan series between neighbours whose order is uncertain. The second value is True if there are none, or no games
-    left for them.
+    """Plan series between neighbours whose order is uncertain. The second value is True if there are no such
+    neighbours, or no games left for them.
     """
     _, budget = extra_games(before, season.finals_extra_games)
     if budget <= 0:

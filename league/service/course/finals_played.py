@@ -1,4 +1,4 @@
-"""Reads what has been played in a season's finals from its series: for planning the rest, and for people."""
+"""Reads from a season's series what has been played in its finals, for planning the rest and for people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Field = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A series of the finals. `round` None: one of the games after the rounds.
+    """A series of the finals. `round`: None for one of the games after the rounds.
 
     `lost`: how many of its matches we failed to play. `struck`: it carries no information about its players, because we
     played none of its matches, or one of them has been disqualified since.
@@ -37,7 +37,7 @@ class Played:
 
 
 def fields(session: Session, season: Season) -> dict[int, list[int]]:
-    """Return the finalists of each division that are still there, if they are enough for a table."""
+    """Return the remaining finalists of each division, if they are enough for a table."""
     statement = select(Entry.division, Entry.version_id).where(
         col(Entry.finals_seed).is_not(None), taking_part(season.id)
     )
@@ -107,7 +107,7 @@ def scores(session: Session, season: Season) -> dict[int, Fraction]:
 
 
 def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
-    """Count the planned games after the rounds, without those that the service failed to play, and those that may
+    """Count the planned games after the rounds, without those that the service failed to play, and the games that may
     follow.
 
     Failed games do not use up the budget, up to as many again: a host that always fails must not keep finals going.

@@ -1,4 +1,4 @@
-"""Finds the open matters of a season: an organiser who closes it manually is warned of them, and they delay its closing
+"""Finds the open matters of a season. Organisers are warned of them before a manual close, and they delay a closing
 date.
 
 Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
@@ -20,9 +20,9 @@ from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """Counts of what a close would cut off. `matches` wait to be played, `rejudged` of them by an organiser's ruling;
-    matches in progress are not included, because they are played to the end and count. `held`: matches that wait for
-    an organiser because we failed at them too often. `finals`: they are due, and not over.
+    """Counts of the matters that a close would cut off. `matches` wait to be played, `rejudged` of them by an
+    organiser's ruling; matches in progress are left out, because they are played to the end and count. `held`: matches
+    that wait for an organiser because we failed at them too often. `finals`: they are due, and not over.
     """
 
     appeals: int = 0
@@ -91,5 +91,5 @@ def unfinished(session: Session, season: Season) -> Unfinished:
 
 
 def season_unfinished(session: Session, season_id: int) -> Unfinished:
-    """Find the open matters of the season with this number, which exists."""
+    """Find the open matters of an existing season, by its number."""
     return unfinished(session, session.get_one(Season, season_id))

@@ -1,5 +1,5 @@
-"""Tells whether few series of a season are left. This is asked whenever one ends, so that the next are made before
-slots idle.
+"""Tells whether few series of a season are left. Workers ask this whenever one ends, so that the next ones are made
+before slots idle.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from deadheat.league.states import IN_PLAY, OF_CHALLENGES, OF_EVALUATIONS, ON_LA
 from deadheat.league.tables import Evaluation, Season, Series
 
 LOW_SHARE = 0.75
-"""A share of the bound. A planning costs up to half a second of CPU in a large field: it must make more than one
-series, and be done before the queue is empty, which holds half of the bound when all slots play.
+"""A share of the bound. Planning costs up to half a second of CPU in a large field, so it must make more than one
+series, and end before the queue is empty, which holds half of the bound when all slots play.
 """
 
 
 def low_after(session: Session, series_id: int) -> int | None:
-    """Return the season of a finished series, if more series are to be made before the next tick; else None."""
+    """Return the season of a finished series if more series must be made before the next tick, else None."""
     season = _season(session, _after(settings_of(session).judge_unfit), series_id=series_id)
     return season.id if season is not None and _runs_low(session, season) else None
 
@@ -66,7 +66,7 @@ def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
 
 
 def _season(session: Session, statement: Select[Any], **which: int) -> Row[*tuple[Any, ...]] | None:
-    """Return what decides whether a season in play runs low, in one statement."""
+    """Return the facts that decide whether a season in play runs low, read by one statement."""
     session.flush()
     return session.connection().execute(statement, {**which, **told_of(session, NO_HOST)}).first()
 
@@ -86,7 +86,7 @@ def _in_season(judge_unfit: bool) -> Select[Any]:
 
 
 def _facts(judge_unfit: bool) -> Select[Any]:
-    """`played`: the unfinished series of the running evaluation, and None without one."""
+    """Return the statement for the facts. `played`: the unfinished series of the running evaluation, if any."""
     running = select(Evaluation.id).where(
         Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING
     )

@@ -6,9 +6,9 @@ a season closes. The bound follows the slots that judge, so none of them idles. 
 empty the queue between two ticks: where one ends and few are left, more are made at once
 (`league.service.course.running_low`).
 
-`league.pairing.ladder` decides who plays whom; this module gives it the facts. A version's expected rating comes from
-the newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only
-when it is its turn: the cost of a tick does not grow with the number of pairs.
+`league.pairing.ladder` decides the pairings; this module provides the facts. A version's expected rating comes from the
+newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only when
+it is its turn: the cost of a tick does not grow with the number of pairs.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ MARGIN = timedelta(minutes=2)
 
 
 def seasons_going_on(session: Session) -> dict[int, str]:
-    """Return all seasons that are not closed, the oldest first, each with its game."""
+    """Return all seasons that are not closed, with their games, the oldest first."""
     return dict(session.exec(ALL_GOING_ON).all())
 
 
@@ -78,7 +78,7 @@ ALL_GOING_ON = select(Season.id, Season.game).where(col(Season.state).in_(GOING_
 
 
 def go_on(session: Session, season_id: int) -> list[int]:
-    """Turn a season whose date has come, and plan its series; return the new ones, to be enqueued."""
+    """Move a season on if its date has come, and plan its series; return the new ones, to be enqueued."""
     # Two schedulers at once would both find room, so lock the season's row first (in SQLite this excludes every
     # writer).
     season = lock_season(session, season_id)
@@ -101,7 +101,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
             planned += _plan(session, season)
         if beside.asked:
             planned += plan_asked(session, season)
-    if season.state in ENTERABLE and (season.panel or beside.gates):  # who passes a panel may come to a gate
+    if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
         planned += plan_challenges(session, season)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
@@ -193,7 +193,7 @@ def _players(session: Session, season: Season) -> dict[int, Entry]:
 
 
 def _through(session: Session, season_id: int, players: Mapping[int, Entry], games_per_pair: int | None) -> set[int]:
-    """Return the versions that have played all their games against everybody who now plays in their division."""
+    """Return the versions that have played all their games against everybody now in their division."""
     if games_per_pair is None:
         return set()
     found: set[int] = set()
@@ -286,7 +286,7 @@ def _links(
 
 
 def _met(session: Session, season_id: int, versions: Mapping[int, int], player: Entry) -> dict[int, Met]:
-    """Return a player's planned and played games against every opponent that may play now; `versions` by bot.
+    """Return a player's planned and played games against every opponent that may play now; `versions` is keyed by bot.
 
     Games between earlier versions of the two bots are counted separately: they show which bots have met, but not how
     often these two versions have.

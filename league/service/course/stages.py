@@ -3,12 +3,12 @@
 Theory of operation
 -------------------
 A stage is an evaluation (`league.service.evaluations.playing`) with a number: it is drawn, played and settled like any
-other, its matches are rated, and what an organiser rules after a pairing is settled does not change it. A number is
-unique in a season, and the planner has locked the season, so nothing is begun twice.
+other, its matches are rated, and rulings after a pairing is settled do not change it. A number is unique in a season,
+and the planner has locked the season, so nothing is begun twice.
 
-Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or where
-there was none, their seeds by the ladder; those of the others are the places of the stage before. When a stage is over,
-the first `keep` of those that were not taken out advance. All others then have their places in the finals
+Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or if
+there was none, their seeds by the ladder. Seeds of later stages are the places of the stage before. When a stage is
+over, the first `keep` of those that were not taken out advance. All others then have their places in the finals
 (`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
 the ranking, where others move up. All finalists are one field, whatever their divisions.
 """
@@ -75,7 +75,7 @@ def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
 
 
 def _place(session: Session, season_id: int, order: Sequence[BotVersion], before: int = 0) -> None:
-    """Record the places of the versions after the first `before`."""
+    """Record the places of all versions after the first `before`."""
     rows = [{"bot": version.bot_id, "at": place} for place, version in enumerate(order[before:], before + 1)]
     mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
     set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)

@@ -4,20 +4,20 @@ Theory of operation
 -------------------
 `league.states` says which state may follow which. Three things move a season: an organiser (`set_season_state`), the
 scheduler when a date has come (`turn_season`), and the end of its finals (`league.service.course.finals`). Each is one
-compare-and-set, so two at once make one step. Dates that passed while the scheduler was away are made up for one after
-the other, so that no part of a step is ever left out:
+compare-and-set, so two at once make one step. Dates that passed while the scheduler was away are handled one after the
+other, so that no part of a step is left out:
 
-* frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change. But what
-  arrived before is still played against the panel, and plays for its bot if it has the minimum.
+* frozen: no more entries and versions; challengers at promotion gates are dropped, because nothing may change. But
+  versions that arrived before still play the panel, and play for their bots if they reach the minimum.
 * reopened: versions that became ready meanwhile are offered to the entries that follow their bots.
-* finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches that
-  somebody asked for end, and so does an evaluation.
+* finals: ladder series that have not begun are dropped; those in progress are played and count. Unrated matches at
+  authors' requests end, and so does an evaluation.
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
   (`league.service.rankings.publishing`).
 
-A close cuts off what is open (`league.service.course.open_matters`). So a date to close waits while an appeal, a
-rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. A manual
-close needs `force`, and the audit log records what was cut off.
+A close cuts off open matters (`league.service.course.open_matters`). So a closing date waits while an appeal, a
+rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. A manual close
+needs `force`, and the audit log records what was cut off.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ from deadheat.league.tables import Match, Season, Series, VoidedMatch
 def set_season_state(
     session: Session, organiser: Person, season_id: int, after: SeasonState, *, force: bool = False
 ) -> SeasonInfo:
-    """Change a season's state by hand; asking for the present state changes nothing. `force`: close whatever is open.
+    """Change a season's state by hand; a change to the present state does nothing. `force`: close despite open matters.
 
     Raises:
         NotAllowed, NotFound, WrongState.
         BadSetting: the season has no finals, or a date has passed that would freeze or close it again at once.
-        Unsettled: it would be closed, something is open, and it was not forced.
+        Unsettled: it would be closed although something is open, without `force`.
     """
     organiser.must_organise()
     season = lock_season(session, season_id)
@@ -88,7 +88,7 @@ def set_season_state(
 def change_state(
     session: Session, season_id: int, before: SeasonState, after: SeasonState, actor: str = SYSTEM
 ) -> bool:
-    """Make the transition by compare-and-set, with what belongs to it. Return False if somebody else was faster."""
+    """Make the transition, with what belongs to it, by compare-and-set. Return False if somebody else was faster."""
     cut_off = {}
     if after is SeasonState.CLOSED:
         cut_off = unfinished(session, session.get_one(Season, season_id)).noted()
@@ -122,7 +122,7 @@ def change_state(
 
 
 def _ordered(season_id: int) -> ColumnElement[bool]:
-    """Say whether a series repeats a match by a ruling. Without it, a result that was ruled out would count again."""
+    """Return the condition that a series repeats a match by a ruling. Without it, a voided result would count again."""
     repeated = (VoidedMatch.season_id == season_id, col(VoidedMatch.rejudged_id).is_not(None))
     repetitions = col(Match.id).in_(select(VoidedMatch.rejudged_id).where(*repeated))
     return col(Series.id).in_(select(Match.series_id).where(repetitions))
@@ -145,7 +145,7 @@ def turn_season(session: Session, season: Season) -> None:
 
 
 def waits_for(session: Session, season_id: int) -> list[str]:
-    """Say what a season that is due to close waits for; nothing if it is not due."""
+    """Return the matters for which a season that is due to close waits; none if it is not due."""
     season = session.get_one(Season, season_id)
     if _due(season, now(session)) is not SeasonState.CLOSED:
         return []
@@ -159,7 +159,7 @@ def past_its_close(season: Season, at: datetime) -> bool:
 
 
 def _must_stay_open(session: Session, season: Season) -> None:
-    """Raises BadSetting for a date that has passed, because it would end the state at once."""
+    """Raise BadSetting for a date that has passed, because it would end the state at once."""
     for state, setting, date in dated_steps(season, SeasonState.OPEN):
         if date <= now(session):
             becomes = gettext(SEASON_STEPS[state].becomes)

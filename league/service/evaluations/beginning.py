@@ -3,9 +3,9 @@
 Theory of operation
 -------------------
 A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, because the standings
-of each seed the next; one that falls due meanwhile follows it. Only the newest past time of each line of the timetable
-is played: those missed while another evaluation was played, or while no scheduler ran, would add nothing. Times before
-the timetable was declared are never due.
+of each seed the next; one that falls due meanwhile follows it. Each line of the timetable plays only its newest past
+time: those missed while another evaluation was played, or while no scheduler ran, would add nothing. Times before the
+timetable was declared are never due.
 
 An evaluation is begun once: `(season, name, due_at)` is unique, at most one runs in a season, and the season is locked
 when it begins. Its field is frozen into rows at that moment, with each entry's active version; later uploads play in
@@ -69,7 +69,7 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 
 
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
-    """Return why a season cannot have these evaluations."""
+    """Yield the reasons why a season cannot have these evaluations."""
     if declared and seats > 2:
         yield BadSetting("evaluations", _("they need tables of two"))
     for fault in timetable_faults(declared):
@@ -77,7 +77,7 @@ def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Ite
 
 
 def begin_due(session: Session, season: Season) -> Evaluation | None:
-    """Begin what is due, the earliest first. The caller has locked the season, and no evaluation is being played."""
+    """Begin the earliest evaluation due. The caller has locked the season, and no evaluation is being played."""
     found = due(session, season)
     return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
 
@@ -125,7 +125,7 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     """Cancel a running evaluation, without final standings. Matches in progress are played to the end.
 
     Raises:
-        NotAllowed, NotFound. WrongState: it is over, or a stage of the finals.
+        NotAllowed, NotFound. WrongState: it is over, or is a stage of the finals.
     """
     organiser.must_organise()
     row = existing(session, Evaluation, evaluation_id)
@@ -188,7 +188,7 @@ def _add(
     due_at: datetime | None = None,
     who: str = SYSTEM,
 ) -> Evaluation:
-    """Create an evaluation with its field: versions with their bots, the best seed first."""
+    """Create an evaluation with its field of versions with their bots, the best seed first."""
     newest = session.exec(select(func.max(Evaluation.number)).where(Evaluation.season_id == season.id)).one()
     row = Evaluation(
         season_id=season.id,

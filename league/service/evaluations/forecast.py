@@ -1,4 +1,4 @@
-"""Forecasts when each evaluation of a timetable will be done, and so whether there are enough machines.
+"""Forecasts when each evaluation of a timetable will be done, which shows whether there are enough machines.
 
 Theory of operation
 -------------------
@@ -8,8 +8,8 @@ round robin, or one round of a Swiss, because the next round is drawn when the l
 series takes as many turns as there are series for each slot. If the ladder continues meanwhile, each pool first waits
 for the ladder's series that hold the slots: half of one, on average.
 
-`foresee` then follows `league.service.evaluations.beginning`: one evaluation at a time, the earliest due first, and of
-each line only the newest past time. This module is pure.
+`foresee` then follows `league.service.evaluations.beginning`: one evaluation at a time, the earliest due first, and
+only the newest past time of each line. This module is pure.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ MOST_FORESEEN = 300
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The time that a slot needs for a series, for each match in it, and between two series. `series`: how many it was
-    measured with; 0: it is an estimate.
+    """The time that a slot needs for a series, for each match in it, and between two series. `series`: the number that
+    was measured; 0 for an estimate.
     """
 
     start_seconds: float
@@ -54,11 +54,11 @@ class Pace:
     turn_seconds: float = TURN_SECONDS
 
     def seconds(self, matches: int) -> float:
-        """Return the duration of a series of that many matches."""
+        """Return the duration of a series of that many matches, in seconds."""
         return self.start_seconds + matches * self.match_seconds
 
     def matches_a_minute(self, matches: int, slots: int) -> float:
-        """Return the rate of that many slots that play only series of this length."""
+        """Return the rate at which that many slots play matches, in series of this length only."""
         return 60 * slots * matches / max(self.seconds(matches) + self.turn_seconds, 0.001)
 
 
@@ -122,7 +122,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Machines:
-    """The machines that play. `ladder_seconds`: how long a series of the ladder holds a slot; 0: the ladder waits."""
+    """The machines that play. `ladder_seconds`: how long a series of the ladder holds a slot; 0 if the ladder waits."""
 
     slots: int
     pace: Pace
@@ -172,7 +172,7 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
 @dataclass(frozen=True, slots=True)
 class Course:
     """The state of a timetable. `since`: earlier times are not due. `begun`: the newest time of each line that was
-    begun. `at`: when evaluations can begin. `until`: when they end, whatever is left.
+    begun. `at`: when evaluations can begin. `until`: when they end, even if some are left.
     """
 
     since: datetime
@@ -230,7 +230,7 @@ def _skipped(line: DeclaredEvaluation, since: datetime, at: datetime) -> int:
 
 
 def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluation]) -> datetime:
-    """Return when other work of that length is done, if it is played before, between and after evaluations."""
+    """Return when other work of that length is done if it is played before, between and after evaluations."""
     for one in busy:
         gap = max(0.0, (one.begins_at - since).total_seconds())
         if seconds <= gap:

@@ -1,4 +1,4 @@
-"""Plays an evaluation: draws rounds, plans their series, settles results and makes the standings final.
+"""Plays an evaluation: draws rounds, plans their series, settles results and finalises the standings.
 
 Theory of operation
 -------------------
@@ -58,7 +58,7 @@ OPEN = (
 
 
 def plan_evaluation(session: Session, season: Season) -> list[int]:
-    """Do what can be done next, and return the new series, to be enqueued. The caller has locked the season."""
+    """Do what can be done next; return the new series, to be enqueued. The caller has locked the season."""
     row = running_evaluation(session, season.id) or begin_due(session, season)
     return [] if row is None or row.state is not EvaluationState.RUNNING else carry_on(session, season, row)
 
@@ -118,14 +118,14 @@ MET = (
 
 
 def form_of(season: Season, row: Evaluation) -> Form:
-    """Return the form in which it is played, with the matches of a pair in whole turns."""
+    """Return the form in which an evaluation is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
     return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
 
 
 def standings_of(session: Session, row: Evaluation, played: Sequence[Meeting] | None = None) -> list[Placed]:
-    """Compute the standings after the settled pairings, the best first. `played`: these, where they are known."""
+    """Compute the standings after the settled pairings, the best first. `played`: those pairings, if known."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
     return standings(form, seeded, set(seeded) - gone, meetings(session, row.id) if played is None else played)
@@ -168,7 +168,7 @@ def _is_settled(session: Session, row: Evaluation) -> bool:
 
 
 def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> bool:
-    """Draw what is played next, by `league.pairing.tournament`. Return False if nothing is left."""
+    """Draw the next round by `league.pairing.tournament`. Return False if nothing is left."""
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
@@ -217,7 +217,7 @@ UNSETTLED = select(EvaluationPairing).where(
 )
 UNPLANNED = UNSETTLED.where(~exists().where(OF_IT)).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
 PLAYED = UNSETTLED.where(exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
-"""Pairings without points: all, those without series, and those whose series are over."""
+"""Pairings without points: all of them, those without series, and those whose series are over."""
 
 
 def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Table]) -> list[int]:
@@ -280,7 +280,7 @@ def _short(
 
 
 def keep_standings(session: Session) -> bool:
-    """Keep the figures of an evaluation that ended before they were kept; False: there is none left."""
+    """Store the figures of an evaluation that ended before figures were stored. Return False if there is none left."""
     ended = select(Evaluation).where(Evaluation.state == EvaluationState.DONE)
     without = exists().where(
         col(EvaluationPlayer.evaluation_id) == Evaluation.id, col(EvaluationPlayer.figures).is_(None)
@@ -292,7 +292,7 @@ def keep_standings(session: Session) -> bool:
 
 
 def _keep(session: Session, row: Evaluation) -> None:
-    """Record everybody's place and the figures behind it."""
+    """Record everybody's place and the figures that decided it."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
     mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
     final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))

@@ -97,7 +97,7 @@ class Seated(NamedTuple):
 
 
 def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | None = None) -> dict[int, Seated]:
-    """Return each version of the field, or these alone."""
+    """Return each version of the field, or only these."""
     found = session.connection().execute(
         SEATS if versions is None else SEATS_AMONG, {"evaluation": evaluation_id, "versions": list(versions or ())}
     )

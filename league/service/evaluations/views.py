@@ -37,7 +37,7 @@ from deadheat.league.tables import (
 from deadheat.league.timetable import timetable
 
 TOP = 10
-"""The number of bots whose courses are shown together."""
+"""How many bots' courses are shown together."""
 
 NO_FIGURES: dict[str, Any] = {figure.name: None for rules in RULES for found in rules.values() for figure in found}
 """No tie-break figures, in any format."""
@@ -49,7 +49,7 @@ COURSE = 100
 def evaluations(
     session: Session, season_id: int, *, before: int | None = None, limit: int = 50
 ) -> list[records.Evaluation]:
-    """Return the season's evaluations, the newest first; `before`: those with a lower number. Raises NotFound."""
+    """Return the season's evaluations, the newest first; `before`: only those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
     statement = NEWEST if before is None else NEWEST.where(Evaluation.number < before)
     rows = session.exec(statement, params={"season": season_id, "most": limit})
@@ -76,7 +76,7 @@ THIS = TOLD.where(col(Evaluation.id) == bindparam("evaluation"))
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
-    """Return the sentence and next time of each line of the timetable that has one, the soonest first."""
+    """Return each line of the timetable that has a next time, as a sentence with that time, the soonest first."""
     season = existing(session, Season, season_id)
     if season.state not in (*HOLDING, *ON_LADDER):
         return []
@@ -85,7 +85,7 @@ def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
 
 
 def overdue(session: Session, season_id: int) -> datetime | None:
-    """Return since when an evaluation that has not begun has been due; None if none is due."""
+    """Return the time at which an evaluation that has not begun was due; None if none is due."""
     season = existing(session, Season, season_id)
     found = due(session, season) if season.state in ON_LADDER else None
     return None if found is None else found[0]
@@ -138,7 +138,7 @@ Keep = Callable[[Hashable, Hashable, Callable[[], Any]], Any]
 
 
 def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], Any]) -> Any:
-    """Keep nothing."""
+    """Make the value; a `Keep` that keeps nothing."""
     return make()
 
 
@@ -152,7 +152,7 @@ def evaluation(
     keep: Keep = made_anew,
 ) -> records.EvaluationDetail:
     """Return an evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may
-    keep what the standings so far are computed to. Raises NotFound.
+    cache the standings so far. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
     told = session.connection().execute(THIS, {"evaluation": row.id}).one()
@@ -193,7 +193,7 @@ SO_FAR = columns(
     select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
 )
 """What the standings so far depend on: settled pairings do not change, nothing is drawn before everything drawn earlier
-is settled, and nobody who was taken out comes back.
+is settled, and a bot that was taken out does not come back.
 """
 KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
 PLACES = (

@@ -1,4 +1,4 @@
-"""Evaluations as flat tables, from which anybody can draw every round and compute every place again."""
+"""Evaluations as flat tables, from which anybody can repeat every draw and recompute every place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def evaluations(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) -> Page:
-    """Return one row for each version in each evaluation's field; a page is an evaluation."""
+    """Return one row for each version in each evaluation's field; a page covers one evaluation."""
     following = select(Evaluation.id).where(*_wanted(scope), Evaluation.id > after)
     evaluation_id = session.exec(following.order_by(col(Evaluation.id)).limit(1)).first()
     if evaluation_id is None:

@@ -1,4 +1,4 @@
-"""A season's matches as flat tables. `league.service.series.deals` decides what is shown of a match's dice."""
+"""A season's matches as flat tables. `league.service.series.deals` decides when a match's dice are shown."""
 
 from __future__ import annotations
 

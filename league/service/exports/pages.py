@@ -1,4 +1,4 @@
-"""What the tables of an export have in common: their scope and their pages."""
+"""The common parts of an export's tables: their scope and their pages."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class Scope:
     bot_id: int | None = None
 
     def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """Return the condition on a column that names a match; none if everything is wanted."""
+        """Return the condition on a column that names a match, or none if everything is wanted."""
         if self.bot_id is None:
             return ()
         return (col(match_id).in_(select(Participant.match_id).where(Participant.bot_id == self.bot_id)),)
 
     def about(self, bot_id: Any) -> tuple[ColumnElement[bool], ...]:
-        """Return the condition on a column that names a bot; none if everything is wanted."""
+        """Return the condition on a column that names a bot, or none if everything is wanted."""
         return () if self.bot_id is None else (col(bot_id) == self.bot_id,)
 
 

@@ -38,7 +38,7 @@ def divisions(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
 
 
 def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """Return one row for each bot that takes part, or did."""
+    """Return one row for each bot that takes part or has taken part."""
     statement = ENTERED.where(col(Entry.id) > after, *scope.about(Entry.bot_id)).order_by(None)
     found = session.exec(statement.order_by(col(Entry.id)).limit(limit), params={"season": scope.season_id}).all()
     rows = [
@@ -62,7 +62,7 @@ def entries(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 
 def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """Return one row for each member of each team with a bot in the season, without people who are only invited."""
+    """Return one row for each member of each team with a bot in the season, without people who are merely invited."""
     with_bots = (
         select(Bot.team_id)
         .join(Entry, col(Entry.bot_id) == Bot.id)

@@ -1,5 +1,5 @@
-"""The sources of a season's versions, where it publishes them: those that played for an entry in its own matches, not
-against its panel, at a gate or because somebody asked.
+"""The sources of a season's versions, if it publishes them: of those that played for an entry in the season's own
+matches, not only against its panel, at a gate or at an author's request.
 """
 
 from __future__ import annotations

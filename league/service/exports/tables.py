@@ -17,7 +17,7 @@ from deadheat.league.tables import Season
 from deadheat.league.words import Exported
 
 ROWS = 500
-"""The rows of a page of small rows."""
+"""The most rows of a page whose rows are small."""
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:

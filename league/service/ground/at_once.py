@@ -1,7 +1,7 @@
 """Statements that write many rows at once.
 
-PostgreSQL is given all rows of a table as one JSON text. A statement for each row, even in a batch, cost it and the
-driver several times as much as the rows themselves. SQLite, without a server to talk to, gains nothing from it.
+PostgreSQL is given all rows of a table as one JSON text. A statement for each row, even in a batch, cost the server and
+the driver several times as much as the rows themselves. SQLite has no server, so it gains nothing from this.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, insert, update
 
 GIVEN = "given_rows"
-"""The parameter with the rows."""
+"""The name of the parameter that holds the rows."""
 
 
 def takes_rows(session: Session) -> bool:
-    """Say whether the session's database has such statements."""
+    """Say whether the session's database supports such statements."""
     return session.get_bind().dialect.name == "postgresql"
 
 
@@ -31,7 +31,7 @@ def as_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _word(value: object) -> str:
-    """Return a value that JSON lacks, as PostgreSQL reads it."""
+    """Return PostgreSQL's spelling of a value whose type JSON lacks."""
     if isinstance(value, bytes):
         return rf"\x{value.hex()}"
     assert isinstance(value, datetime) and value.tzinfo is not None, "dates are aware"

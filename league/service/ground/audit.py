@@ -2,8 +2,8 @@
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 
-All writers of the log wait in one line, whatever their season. So that nobody waits there while holding a lock that
-others need, records are kept until the transaction commits and written last.
+All writers of the log wait in one line, whatever their season. Records are kept until the transaction commits and
+written last, so that nobody waits there while holding a lock that others need.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AUDIT_LOCK = 7_341_553
 """PostgreSQL advisory lock under which records are appended one at a time; SQLite's writers queue anyway."""
 
 WAITING = "audit"
-"""Where a session keeps the records of its transaction."""
+"""The key under which a session keeps the records of its transaction."""
 
 SYSTEM = "system"
 """The actor of decisions that no person made."""
@@ -82,8 +82,8 @@ def audit_log(
     """List records with an id below `before`, the newest first; with `oldest_first` those above it, the oldest first.
 
     `subject`: only those about one thing, e.g. ``match/5``; `about`: only those that concern one of these things (a
-    season's matches and announcements belong to it, and what was decided on a bot in a season concerns the bot);
-    `actor`: only one person's; `actions`: only these.
+    season's matches and announcements belong to it, and a decision on a bot in a season concerns the bot); `actor`:
+    only one person's; `actions`: only these.
     """
     statement = select(AuditRecord).order_by(col(AuditRecord.id) if oldest_first else col(AuditRecord.id).desc())
     if before is not None:
@@ -120,7 +120,7 @@ def _lies_in(table: type[Match] | type[Series], prefix: str, season_id: int) -> 
 
 
 def first_broken(session: Session) -> int | None:
-    """Return the id of the first record that does not follow from the one before; None: the chain holds."""
+    """Return the id of the first record that does not follow from the one before, or None if the chain holds."""
     previous = GENESIS
     for row in session.exec(CHAIN):
         if row.prev_sha256 != previous or row.sha256 != record_sha256(from_row(AuditEntry, row)):

@@ -16,7 +16,7 @@ from deadheat.league.states import WITH_RESULT, Absence
 from deadheat.league.tables import AbsentEntry, Entry, Match, Participant, Season, VoidedMatch
 
 HELD = text("match.state = 'held'")
-"""The condition on `Match` that it waits for an organiser. It is a literal, because only then do databases use the
+"""The condition on `Match` that it waits for an organiser. It is a literal, because otherwise databases do not use the
 index of these few rows.
 """
 

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 A build, a series and a person's match are carried out by workers in the same way. Each is a row with a state, an
 `attempt`, a lease, and the instant at which to notify a worker of it (`nudge_at`). The queue's messages may be lost,
-doubled or late; nothing here trusts them.
+duplicated or late; nothing here trusts them.
 
 * `claim` turns the row from waiting into held by compare-and-set, raises `attempt` and takes a lease. A second delivery
   of the message finds the row held, and gets nothing.
@@ -15,7 +15,7 @@ doubled or late; nothing here trusts them.
 * A row that was given back waits for a pause that doubles with each failure of the service (`pause`). A job handed back
   because its worker stops is no failure and does not wait.
 
-Each kind of job has one `Life`, which declares its differences. Its own module says what the job is and how it ends;
+Each kind of job has one `Life`, which declares its differences. Its module says what the job is and how it ends;
 `league.service.jobs.kinds` lists them all.
 """
 
@@ -70,7 +70,7 @@ class Life:
     takes_slot: bool = True
 
     def claiming(self, *conditions: ColumnElement[bool]) -> Update:
-        """Build the statement with which `claim` takes a row that meets the conditions. Callers keep it."""
+        """Build the statement by which `claim` takes a row that meets the conditions. Callers keep it."""
         waits = updating(self.table, "id", "state").where(*conditions)
         return waits.values(attempt=self.table.attempt + 1)
 
@@ -117,9 +117,9 @@ class Life:
         return min(timedelta(seconds=settings_of(session).retry_seconds) * doubled, self.longest_pause)
 
     def lost(self, at: ColumnElement[datetime]) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-        """Say whether any row is due to be enqueued, and whether any has an expired lease; NULL stands for no."""
-        # Asked whether a row with an earlier date exists, PostgreSQL reads the whole table once it plans for any date:
-        # it takes a third of all rows to be due.
+        """Return expressions for whether any row is due to be enqueued and any lease has expired; NULL means no."""
+        # If asked whether a row with an earlier date exists, PostgreSQL reads the whole table once it plans for any
+        # date: it expects a third of all rows to be due.
         due, expired = self._first("nudge_at", self.waiting), self._first("lease_until", self.held)
         return due <= at, expired < at
 
@@ -216,7 +216,7 @@ def note(session: Session, attempt: int, failure: Failure, at: datetime, **about
 
 
 def failures_before(session: Session, *which: ColumnElement[bool]) -> Counter[Cause]:
-    """Count failed attempts by cause, in those lines of the ledger; attempts that were handed back do not count."""
+    """Count failed attempts by cause in the chosen lines of the ledger, without attempts handed back."""
     counted = select(Attempt.cause, func.count()).where(*which).group_by(col(Attempt.cause))
     causes: Counter[Cause] = Counter()
     for word, count in session.exec(counted):

@@ -1,4 +1,4 @@
-"""What many use cases look up: a season's rankings, a bot's entry, a page of a list."""
+"""Look-ups that many use cases share: a season's rankings, a bot's entry, a page of a list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deadheat.league.service.ground.storable import storable
 from deadheat.league.tables import Bot, Entry, RatingSnapshot, Team, User
 
 PUBLISHED = select(RatingSnapshot.season_id).where(col(RatingSnapshot.final).is_(True))
-"""The seasons with final standings, which nothing changes any more."""
+"""The seasons whose standings are published and therefore final."""
 
 
 def newest_ranking(session: Session, season_id: int) -> RatingSnapshot | None:

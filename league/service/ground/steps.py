@@ -25,7 +25,7 @@ from deadheat.league.tables import Season, Staged
 Row = TypeVar("Row", bound=SQLModel)
 
 DIALECTS: Mapping[str, Any] = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
-"""Each database's own INSERT, which knows ON CONFLICT."""
+"""Each database's own INSERT, which supports ON CONFLICT."""
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 _IS = "is_"
@@ -60,7 +60,7 @@ def set_values(
     """Set values in the rows that meet the conditions, and return their number. Rows in memory keep the values that
     were read.
 
-    `where` maps columns to the values that they must have. A statement with such conditions alone is built once; with
+    `where` maps columns to the values that they must have. A statement with only such conditions is built once; with
     other conditions it is built each time, which takes longer than executing it.
     """
     statement = updating(table, *where)
@@ -113,7 +113,7 @@ def set_each(session: Session, statement: Update, rows: Sequence[Mapping[str, An
 
 
 def flush_unless_taken(session: Session, taken: LeagueError) -> None:
-    """Write what was added or changed; raise `taken` if it violates a unique constraint."""
+    """Write all added and changed rows; raise `taken` if they violate a unique constraint."""
     try:
         session.flush()
     except IntegrityError as error:
@@ -156,7 +156,7 @@ def lock_enterable(session: Session) -> None:
 def insert_rows(session: Session, table: type[SQLModel], rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows of one table, all with the same columns, in one batch and without reading them back.
 
-    A series of 50 matches has 450 of them: the whole transaction takes 8 ms of CPU, and took 22 when they were objects.
+    A series of 50 matches has 450 rows: the whole transaction takes 8 ms of CPU, and took 22 when they were objects.
     """
     if rows and takes_rows(session):
         session.connection().execute(inserting(table, (*rows[0],)), {GIVEN: as_text(rows)})
@@ -204,10 +204,10 @@ def _insert_or_add(table: type[SQLModel], dialect: str, key: tuple[str, ...], co
 
 
 def touch_log(session: Session, season_id: int) -> None:
-    """Note that the ranking no longer follows from what is stored: a refit is due.
+    """Note that the stored ranking is out of date: a refit is due.
 
-    To be called last in a transaction: the season is the one row that all its workers share, and its lock is then
-    held only for the commit.
+    Call this last in a transaction: the season is the one row that all its workers share, and its lock is then held
+    only for the commit.
     """
     session.flush()
     session.connection().execute(TOUCHED, {"touched_id": season_id})

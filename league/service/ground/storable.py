@@ -1,6 +1,6 @@
-"""Makes the words of bots and workers fit for the database.
+"""Makes text from bots and workers fit for the database.
 
-A bot's output may be any bytes: lone surrogates (which no database driver accepts), NUL (which PostgreSQL does not
+A bot's output may contain anything: lone surrogates (which no database driver accepts), NUL (which PostgreSQL does not
 store), and more than anyone reads.
 """
 
@@ -52,7 +52,7 @@ def storable_json(value: object, depth: int = 0) -> object:
 
 
 def evidence_json(evidence: Mapping[str, object]) -> dict[str, object]:
-    """Return the evidence of an attempt, as stored."""
+    """Return the evidence of an attempt in the form that is stored."""
     found = storable_json(evidence)
     assert isinstance(found, dict)
     return found

@@ -1,1 +1,1 @@
-"""What workers take besides series (builds, people's matches), all kinds of job, and the sweep for lost work."""
+"""Jobs besides series (builds, people's matches), the table of all kinds of job, and the sweep for lost work."""

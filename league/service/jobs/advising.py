@@ -1,7 +1,7 @@
 """Advice on a finished match of a person: requested, tried by a worker, stored once.
 
 It is optional: nothing waits for it, and after `MOST_TRIES` it is given up. The row's `advise_at` says when to notify a
-worker; while one is at work, it is a lease ahead. The sweep finds rows that are due.
+worker; while a worker is busy with it, that is a lease ahead. The sweep finds rows that are due.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AdviceJob:
 
 
 def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
-    """Claim a match to advise on. None: no advice is wanted, or another worker has it."""
+    """Claim a match to advise on. Return None if no advice is wanted, or another worker has it."""
     at = now(session)
     due = (col(Exhibition.advise_at) <= at, col(Exhibition.advice_tries) < MOST_TRIES)
     taken = {"advise_at": at + LEASE, "advice_tries": Exhibition.advice_tries + 1}
@@ -48,7 +48,7 @@ def claim_advice(session: Session, exhibition_id: int) -> AdviceJob | None:
 
 
 def store_advice(session: Session, job: AdviceJob, sha256: str | None) -> None:
-    """Store the advice; None: this match cannot be advised on. Two workers at a time would say the same."""
+    """Store the advice; None if there can be none on this match. Two workers at a time would store the same."""
     values = {"advise_at": None, "advice_sha256": sha256}
     set_values(session, Exhibition, col(Exhibition.id) == job.exhibition_id, **values)
 

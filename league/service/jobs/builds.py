@@ -3,8 +3,8 @@
 Our failure puts the version back; only the build itself can break it. The pause before the next attempt doubles each
 time, so a version that takes down its builder can do so once an hour.
 
-A message says that there is something to build, not what: each upload sends one, and its receiver builds the version
-whose turn it is (`claim_next_build`). So only the author who uploads a thousand versions waits for them.
+A message says that there is something to build, but not what: each upload sends one, and its receiver builds the
+version whose turn it is (`claim_next_build`). So an author who uploads a thousand versions keeps nobody else waiting.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING, longest_pause=timedelta(hours=1))
 
 FAILURES_TOLD = 5
-"""Operators are notified of each failure at one build from this number on; the build is still retried."""
+"""Operators are notified of each failure of one build from this number on; the build is still retried."""
 
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""
@@ -71,7 +71,7 @@ class BuildOutcome:
 
 
 def claim_next_build(session: Session, nudged_id: int, worker: str) -> BuildJob | None:
-    """Claim the next build on receipt of a message about `nudged_id`; None if nothing waits.
+    """Claim the next build on receipt of a message about `nudged_id`. Return None if nothing waits.
 
     The next build is the oldest upload of the author with the fewest builds under way and recently finished.
     """
@@ -111,7 +111,7 @@ BUILT_LATELY = (
 
 
 def _of_another_game(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Say whether a version plays a game that this process does not share with the API."""
+    """Return the condition that a version plays a game that this process does not share with the API."""
     return (
         exists()
         .where(col(Bot.id) == col(BotVersion.bot_id), col(Bot.game).not_in(same_as(games)))
@@ -174,8 +174,8 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
 
 
 def give_back_build(session: Session, version_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Have the version built again after a pause, because we failed at it, and add a line to the ledger. Return False
-    if it is too late; nothing was changed then.
+    """Return a version to the queue after our failure, to be built again after a pause, and add a line to the ledger.
+    Return False if it is too late; nothing was changed then.
     """
     failures, reason = 0, ""
     if failure.cause != Cause.WORKER_STOPPED:

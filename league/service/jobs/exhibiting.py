@@ -1,7 +1,7 @@
 """An exhibition on its way through a worker: claimed, played, finished once, or given back.
 
-It lives as any job does (`league.service.ground.life`). The person's answers stay in the row: a new attempt begins with
-the same dice and gives the same answers as long as the bot plays as before, including the newest answer, which no
+It has the life of any job (`league.service.ground.life`). The person's answers stay in the row: a new attempt begins
+with the same dice and gives the same answers as long as the bot plays as before, including the newest answer, which no
 worker may have read yet.
 """
 
@@ -39,15 +39,15 @@ log = logging.getLogger(__name__)
 EXHIBITIONS = Life(
     "exhibition", Exhibition, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(seconds=20), takes_slot=False
 )
-"""A person waits for the next attempt, and there are few. A slot is taken only for each exchange of the bots."""
+"""People wait for the next attempt, but they are few. A slot is taken only for each exchange of the bots."""
 
 QUEUE_SECONDS = 600
-"""How long a person waits for a worker before somebody else gets the place."""
+"""How long a person may wait for a worker before somebody else gets the place."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExhibitionJob(Job):
-    """A person's match, in `seat`, against copies of a program, which have the other seats.
+    """A match of a person, in `seat`, against copies of a program in all other seats.
 
     `replies`: the answers of all seats in earlier attempts, when the person was last asked.
     """
@@ -74,7 +74,7 @@ class Heard:
 
 
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
-    """Claim a waiting match; None if there is none that this machine may take."""
+    """Claim a waiting match. Return None if it does not wait, or this machine may not take it."""
     at = now(session)
     claiming = _claiming(games_here(), settings_of(session).judge_unfit)
     if not EXHIBITIONS.claim(session, claiming, exhibition_id, worker, **told_of(session, host)):
@@ -103,8 +103,8 @@ def _claiming(games: tuple[Identity, ...], judge_unfit: bool) -> Update:
 def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
     """Store the match so far and ask the person. Return False if the worker no longer holds it.
 
-    If an earlier attempt asked at exactly this point and failed since, the question is the same: it keeps its number,
-    so that a form that is being filled in still counts, and its answer, if it has one. Repeating the call is harmless.
+    If an earlier attempt asked at exactly this point and then failed, the question is the same: it keeps its number, so
+    that a form being filled in still counts, and its answer, if it has one. Repeating the call is harmless.
     """
     row = _row(session, job)
     if row is None:
@@ -116,7 +116,7 @@ def ask_person(session: Session, job: ExhibitionJob, replies: Replies) -> bool:
 
 
 def hear_person(session: Session, job: ExhibitionJob) -> Heard | None:
-    """Return the person's answer; None: the worker no longer holds the match."""
+    """Return the person's answer, or None if the worker no longer holds the match."""
     row = _row(session, job)
     if row is None or row.lease_until is None:
         return None
@@ -135,8 +135,8 @@ def renew_exhibition(session: Session, job: ExhibitionJob) -> bool:
 
 
 def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
-    """Note that the service failed at an attempt: the person is told, and the next attempt asks again. Return False if
-    there is no next one, because the worker no longer holds the match, or this was the last (`release_exhibition`
+    """Note that the service failed at an attempt, and tell the person; the next attempt asks again. Return False if
+    there is none, because the worker no longer holds the match, or this attempt was the last (`release_exhibition`
     counts that).
     """
     again = col(Exhibition.failures) + 1 < settings_of(session).match_attempts
@@ -167,8 +167,8 @@ def release_exhibition(
 ) -> bool:
     """Give the match back because we failed at it. Return False if it is lost; nothing was changed then.
 
-    `void`: it had begun, so its person waited in vain, and it counts whatever the cause. `host`: the machine where it
-    failed, which may be to blame (`blame_host`).
+    `void`: it had begun, so the person waited in vain, and the failure counts whatever its cause. `host`: the machine
+    where it failed, which may be to blame (`blame_host`).
     """
     if host is not None:
         blame_host(session, host, failure.cause, failure.detail)
@@ -178,9 +178,9 @@ def release_exhibition(
 def give_back_exhibition(
     session: Session, exhibition_id: int, attempt: int, _worker: str | None, failure: Failure, *, void: bool = False
 ) -> bool:
-    """Have the match played again after a pause, or abandon it after as many failures as a match of bots, or after too
-    long. Return False if it is too late; nothing was changed then. Handing it back cleanly is no failure: the person's
-    answers are given again.
+    """Return the match to the queue for another attempt after a pause, or abandon it after as many failures as a match
+    of bots, or after too long. Return False if it is too late; nothing was changed then. A clean hand-back is no
+    failure: the person's answers are given again.
     """
     if failure.cause == Cause.WORKER_STOPPED:
         return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None)
@@ -199,7 +199,7 @@ def give_back_exhibition(
 
 
 def give_up_waiting(session: Session) -> None:
-    """Give the places of people whose matches no worker took to others."""
+    """Free the places of people whose matches no worker took in time."""
     since = now(session) - timedelta(seconds=QUEUE_SECONDS)
     for exhibition_id in session.exec(WAITING_SINCE, params={"since": since}).all():
         abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)

@@ -3,20 +3,20 @@
 Theory of operation
 -------------------
 An exhibition is one row. A worker plays it as it plays any match (`league.service.jobs.exhibiting`,
-`workers.exhibitions`); the person's seat is two columns of the row instead of two descriptors. The worker stores
-the replies so far and increments `turn`: the person is asked. The person's `answer` is accepted by compare-and-set on
-that turn, so a form that is sent twice, or from an outdated page, changes nothing. An accepted answer stays until it is
-among the replies, whichever worker reads it; only a bot that plays differently in a new attempt makes it void.
+`workers.exhibitions`); the person's seat is two columns of the row instead of two descriptors. The worker stores the
+replies so far and increments `turn`: the person is asked. The person's `answer` is accepted by compare-and-set on that
+turn, so a form that is sent twice, or from an outdated page, changes nothing. An accepted answer stays until it is
+among the replies, whichever worker reads it; only a bot that plays differently in a new attempt invalidates it.
 
 *A typo costs nothing.* The rules check every answer first (`engine.unfinished.objection`); if they refuse it, the
-person learns why and may give another. So a person's only faults are to leave or to run out of time.
+person learns why and may answer again. So a person's only faults are to leave and to run out of time.
 
 *Exhibitions cannot crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person;
 the wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
-bot whose author has closed it to people. They play the game as the newest season of that version has it. The house's
-bots need no season: so every game has somebody to play against as soon as an operator has uploaded one.
+bot whose author has closed it to people. They play the game with the settings of the newest such season. The house's
+bots need no season, so every game has an opponent as soon as an operator has uploaded one.
 
 *Nothing hidden is shown.* The person's view is made from the replies, as for spectators, without the events that are
 private to other seats; the bot's answer in the same step is not stored before the person's.
@@ -63,9 +63,9 @@ sitting down and leaving again and again must not pay.
 
 @dataclass(frozen=True, slots=True)
 class ExhibitionInfo:
-    """The facts that are public once the match is over, and known to its person before. `seat` is the person's, and so
-    is `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is
-    done. `advice_sha256` names the advice of the house's strongest bot (`engine.advice`); `advice_comes`: not yet.
+    """The facts that become public when the match ends; its person knows them before. `seat` is the person's, and so is
+    `fault`: `exited` after resigning, `timeout` after taking too long. `seed` (hexadecimal) is None until it is done.
+    `advice_sha256` names the advice of the house's strongest bot (`engine.advice`); `advice_comes`: it may come.
     """
 
     id: int
@@ -106,10 +106,10 @@ class ExhibitionInfo:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The match as its person sees it. `match` None: it has not begun, or nothing can be shown.
+    """The match as its person sees it. `match`: None if it has not begun, or nothing can be shown.
 
-    `prompt`: the line that the person must answer now, and `turn` its number; None if there is none. `version` differs
-    whenever anything else does.
+    `prompt`: the line that the person must answer now, or None; `turn`: its number. `version` changes whenever anything
+    else does.
     """
 
     info: ExhibitionInfo
@@ -122,18 +122,18 @@ class Table:
 
 
 def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1, seat: Seat | None = None) -> int:
-    """Begin to play against the newest playable version of a bot (`playable`), or that many copies of it, and return
+    """Begin a match against the newest playable version of a bot (`playable`), or that many copies of it, and return
     the exhibition's id.
 
-    `seat`: the person's; None: any, which is drawn.
+    `seat`: the person's; None to draw one.
 
     Raises:
         NotFound.
         WrongState: the bot has no such version, is retired, or its author has closed it to people.
-        NoPlace: as many people play as may, or nobody may.
+        NoPlace: all places are taken, or there are none.
         TooMany: the person plays already.
-        OverQuota: the person has sat down too often lately.
-        BadSetting: the game does not have such a number of players, or such a seat.
+        OverQuota: the person has taken too many seats lately.
+        BadSetting: the game has no such number of players, or no such seat.
     """
     bot = existing(session, Bot, bot_id)
     seats = _check_table(bot.game, opponents, seat)
@@ -174,9 +174,9 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
 
 
 def playable() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions on `BotVersion` that people may play against it, if its bot is not closed to them. At a
-    promotion gate, or against a panel, it has not played yet, and if it lacks the panel's points, it does not play. The
-    programs of the house's bots are public anyway.
+    """Return the conditions on `BotVersion` that people may play against it, if its bot is not closed to them. Matches
+    at a promotion gate or against a panel do not count as playing, and a version without the panel's points does not
+    play. The programs of the house's bots are public anyway.
     """
     houses = select(Bot.id).join(User, col(User.id) == col(Bot.owner_id)).where(User.name == HOUSE)
     begun = (col(Season.id) == Entry.season_id, col(Season.state) != SeasonState.SCHEDULED)
@@ -216,7 +216,7 @@ def _free_place(session: Session) -> int:
 
 
 def open_of(session: Session, person: Person) -> int | None:
-    """Return the exhibition that this person plays now."""
+    """Return the exhibition that this person plays now, if any."""
     return session.exec(OPEN, params={"person": person.id}).first()
 
 
@@ -248,7 +248,7 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:
-    """Return the version of a person's table, without the table. Raises NotFound."""
+    """Return `Table.version` without making the table. Raises NotFound."""
     return _version(_own(session, person, exhibition_id))
 
 
@@ -271,13 +271,13 @@ def deadline(session: Session, row: Exhibition) -> datetime | None:
 def answer(session: Session, person: Person, exhibition_id: int, turn: int, line: str) -> None:
     """Make a move: `line` is what a bot would print, `turn` the number of the question.
 
-    While no worker holds the match, the last question may be answered too: it will be asked again. The same answer may
+    While no worker holds the match, the last question may also be answered: it will be asked again. The same answer may
     be given twice.
 
     Raises:
         NotFound.
         WrongState: this is not the present question; nothing was changed.
-        IllegalMove: the rules refuse it; another may be made.
+        IllegalMove: the rules refuse it; the person may try again.
     """
     row = _own(session, person, exhibition_id)
     match = _match(row)
@@ -304,8 +304,8 @@ def answer(session: Session, person: Person, exhibition_id: int, turn: int, line
 def resign(session: Session, person: Person, exhibition_id: int) -> None:
     """Leave the match. Whatever a worker is doing, the person may sit down elsewhere at once. Raises NotFound.
 
-    A person who leaves before a worker took the match has not played at all. A match that a worker has taken is played
-    to its end, for the record.
+    A person who leaves before a worker has taken the match has not played at all. A match that a worker has taken is
+    played to its end, for the record.
     """
     row = _own(session, person, exhibition_id)
     cause = Cause.LEFT if row.started_at is None else Cause.RESIGNED
@@ -351,7 +351,7 @@ OWN = (
 
 
 def _match(row: Exhibition) -> Unfinished | None:
-    """Return the match so far, including private events; None if it has not begun, or if it was played by rules that
+    """Return the match so far, including private events, or None if it has not begun, or was played by rules that
     differ from ours.
     """
     if row.started_at is None or row.state is JobState.ABANDONED:

@@ -16,7 +16,7 @@ from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_back_exhib
 from deadheat.league.service.series.carrying_out import SERIES, give_back_series
 
 GiveBack = Callable[[Session, int, int, str | None, Failure], bool]
-"""Takes a row back from a worker's attempt because of that failure. Returns False, without changes, if it is too late.
+"""Takes a row back from a worker's attempt because of that failure. Returns False, changing nothing, if it is too late.
 """
 
 KINDS: Mapping[Life, GiveBack] = {

@@ -40,8 +40,8 @@ def sweep(session: Session) -> dict[Life, list[int]]:
 
 @cache
 def _lost() -> Select[*tuple[Any, ...]]:
-    """Return, for each kind, whether at the instant `at` a row waits to be enqueued, and whether its lease has expired.
-    (A person's match that nobody took in time counts as waiting.)
+    """Return the statement for whether, at the instant `at`, rows of each kind wait to be enqueued, and leases have
+    expired. (A person's match that nobody took in time counts as waiting.)
     """
     at = bindparam("at", type_=UtcDateTime)
     return columns(*(found for life in KINDS for found in life.lost(at)))

@@ -1,7 +1,7 @@
 """Credentials: tokens for programs and sessions for browsers. Both are rows of one table. A secret has 256 random bits,
-so nobody can recover it from its plain SHA-256, which is all that is stored and is checked with every request. A
-session is never accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a
-cookie, opens nothing.
+so nobody can recover it from its plain SHA-256. Only this is stored, and checked with every request. A session is never
+accepted as a token, nor the other way around: a cookie that leaks into a header, or a token put into a cookie, opens
+nothing.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ PREFIX = {TokenKind.TOKEN: "dh_", TokenKind.SESSION: "dhs_"}
 """The beginning of every secret, by which secret scanners recognise one."""
 
 MAX_TOKENS = 50
-"""Valid tokens of one user."""
+"""The most valid tokens of one user."""
 
 MAX_SESSIONS = 20
-"""Sessions of one user; another sign-in ends the oldest."""
+"""The most sessions of one user; another sign-in ends the oldest."""
 
 FORGET_SESSIONS = timedelta(days=30)
 """How long the row of an ended session is kept."""
 
 USE_NOTED = timedelta(minutes=1)
-"""The precision of a token's last use; each note of it is a transaction."""
+"""The precision of a token's last use, because recording it takes a transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A new token or session; its secret exists outside its owner's hands only here."""
+    """A new token or session. This is the only copy of the secret besides its owner's."""
 
     id: int
     secret: str
@@ -65,7 +65,7 @@ class Access:
 def issue_token(
     session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None
 ) -> Issued:
-    """Issue a token for at most the configured time, which `days` None stands for.
+    """Issue a token for at most the configured time, which is also the default.
 
     Raises:
         TooMany: the user has `MAX_TOKENS` valid ones.
@@ -78,7 +78,7 @@ def issue_token(
 
 
 def begin_session(session: Session, user_id: int, label: str, former: str | None = None) -> Issued:
-    """Begin a browser's session. The secret that it came with, `former`, is invalid afterwards."""
+    """Begin a browser's session. The secret that the browser sent, `former`, is invalid afterwards."""
     if former is not None:
         end_session(session, former)
     at = now(session)
@@ -100,8 +100,8 @@ def look_up(session: Session, secret: str, kind: TokenKind) -> Access:
     """Find the owner of a secret.
 
     Raises:
-        BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed: who has a secret that
-            was valid once may learn that.
+        BadToken: unknown, of another kind, revoked or expired, or its owner's account is closed, which holders of a
+        once valid secret may learn.
     """
     found = session.exec(OWNED, params={"sha256": digest(secret), "kind": kind}).first()
     if found is None:
@@ -158,7 +158,7 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
 
 
 def change_password(session: Session, person: Person, password: str, keep_tokens: bool = False) -> None:
-    """Change a password. That ends every session, and every token unless the owner keeps them, because somebody who
+    """Change a password. This ends every session, and every token unless the owner keeps them, because somebody who
     knew the old password may have created some. Only the service's log records it: the audit log is public.
     """
     set_password(session, person.id, password)
@@ -169,7 +169,7 @@ def change_password(session: Session, person: Person, password: str, keep_tokens
 
 
 def end_everything(session: Session, user_id: int) -> None:
-    """End every token and session of somebody now."""
+    """End every token and session of a user now."""
     _revoke(session, col(Token.user_id) == user_id)
 
 

@@ -4,12 +4,12 @@ Theory of operation
 -------------------
 A channel is one person's webhook or confirmed e-mail address. With every new notice a delivery is stored for each of
 their channels, in the same transaction, so none is lost. A background process (`workers.sending.deliveries`) claims due
-deliveries by a compare-and-set of the number of tries, which also moves the instant at which it is due again past the
-end of the try. So only one of two processes gets it, and a delivery that was claimed by a process that died is tried
-again. A delivery may arrive twice if the process died before it noted the answer; the receiver can tell by its number.
+deliveries by a compare-and-set of the number of tries, which also moves the time of the next try past the end of this
+one. So only one of two processes gets it, and a delivery whose process died is tried again. A delivery may arrive twice
+if the process died before it noted the answer; the receiver can tell by its number.
 
 Until its owner has followed a link, an e-mail address gets nothing but the message with that link. Links carry a token
-that follows from the channel's secret; a link to confirm works once, and for `CONFIRM_WITHIN`.
+that follows from the channel's secret; a confirmation link works once, within `CONFIRM_WITHIN`.
 
 A failure is tried again after a pause that doubles, `MOST_TRIES` times. A channel that has failed throughout
 `PATIENCE` is switched off, until its owner switches it on again.
@@ -42,7 +42,7 @@ from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, Notice
 
 MOST_CHANNELS = 5
-"""Channels of one person."""
+"""The most channels of one person."""
 
 CONFIRM_WITHIN = timedelta(hours=24)
 OVER = N_("This link is no longer valid: it was used, it is too old, or the address was removed.")
@@ -88,7 +88,7 @@ class ChannelInfo:
 
 @dataclass(frozen=True, slots=True)
 class DeliveryInfo:
-    """A delivery, for its channel's owner. `notice_id` None: a test."""
+    """A delivery, for its channel's owner. `notice_id` is None for a test."""
 
     id: int
     channel_id: int
@@ -103,8 +103,8 @@ class DeliveryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A delivery that a process has claimed, with all that it needs to send it. `notice` None: a test, a request to
-    confirm the address, or a link to choose another password.
+    """A delivery that a process has claimed, with everything needed to send it. `notice` is None for a test, a request
+    to confirm the address, or a password reset link.
     """
 
     delivery_id: int
@@ -120,7 +120,7 @@ class Parcel:
 
 
 def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo, str]:
-    """Add somebody's webhook, and return the secret that signs its requests, which is never shown again.
+    """Add a person's webhook; return the secret that signs its requests, which is never shown again.
 
     Raises:
         BadSetting: about `url`.
@@ -137,7 +137,7 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
 
 
 def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
-    """Add somebody's e-mail address, and send it a link that confirms it.
+    """Add a person's e-mail address, and send it a confirmation link.
 
     Raises:
         BadSetting: about `address`; also if this league sends no mail.
@@ -159,12 +159,12 @@ def link_token(secret: str, link: Link) -> str:
 
 
 def address_of(session: Session, link: Link, channel_id: int, token: str) -> str:
-    """Return the address that a link belongs to. Raises NotFound: the link is invalid or has expired."""
+    """Return the address to which a link was sent. Raises NotFound: the link is invalid or has expired."""
     return _linked(session, link, channel_id, token).address
 
 
 def follow_link(session: Session, link: Link, channel_id: int, token: str) -> None:
-    """Do what a link is for. Raises NotFound."""
+    """Carry out the purpose of a link. Raises NotFound."""
     row = _linked(session, link, channel_id, token)
     if link is Link.CONFIRM:
         row.confirmed_at = now(session)
@@ -203,7 +203,7 @@ def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channe
 
 
 def speak(session: Session, person: Person, chosen: str) -> None:
-    """Send somebody's notices in another language from now on."""
+    """Send a person's notices in another language from now on."""
     set_values(session, Channel, col(Channel.user_id) == person.id, language=chosen)
 
 
@@ -232,7 +232,7 @@ def send_test(session: Session, person: Person, channel_id: int) -> None:
 
 
 def close_channels(session: Session, user_id: int) -> None:
-    """Remove all channels of an account that ends."""
+    """Remove all channels of an account that is being closed."""
     for row in session.exec(select(Channel).where(Channel.user_id == user_id)).all():
         session.delete(row)
     session.flush()
@@ -315,7 +315,7 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
     """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
-    wants nothing any longer, so the channel is switched off.
+    wants nothing more, so the channel is switched off.
     """
     at = now(session)
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
@@ -340,7 +340,7 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions that nobody else has tried a delivery since it was read."""
+    """Return the conditions that no other process has tried a delivery since it was read."""
     return (col(Delivery.id) == delivery_id, col(Delivery.tries) == tries, col(Delivery.state) == DeliveryState.WAITING)
 
 

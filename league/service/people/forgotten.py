@@ -1,12 +1,10 @@
-"""Forgotten passwords: a link by e-mail lets the owner choose another.
+"""Forgotten passwords: a link by e-mail lets the owner choose a new one.
 
-The link goes to the confirmed addresses of the account that is named, or to the address that is typed. It carries a
-token made from the address's secret, an instant and the hash of the present password. So it works for an hour, and
-once, because the hash is different afterwards. The answer is the same whether or not there is such an account or
-address.
+The link goes to the confirmed addresses of the named account, or to the typed address. It carries a token made from the
+address's secret, an instant and the hash of the present password. So it works for an hour, and only once, because the
+hash changes. The answer is the same whether or not there is such an account or address.
 
-Somebody who can read mail at a confirmed address can take the account over. That is why adding one requires the
-password.
+Anybody who can read mail at a confirmed address can take over the account. Therefore adding one requires the password.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ WITHIN = timedelta(hours=1)
 
 
 def ask_for_link(session: Session, named: str) -> None:
-    """Have a link sent to the confirmed addresses of the account with that name, and to that address if it is one."""
+    """Send a link to the confirmed addresses of the account with that name, and to that address if it is one."""
     key = named.strip().lower()
     meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
     addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id)
@@ -45,7 +43,7 @@ def ask_for_link(session: Session, named: str) -> None:
 
 
 def link_query(session: Session, channel_id: int) -> str:
-    """Make the query of the link to choose another password, for the address of that channel."""
+    """Make the query of the reset link for the address of that channel."""
     channel = session.get_one(Channel, channel_id)
     until = int((now(session) + WITHIN).timestamp())
     return f"channel={channel_id}&until={until}&token={_token(session, channel, until)}"
@@ -64,7 +62,7 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
-    """Choose another password by a link, which ends all sessions and tokens. Raises NotFound."""
+    """Set another password by means of a link, and end all sessions and tokens. Raises NotFound."""
     session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # one request at a time
     change_password(session, owner_of_link(session, channel_id, until, token), password)
 

@@ -1,11 +1,11 @@
 """Identities at the OpenID provider, and the accounts here that they open.
 
 An identity is an issuer and a subject there, and opens one account. It belongs to an account in one of two ways: the
-account was created with it, or its owner linked it while signed in. A name or an e-mail address never suffices:
+account was created with it, or its owner linked it while signed in. A name or an e-mail address never suffices, because
 providers let people choose those.
 
-An account without a password gets in by its identity, and by tokens. Where others ask for the password, it must have
-signed in within `FRESH`.
+The owner of an account without a password gets in by its identity, and by tokens. Where others must give a password,
+that owner must have signed in within `FRESH`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from deadheat.league.tables import Identity, User
 log = logging.getLogger(__name__)
 
 FRESH = timedelta(minutes=10)
-"""How recently somebody without a password must have signed in to close the account, for example."""
+"""How recently an owner without a password must have signed in, for example to close the account."""
 
 
 def person_known_as(session: Session, issuer: str, subject: str) -> Person | None:
@@ -76,8 +76,8 @@ def unlink_identity(session: Session, person: Person, issuer: str) -> None:
 
 
 def forget_identities(session: Session, user_id: int) -> None:
-    """Remove the identities of an account that its owner closes, so that they may be used for another account. A banned
-    account keeps its identities.
+    """Remove the identities of an account that its owner closes, so that they can open another one. A banned account
+    keeps its identities.
     """
     session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
 

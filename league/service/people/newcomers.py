@@ -1,7 +1,7 @@
 """Who may sign up: everybody, those with the organisers' code, or nobody.
 
-The code is no password: everybody has the same one, organisers read it on their desk, and a new one replaces it at
-once. Wrong codes count as attempts to sign up (`api.edge.rates`).
+The code is not a password: everybody has the same one, organisers can read it at their desk, and a new one replaces it
+at once. Wrong codes count as attempts to sign up (`api.edge.rates`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deadheat.league.states import NewcomerRule
 from deadheat.league.tables import Newcomers
 
 ONLY = 1
-"""The number of the only row."""
+"""The id of the table's only row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def set_newcomer_rule(session: Session, organiser: Person, rule: NewcomerRule, c
 
 
 def check_newcomer(session: Session, code: str) -> None:
-    """Raise NotInvited unless somebody with that code ("": none) may sign up."""
+    """Raise NotInvited unless people with that code ("" for none) may sign up."""
     row = session.get(Newcomers, ONLY)
     if row is None or row.rule is NewcomerRule.OPEN:
         return

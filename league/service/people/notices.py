@@ -3,8 +3,8 @@
 Theory of operation
 -------------------
 A function of this module writes each notice in the transaction of the event itself: if the event is rolled back, so is
-the notice. A notice names its event by kind and subject, which is unique for each person, so a step that is repeated
-tells nobody twice. It keeps the names and figures of that moment (`about`), which fill the sentence of its kind
+the notice. A notice names its event by kind and subject, which is unique for each person, so a repeated step notifies
+nobody twice. It keeps the names and figures of that moment (`about`), which fill the sentence of its kind
 (`league.words.NoticeKind`).
 
 All members of a team are notified about its bots. Closed accounts are not notified. A notice is kept for `KEPT`, and at
@@ -79,7 +79,7 @@ Facts = Mapping[str, str | int]
 
 
 def version_settled(session: Session, version_id: int) -> None:
-    """Tell a bot's people that a build is over."""
+    """Tell a bot's owners that a build is over."""
     state, why, number, bot_id = session.exec(SETTLED, params={"version_id": version_id}).one()
     ready = state is VersionState.READY
     kind = NoticeKind.VERSION_READY if ready else NoticeKind.VERSION_BROKEN
@@ -93,7 +93,7 @@ SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVers
 
 
 def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
-    """Tell a bot's people how its new version fared at its gate; nothing if it was left undecided."""
+    """Tell a bot's owners how its new version fared at its gate, unless that was left undecided."""
     kinds = {ChallengeState.PASSED: NoticeKind.GATE_PASSED, ChallengeState.FAILED: NoticeKind.GATE_FAILED}
     if challenge.state in kinds:
         facts = _season_facts(session, challenge.season_id) | {"reason": challenge.reason}
@@ -103,7 +103,7 @@ def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
 
 
 def panel_played(session: Session, run: PanelRun, most: int) -> None:
-    """Tell a bot's people how its version fared against the panel. `most`: the highest possible score."""
+    """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
     version = session.get_one(BotVersion, run.version_id)
     verdict = ""
     if run.minimum is not None:
@@ -117,7 +117,7 @@ def panel_played(session: Session, run: PanelRun, most: int) -> None:
 
 
 def challenge_over(session: Session, challenge: Challenge) -> None:
-    """Tell a bot's people that the unrated matches that they asked for are over."""
+    """Tell a bot's owners that the unrated matches they asked for are over."""
     candidate, incumbent = (
         session.get_one(BotVersion, number) for number in (challenge.candidate_id, challenge.incumbent_id)
     )
@@ -180,14 +180,14 @@ def appeal_opened(session: Session, appeal: Appeal, author: Person) -> None:
 
 
 def appeal_decided(session: Session, appeal: Appeal) -> None:
-    """Tell a bot's people what was ruled on their appeal."""
+    """Tell a bot's owners the ruling on their appeal."""
     assert appeal.state in (AppealState.UPHELD, AppealState.REJECTED)
     facts: Facts = {"match_id": appeal.match_id, "state": appeal.state.value, "ruling": appeal.ruling}
     _tell_people_of(session, appeal.bot_id, NoticeKind.APPEAL_DECIDED, f"appeal/{appeal.id}", **facts)
 
 
 def standings_published(session: Session, season_id: int, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Tell everybody who has a bot in the season its final place. `rows`: of the final standings."""
+    """Tell everybody with a bot in the season its final place. `rows`: those of the final standings."""
     ranks = {row["bot_id"]: row["rank"] for row in rows if row["rank"] is not None}
     bot_ids = session.exec(select(Entry.bot_id).where(Entry.season_id == season_id)).all()
     placed, unplaced = N_("place {place}"), N_("no place")
@@ -200,7 +200,7 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
 
 
 def evaluation_done(session: Session, evaluation: Evaluation) -> None:
-    """Tell the owners of every bot in an evaluation which place it took."""
+    """Tell the owners of every bot in an evaluation its place."""
     took_part = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation.id)
     places = {row.bot_id: {"place": row.place or 0, "seed": row.seed} for row in session.exec(took_part)}
     facts = _season_facts(session, evaluation.season_id)
@@ -209,7 +209,7 @@ def evaluation_done(session: Session, evaluation: Evaluation) -> None:
 
 
 def deadlines_near(session: Session, season: Season) -> None:
-    """Tell everybody with a bot in the season of near dates, each once, although every tick calls this."""
+    """Tell everybody with a bot in the season about each near date once, although every tick calls this."""
     at = now(session)
     for state, _, date in dated_steps(season, season.state):
         subject = f"season/{season.id}/{state.value}/{date:%Y%m%dT%H%M%S}"
@@ -248,7 +248,7 @@ def season_invited(session: Session, season_id: int, user_ids: Collection[int]) 
 
 
 def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
-    """Tell somebody that they are invited to a team; at most once a day, because an invitation can be repeated."""
+    """Tell a person of an invitation to a team; at most once a day, because an invitation can be repeated."""
     team = session.get_one(Team, member.team_id)
     facts: dict[str, str | int] = {"captain": captain.name, "team": team.name, "team_id": team.id}
     subject = f"team/{member.team_id}/{member.invited_at:%Y%m%d}"
@@ -266,7 +266,7 @@ def inbox(
 
 
 def count_unread(session: Session, person: Person) -> int:
-    """Return the number of notices that somebody has not read."""
+    """Return the number of a person's unread notices."""
     return session.exec(UNREAD, params={"user": person.id}).one()
 
 
@@ -278,14 +278,14 @@ UNREAD = (
 
 
 def mark_read(session: Session, person: Person, up_to: int) -> int:
-    """Note that somebody has read all notices up to that id, and return the number of unread, later ones."""
+    """Mark a person's notices up to that id as read, and return the number of later, unread ones."""
     mine = (col(Notice.user_id) == person.id, col(Notice.id) <= up_to, col(Notice.read_at).is_(None))
     set_values(session, Notice, *mine, read_at=now(session))
     return count_unread(session, person)
 
 
 def forget_old(session: Session) -> None:
-    """Remove notices that are kept no longer."""
+    """Remove notices that need not be kept any longer."""
     session.exec(delete(Notice).where(col(Notice.at) < now(session) - KEPT))
     full = select(Notice.user_id).group_by(col(Notice.user_id)).having(func.count() > MOST_KEPT)
     for user_id in session.exec(full).all():
@@ -332,7 +332,7 @@ def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:
-    """Say whether the notice has been sent, which always happens for all its readers at once."""
+    """Say whether the notice has been sent; it is always sent to all its readers at once."""
     return session.exec(TOLD, params={"kind": kind, "subject": subject}).first() is not None
 
 
@@ -371,7 +371,7 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 
 def notice_info(row: Notice) -> NoticeInfo:
-    """Return a notice in words."""
+    """Return a notice with its sentence."""
     words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
     told = {"reason": gettext(str(row.about.get("reason", "")))}
     about = row.about | told | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}

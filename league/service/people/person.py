@@ -21,7 +21,7 @@ class Person:
 
     @classmethod
     def of(cls, user: User, scope: Scope = Scope.FULL) -> Self:
-        """Return the person of a row."""
+        """Return the person behind a user's row, with that scope."""
         return cls(user.id, user.name, user.role, scope)
 
     @property
@@ -30,24 +30,24 @@ class Person:
         return self.acts_as(Role.ORGANISER)
 
     def acts_as(self, wanted: Role) -> bool:
-        """Say whether this person has the role or a higher one, with a token that carries it."""
+        """Say whether this person has the role or a higher one, and a token that permits it."""
         return self.role.allows(wanted) and self.scope.allows(Scope.FULL)
 
     def must_organise(self) -> None:
-        """Raise NotAllowed or NarrowToken unless an organiser."""
+        """Raise NotAllowed or NarrowToken unless the person may act as an organiser."""
         self.must_be(Role.ORGANISER)
 
     def must_administer(self) -> None:
-        """Raise NotAllowed or NarrowToken unless an administrator."""
+        """Raise NotAllowed or NarrowToken unless the person may act as an administrator."""
         self.must_be(Role.ADMIN)
 
     def must_have(self, wanted: Scope) -> None:
-        """Raise NarrowToken unless the token allows it."""
+        """Raise NarrowToken unless the token has the wanted scope."""
         if not self.scope.allows(wanted):
             raise NarrowToken(self.scope, wanted)
 
     def must_be(self, wanted: Role) -> None:
-        """Raise NotAllowed or NarrowToken unless this role or one above it, with a token that carries it."""
+        """Raise NotAllowed or NarrowToken unless `acts_as` is true of this role."""
         if not self.role.allows(wanted):
             raise NotAllowed(wanted)
         self.must_have(Scope.FULL)

@@ -29,14 +29,14 @@ from deadheat.league.states import ENTERABLE, GOING_ON
 from deadheat.league.tables import Bot, Entry, Season, Team, TeamMember, User
 
 MAX_MEMBERS = 12
-"""Members of one team, including those who are invited."""
+"""The most members of one team, including people who are invited."""
 
 MAX_TEAMS = 10
-"""Teams that one author leads."""
+"""The most teams that one author may lead."""
 
 
 def owned_by(person: Person | User) -> ColumnElement[bool]:
-    """Return the condition on `Bot` that it is this person's: made by them and not a team's, or one of their teams'."""
+    """Return the condition on `Bot` that it is this person's: created by them for no team, or one of their teams'."""
     theirs = select(TeamMember.team_id).where(TeamMember.user_id == person.id, col(TeamMember.joined_at).is_not(None))
     alone = and_(col(Bot.team_id).is_(None), col(Bot.owner_id) == person.id)
     return or_(alone, col(Bot.team_id).in_(theirs))
@@ -44,7 +44,7 @@ def owned_by(person: Person | User) -> ColumnElement[bool]:
 
 def people_behind(session: Session, bot: Bot) -> list[Person]:
     """Return a bot's owners: its maker, or its team's members. Until the transaction ends, nobody joins that team, and
-    nothing is entered for any of them elsewhere.
+    nobody enters a bot for any of them.
     """
     user_ids = [bot.owner_id]
     if bot.team_id is not None:
@@ -86,7 +86,7 @@ def create_team(session: Session, captain: Person, name: str) -> TeamInfo:
 
 
 def team_info(session: Session, team_id: int, asker: Person | None = None) -> TeamInfo:
-    """Return a team as the asker may see it. Raises NotFound."""
+    """Return a team as the caller may see it. Raises NotFound."""
     row = existing(session, Team, team_id)
     statement = (
         select(User.id, User.name, TeamMember.joined_at)
@@ -106,13 +106,13 @@ def team_info(session: Session, team_id: int, asker: Person | None = None) -> Te
 
 
 def teams_of(session: Session, asker: Person) -> list[TeamInfo]:
-    """Return the teams that the asker is in or invited to."""
+    """Return the teams that the caller is in or invited to."""
     of_asker = select(TeamMember.team_id).where(TeamMember.user_id == asker.id).order_by(col(TeamMember.team_id))
     return [team_info(session, team_id, asker) for team_id in session.exec(of_asker).all()]
 
 
 def invite_to_team(session: Session, captain: Person, team_id: int, name: str) -> TeamInfo:
-    """Invite somebody to a team; inviting a member, or inviting twice, changes nothing. Raises NotFound, NotCaptain,
+    """Invite a person to a team; inviting a member, or inviting twice, changes nothing. Raises NotFound, NotCaptain,
     TooMany.
     """
     _lock_team(session, team_id)
@@ -134,7 +134,7 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
     """Accept an invitation.
 
     Raises:
-        NotFound: there is none.
+        NotFound: there is no invitation.
         TooMany: with the team's entries the caller would have more than a season allows.
     """
     _lock_team(session, team_id)
@@ -150,11 +150,11 @@ def join_team(session: Session, asker: Person, team_id: int) -> TeamInfo:
 
 
 def leave_team(session: Session, asker: Person, team_id: int, name: str) -> TeamInfo:
-    """Leave, decline an invitation, or (as captain) remove somebody. The team's bots stay with the team.
+    """Leave, decline an invitation, or (as captain) remove a member. The team's bots stay with the team.
 
     Raises:
         NotFound: the team is unknown, or has no such member.
-        NotCaptain: somebody else is to be removed.
+        NotCaptain: the caller tries to remove another member.
         WrongState: the captain would leave without having handed the team over.
     """
     _lock_team(session, team_id)
@@ -198,10 +198,10 @@ def must_be_member(session: Session, asker: Person, team_id: int) -> Team:
 
 
 def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> None:
-    """Give the asker's bot to a team. None: return it from a team to its maker, which the team's captain may do.
+    """Give the caller's bot to a team, or (None) return it from a team to its creator, as the team's captain may do.
 
     Raises:
-        NotFound: the asker is not in that team.
+        NotFound: the caller is not in that team.
         NotCaptain.
         NameTaken: the team has a bot of that name.
         WrongState: the bot takes part in a season that is not over.
@@ -237,7 +237,7 @@ NAMES = (
 
 
 def _check_entries(session: Session, asker: Person, team_id: int) -> None:
-    """Check the limits of the team's seasons on entries per person, counting the team's entries for the asker too. The
+    """Check the limits of the team's seasons on entries per person, counting the team's entries for the caller too. The
     caller has locked the team. Raises TooMany.
     """
     session.exec(select(User.id).where(User.id == asker.id).with_for_update(key_share=True)).one()
@@ -257,7 +257,7 @@ def _check_entries(session: Session, asker: Person, team_id: int) -> None:
 
 
 def too_many_entries(person: Person, season: Season) -> TooMany:
-    """Make the refusal for more entries per person than the season allows."""
+    """Make the error for more entries per person than the season allows."""
     assert season.entries_per_author is not None
     what = _("entries in %(season)s for %(name)s, alone and in teams", season=season.name, name=person.name)
     return TooMany(what, season.entries_per_author)

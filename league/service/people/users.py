@@ -1,4 +1,4 @@
-"""People and their passwords. `league.service.people.access` has tokens and sessions.
+"""People and their passwords. Tokens and sessions are in `league.service.people.access`.
 
 A password is kept as an argon2 hash. A rejection does not say whether the name or the password is wrong, and takes the
 same time either way.
@@ -35,7 +35,7 @@ NAMES_LOCK = 7_341_554
 """PostgreSQL advisory lock under which people and teams take their names."""
 
 HOUSE = "house"
-"""The author's name of the bots that come with Deadheat; it is reserved, so nobody else has it."""
+"""The name of the author of the bots that come with Deadheat; it is reserved, so nobody else has it."""
 
 RESERVED = frozenset(
     {SYSTEM, *Role, "administrator", "anonymous", "deadheat", HOUSE, "moderator", "operator", "organizer", "support"}
@@ -65,19 +65,19 @@ def must_be_free(name: str) -> None:
 
 
 def lock_names(session: Session) -> None:
-    """Until the transaction ends, nobody else takes a name. People and teams have their names in two tables, so no
-    constraint keeps a person and a team from having the same one. SQLite's writers queue anyway.
+    """Prevent others from taking a name until the transaction ends. People and teams have their names in two tables, so
+    no constraint keeps a person and a team from having the same one. SQLite's writers queue anyway.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock({NAMES_LOCK})"))
 
 
 def check_password(session: Session, name: str, password: str) -> Person:
-    """Find the user with this name and password; meant for a reading session.
+    """Find the user with this name and password. Use a reading session.
 
     Raises:
-        WrongCredentials: whatever is wrong.
-        AccountClosed: the password is right, but the account is closed.
+        WrongCredentials: the name or the password is wrong.
+        AccountClosed: the password is correct, but the account is closed.
     """
     user = user_named(session, name)
     known = user.password_hash if user is not None and user.password_hash else None
@@ -94,7 +94,7 @@ def check_password(session: Session, name: str, password: str) -> Person:
 
 
 def keep_hash_current(session: Session, person: Person, password: str) -> None:
-    """Hash a password that was just checked again, if its hash is cheaper than new ones."""
+    """Replace the hash of a password that was just checked if it is cheaper than new hashes are."""
     row = session.get_one(User, person.id)
     if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
         row.password_hash = _hash(password)
@@ -102,8 +102,8 @@ def keep_hash_current(session: Session, person: Person, password: str) -> None:
 
 
 def set_password(session: Session, user_id: int, password: str) -> None:
-    """Set a password; the caller has checked the permission. On SQLite other writers wait for its hash, unless this is
-    the transaction's first statement.
+    """Set a password; the caller has checked the permission. On SQLite other writers wait for the hashing, unless this
+    is the transaction's first statement.
     """
     password_hash = _hash(password)
     session.get_one(User, user_id).password_hash = password_hash

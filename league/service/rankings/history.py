@@ -20,7 +20,7 @@ from deadheat.league.service.ground.steps import insert_rows
 from deadheat.league.tables import BotVersion, RatingPoint, RatingSnapshot, Season
 
 MOST_POINTS = 128
-"""Points of one bot in one season."""
+"""The most points of one bot in one season."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class HistoryPoint:
 
 
 def remember(session: Session, snapshot: RatingSnapshot) -> None:
-    """Add a ranking that was just stored; remove what it makes superfluous."""
+    """Add a ranking that was just stored, and remove the points that it makes superfluous."""
     season_id = snapshot.season_id
     began_at, last = session.exec(BEGINNING, params={"season": season_id}).one()
     second = max(0, int((snapshot.created_at - began_at).total_seconds()))
@@ -60,7 +60,7 @@ def history(session: Session, season_id: int, bot_id: int) -> list[HistoryPoint]
     """Return a bot's ratings in a season, the oldest first."""
     began_at = session.get_one(Season, season_id).created_at
     rows = session.connection().execute(POINTS, {"season": season_id, "bot": bot_id}).all()
-    # Sorted here: asked for an order, SQLite would read the whole season in it, instead of the bot's index.
+    # Sort here: for an ordered result, SQLite would read the whole season in that order instead of the bot's index.
     return [
         HistoryPoint(began_at + timedelta(seconds=second), *figures)
         for second, *figures in sorted(rows, key=lambda row: row[0])
@@ -79,12 +79,12 @@ POINTS = (
 
 
 TREND_POINTS = 12
-"""Points of a bot's trend on the leaderboard."""
+"""The most points of a bot's trend on the leaderboard."""
 
 
 def trends(session: Session, season_id: int, bot_ids: Sequence[int]) -> dict[int, list[float]]:
     """Return the ratings of these bots at up to `TREND_POINTS` instants of the season, evenly spaced, the oldest first.
-    It takes a few index look-ups for each bot, however long their histories are.
+    This takes a few index look-ups for each bot, however long its history is.
     """
     connection, of_season = session.connection(), {"season": season_id}
     first, last = connection.execute(ENDS, of_season).one()
@@ -125,8 +125,8 @@ def span(second: int) -> int:
 
 
 def _thin(session: Session, season_id: int, last: int, second: int) -> None:
-    """Keep the season's first point and the last of each span before the current one, and no other of the current; in
-    the second of the first point, the newer ranking replaces it.
+    """Keep the season's first point and the last of each span before the current one, and no other of the current one.
+    A ranking in the same second as the first point replaces it.
     """
     width = span(second)
     stored = col(RatingPoint.second)

@@ -43,7 +43,7 @@ class Honesty:
 
 
 def totals_of(session: Session, snapshot_id: int) -> dict[str, Any]:
-    """Return the totals of the log that a ranking was made from. Rankings are large and never change."""
+    """Return the totals of the log from which a ranking was made. Rankings are large and never change."""
     text = session.connection().execute(TEXT, {"id": snapshot_id}).scalar_one()
     totals: dict[str, Any] = standings_in(text)["totals"]
     return totals

@@ -1,8 +1,8 @@
 """The priors of a season's ratings: chains of versions, and ratings from the previous season.
 
 Each version is rated separately, because a resubmission may be anything. But it is most likely near the previous
-version, so all versions of a bot that play in a season are a chain, in the order of their numbers. The first of them
-starts from how the bot ended the previous season, if it was there.
+version, so all versions of a bot that play in a season are a chain, in the order of their numbers. The first one starts
+from the bot's last rating in the previous season, if it played there.
 
 A version that passed a promotion gate of this season is tied less closely to its predecessor. The games there do not
 count otherwise: an author owns both sides, and could throw games to gain points.
@@ -63,10 +63,10 @@ PASSED = select(Challenge.candidate_id).where(
 
 
 def _ended(session: Session, season: Season) -> dict[int, tuple[int, float, float]]:
-    """Say how each bot ended the previous season: its version, rating and error. Final standings never change.
+    """Return how each bot ended the previous season: its version, rating and error. Final standings never change.
 
-    These are always ratings by the whole season's log. Finals that alone rank the finalists rate everybody from the
-    centre again: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
+    These are always ratings by the whole season's log. If the finals alone rank the finalists, they rate everybody from
+    the centre again: those ratings have a scale of their own, and cannot be compared with the ratings of other bots.
     """
     if season.previous_id is None:
         return {}

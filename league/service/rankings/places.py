@@ -1,9 +1,9 @@
 """The fields of a ranking: the divisions of a season, and in each the finalists before all others.
 
-Ratings say how strong bots are; a season's rules say what follows. Each division has its own places, and finalists come
-before all others, whatever the ratings. Finals in stages give places of their own: finalists that have one are ranked
-by it alone, and come after those that are still in a stage. A bot without a game that counts has no place: its rating
-is only its prior.
+Ratings say how strong bots are; a season's rules decide their places. Each division has its own places, and finalists
+come before all others, whatever the ratings. Finals in stages give places of their own: finalists that have one are
+ranked by it alone, and come after those that are still in a stage. A bot without a game that counts has no place: its
+rating is only its prior.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deadheat.league.tables import Entry
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Versions that are ranked against each other, or (`ranked` False) have no places and come last.
+    """Versions that are ranked against each other; without `ranked`, they have no places and come last.
 
     `finals_place`: the place of its only version after the stages of the finals.
     """
@@ -55,8 +55,8 @@ def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Colle
     """Return the fields as they are ranked: in each division, those in `played` come first, and the others follow
     without places.
 
-    `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists that we failed to
-    let play there come after the others, ranked by the whole season.
+    `in_finals`: if the finals alone rank the finalists, the versions with games in them. Finalists whose games there we
+    failed to play come after the others, ranked by the whole season.
     """
     found: list[tuple[tuple[int, bool, bool, bool, int], Field]] = []
     for field in fields:
@@ -71,7 +71,7 @@ def set_apart(fields: Sequence[Field], played: Collection[int], in_finals: Colle
 
 
 def with_places_before(fields: Sequence[Field]) -> Iterator[tuple[Field, int]]:
-    """Yield each field, with the number of places of its division that are taken before its first."""
+    """Yield each field, with the number of places of its division that precede it."""
     taken: Counter[int] = Counter()
     for field in fields:
         yield field, taken[field.division]

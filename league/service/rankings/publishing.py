@@ -1,10 +1,10 @@
 """The end of a season: its standings become final.
 
-A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log can
-change no more (`league.service.rulings.rulings` refuses to touch a closed season), the ranking is made once more from
+A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log cannot
+change any more (`league.service.rulings.rulings` refuses to touch a closed season). The ranking is made once more from
 all of it, and stored as the published standings with the log's hash. There is one such snapshot for a season, and the
-database refuses to change or remove it. The secret of the season's dice is published with it, because nothing is
-left to be played.
+database refuses to change or remove it. The secret of the season's dice is published with it, because no match is left
+to be played.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def _over() -> SelectOfScalar[int]:
 
 
 def publish(session: Session, season_id: int) -> bool:
-    """Publish a season's standings. Return False if they are published already, or if the season is not over. It must
-    be called first in a transaction.
+    """Publish a season's standings. Return False if they are published already, or if the season is not over. Call this
+    first in a transaction.
 
     As for any ranking, the log is read and fitted in a session of its own, so that no writer waits for it.
     """

@@ -1,10 +1,9 @@
-"""A ranking, made from a season's log of results: ratings, and the other figures of each bot.
+"""Makes a ranking from a season's log of results: ratings, and the other figures of each bot.
 
 Its `standings` are JSON: ``rows``, one for each bot that takes part, by its active version, in the order of their
-places, those that have none (they have not played) last; ``unranked``, the other versions with games (earlier ones,
-and those of bots that left); ``totals``; and measures of how far to trust it all: ``fit``, ``seats`` and ``pairs`` (see
-`league.ratings`). With ``config``, `league.service.rankings.recount` can recompute it
-from the log.
+places, bots without one (they have not played) last; ``unranked``, the other versions with games (earlier ones, and
+those of bots that left); ``totals``; and measures of how far to trust all this: ``fit``, ``seats`` and ``pairs`` (see
+`league.ratings`). With ``config``, `league.service.rankings.recount` can recompute it from the log.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ Row = dict[str, Any]
 
 
 def ranking(session: Session, season_id: int, config: RatingConfig | None = None) -> RatingSnapshot:
-    """Return the ranking that the log gives now, not stored; `config` None: with the present settings."""
+    """Return the ranking of the present log, not stored; by default with the present settings."""
     season = session.get_one(Season, season_id)
     config = config or _config(season)
     return _ranked(session, season, config, season_log(session, season_id), fields_of(session, season_id))
 
 
 def ranking_if_new(session: Session, season_id: int, newest: RatingSnapshot | None) -> RatingSnapshot | None:
-    """Compute the ranking that the log gives now; None if it would equal the newest one."""
+    """Return the ranking that follows from the present log, or None if it would equal the newest one."""
     season = session.get_one(Season, season_id)
     config, fields = _config(season), fields_of(session, season_id)
     results = season_log(session, season_id)
@@ -223,7 +222,7 @@ def _figures(entry: Rating, seasonal: Rating, prior: Prior) -> Row:
 
 
 def _linked(table: RatingTable) -> dict[int, int]:
-    """Return, for each version, the part of the field that its games link it to, named by the lowest number in it;
+    """Return, for each version, the part of the field to which its games link it, named by the lowest number in it;
     pairing joins the parts.
     """
     linked = dict(zip(map(int, table.players), table.posterior.fields(chained=False).tolist(), strict=True))

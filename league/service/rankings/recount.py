@@ -33,7 +33,7 @@ def recount(session: Session, season_id: int) -> Recount:
 
 
 def dice_check(session: Session, season_id: int) -> DiceCheck:
-    """Say whether the season's dice are those that it committed to. Raises NotFound."""
+    """Say whether the season's dice are those to which it committed. Raises NotFound."""
     info = season_info(session, season_id)
     about = select(AuditRecord.action, AuditRecord.data).where(AuditRecord.subject == f"season/{season_id}")
     season = told(info.game, info.dice_commitment, info.dice_secret, session.exec(about.order_by(col(AuditRecord.id))))

@@ -20,18 +20,18 @@ from deadheat.league.states import Purpose
 from deadheat.league.tables import Match, Participant, Series
 
 BITS = 6
-"""The bits for a seat, and for a rank."""
+"""The number of bits for a seat, and for a rank."""
 
 MOST = 1 << BITS
 
 AT_A_TIME = 20_000
-"""The rows that the database returns at once."""
+"""The number of rows that the database returns at once."""
 
 
 def season_log(session: Session, season_id: int, purpose: Purpose | None = None) -> Log:
     """Return the matches that count, or those of series with that purpose. Players are versions' ids as text.
 
-    Matches with one seed share their dice: they are a group, named by the seed's commitment.
+    Matches with the same seed share their dice: they are a group, named by the seed's commitment.
     """
     codes = np.fromiter(_streamed(session, _packed(season_id, purpose)), np.int64)
     seats, ranks, versions = codes % MOST, codes // MOST % MOST, codes // MOST**2
@@ -74,7 +74,7 @@ def _groups(session: Session, season_id: int, purpose: Purpose | None) -> tuple[
 
 @lru_cache(SEASONS_AT_A_TIME)
 def _shared(season_id: int, purpose: Purpose | None) -> Select[Any]:
-    """Return the statement for a commitment that several matches have."""
+    """Return the statement for a commitment that several matches share."""
     commitments = _counted(select(Match.commitment), season_id, purpose).group_by(col(Match.commitment))
     return commitments.having(func.count() > 1).limit(1)
 

@@ -1,9 +1,9 @@
 """Thins out old standings: keeping all would take gigabytes a day if a large field is ranked often.
 
 Every ranking keeps its row, with its instant, the log's hash and its configuration: that is enough to recompute it from
-the log of that time. Its standings stay whole if it is published, if the finalists were chosen by it, if it is one of
-the newest (`WHOLE`), the last of an hour of the past day, or the last of a day. Of all others they become `{}`. What
-bots' pages draw is kept apart (`league.service.rankings.history`).
+the log of that time. It keeps its standings if it is published, if the finalists were chosen by it, if it is one of the
+newest (`WHOLE`), the last of an hour of the past day, or the last of a day. All other standings become `{}`. The points
+that bots' pages draw are kept separately (`league.service.rankings.history`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_AT_ONCE = 200
 
 
 def thin(session: Session, season_id: int) -> None:
-    """Empty the standings of rankings that need not be kept; called when one was added."""
+    """Empty the standings of rankings that need not be kept. Called whenever one is added."""
     rankings = session.exec(STILL_WHOLE, params={"season": season_id}).all()
     keep = kept(rankings, now(session), WHOLE)
     gone = [snapshot_id for snapshot_id, _ in rankings if snapshot_id not in keep]
@@ -47,7 +47,7 @@ STILL_WHOLE = (
 
 
 def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) -> set[int]:
-    """Return the rankings, the oldest first, that keep their standings at that instant."""
+    """Return those of the rankings, given the oldest first, that keep their standings at that instant."""
     last: dict[tuple[object, ...], int] = {}
     for snapshot_id, created_at in rankings:
         day = (created_at.date(),)
@@ -58,7 +58,7 @@ def kept(rankings: Sequence[tuple[int, datetime]], at: datetime, newest: int) ->
 
 
 def _qualifying(session: Session, season_id: int) -> int | None:
-    """Return the ranking that chose the finalists: the newest at that time."""
+    """Return the ranking by which the finalists were chosen: the newest at that time."""
     qualified_at = session.exec(select(Season.qualified_at).where(Season.id == season_id)).one()
     if qualified_at is None:
         return None

@@ -1,8 +1,7 @@
 """Rankings: the whole log of a season is read, refitted and stored as one snapshot; nothing is updated in place.
 
-The log is every match that counts (`league.service.ground.counting`): who sat where with which rank. What people read
-(`leaderboard`) is the newest snapshot and nothing else, so the price of a page does not depend on the number of
-matches.
+The log is every match that counts (`league.service.ground.counting`), with the version and rank of each seat. People
+read only the newest snapshot (`leaderboard`), so the cost of a page does not depend on the number of matches.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ NOTHING_RANKED: dict[str, Any] = {
 
 
 def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
-    """Return the seasons whose log has grown since their newest ranking. While more is played, results come all the
-    time, so a season is not ranked again within `REFIT_SECONDS`. `ended`: only seasons of which nothing more is played.
+    """Return the seasons whose log has grown since their newest ranking. While a season is played, results keep coming,
+    so it is not ranked again within `REFIT_SECONDS`. `ended`: only seasons in which nothing more is played.
     """
     before = now(session) - timedelta(seconds=REFIT_SECONDS)
     return [
@@ -76,7 +75,7 @@ def seasons_to_refit(session: Session, *, ended: bool = False) -> list[int]:
 
 @cache
 def _grown() -> Select[int, Any, bool]:
-    """Return the seasons whose log has grown, with the time of the newest ranking, and whether more is played."""
+    """Return the statement for seasons whose log has grown, their newest ranking's time, and whether more is played."""
     newest = select(func.max(RatingSnapshot.created_at)).where(RatingSnapshot.season_id == Season.id).scalar_subquery()
     played = exists().where(col(Series.season_id) == Season.id, col(Series.state).in_(UNFINISHED))
     return select(Season.id, newest, played).where(
@@ -126,7 +125,7 @@ def leaderboard(session: Session, season_id: int) -> Leaderboard:
 
 
 def stored_ranking(session: Session, season_id: int, snapshot_id: int | None) -> Leaderboard:
-    """Return a season's ranking that is decoded as it is looked at (see `league.service.rankings.stored`)."""
+    """Return a season's ranking, whose parts are decoded when they are read (see `league.service.rankings.stored`)."""
     if snapshot_id is None:
         return Leaderboard(season_id, None, None, None, {}, standings_in(json.dumps(NOTHING_RANKED)))
     row = session.connection().execute(STORED, {"id": snapshot_id}).one()
@@ -141,8 +140,8 @@ STORED = columns(
 
 
 def newest_snapshot(session: Session, season_id: int) -> int | None:
-    """Return the number of the published ranking if there is one, else of the newest, to check cached pages against.
-    Only the number, because a ranking of thousands of bots is a megabyte. Raises NotFound.
+    """Return the id of the published ranking if there is one, else of the newest: caches of pages compare it, because a
+    ranking of thousands of bots is a megabyte. Raises NotFound.
     """
     found = session.exec(NEWEST, params={"id": season_id}).first()
     if found is None:

@@ -1,9 +1,9 @@
-"""Reads a stored ranking without decoding what no page shows: decoding all of 2,000 rows takes 10 ms.
+"""Reads a stored ranking without decoding the parts that no page shows: decoding all of 2,000 rows takes 10 ms.
 
-The text is what `json.dumps` makes of standings (see `league.service.rankings.ranking`), on every database. It is cut
-where its parts and rows begin, and never inside a string: within a string a backslash precedes each quotation mark,
+The text is the output of `json.dumps` for standings (see `league.service.rankings.ranking`), on every database. It is
+cut where its parts and rows begin, and never inside a string: within a string a backslash precedes each quotation mark,
 and punctuation follows the closing one. So a quotation mark after a brace or a comma and before a letter opens a
-string, and what precedes it lies outside of any.
+string, and the text before it lies outside any.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PARTS = ("rows", "unranked", "totals", "fit", "seats", "pairs", "rules", "latenc
 
 
 class Rows(Sequence[Row]):
-    """Rows of a ranking, a list between two places of a text. They are decoded whenever they are looked at."""
+    """The rows of a ranking, a list between two positions of a text. They are decoded whenever they are read."""
 
     def __init__(self, text: str, begin: int, end: int) -> None:
         self._text, self._begin, self._end = text, begin + 1, end - 1  # within the brackets
@@ -31,8 +31,8 @@ class Rows(Sequence[Row]):
         self._known = [begin + 1]
 
     def _places(self, number: int) -> list[int]:
-        """Return where the first rows begin: so many of them and one more, or the end after the last one. Threads share
-        what is known and never change it.
+        """Return where the first `number` rows begin, and where the last of them ends. Threads share the known
+        positions and never change them.
         """
         known = self._known
         if len(known) <= number:
@@ -70,7 +70,7 @@ class Rows(Sequence[Row]):
         return found
 
     def cut(self, *names: str) -> list[Row]:
-        """Return all rows with these values alone, which follow one another in a row; all values, where they do not."""
+        """Return all rows with only these values, which must be adjacent in a row; if they are not, with all values."""
         found = _values(names).findall(self._text, self._begin, self._end)
         if len(found) < len(self):  # an older ranking
             return self[:]
@@ -92,7 +92,7 @@ class Rows(Sequence[Row]):
         return [self[place] for place, bot_id in enumerate(self.bots) if bot_id in bot_ids]
 
     def around(self, bot_id: int) -> tuple[Row | None, Iterator[Row], Iterator[Row]]:
-        """Return a bot's row (None: it has none), the rows above it, the nearest first, and those below it."""
+        """Return a bot's row (or None), the rows above it, the nearest first, and the rows below it."""
         at = self._text.find(f'"bot_id": {bot_id}, ', self._begin, self._end)
         if at < 0:
             return None, iter(()), iter(())
@@ -119,19 +119,19 @@ _BOT = re.compile(r'"bot_id": (\d+)')
 
 @cache
 def _values(names: tuple[str, ...]) -> re.Pattern[str]:
-    """A text or a figure behind each of these names."""
+    """Return the pattern of a text or figure after each of these names."""
     return re.compile(", ".join(rf'"{name}": (?:"[^"\\]*(?:\\.[^"\\]*)*"|[^",}}]+)' for name in names))
 
 
 class Times:
-    """Response times by version. No string is in them, and no further object."""
+    """Response times by version. They contain no string and no nested object."""
 
     def __init__(self, text: str) -> None:
         self._text = text
 
     def of(self, rows: Iterable[Row]) -> dict[int, Any]:
-        """Return the times of these rows' versions, by version, where there are any. They are looked for in the order
-        of the rows, in which a ranking has them.
+        """Return the times of these rows' versions, by version, for those that have any. The search follows the order
+        of the rows, which is that of the times in a ranking.
         """
         found, at = {}, 0
         for version_id in (row["version_id"] for row in rows):
@@ -155,7 +155,7 @@ def standings_in(text: str) -> dict[str, Any]:
 
 
 def _cut(text: str) -> dict[str, Any]:
-    """Cut a text in this version's spelling. Raises ValueError for others, such as a later version's."""
+    """Cut a text in this version's spelling. Raises ValueError for any other, such as a later version's."""
     if not text.startswith('{"rows": ['):
         raise ValueError("rows do not come first")
     found: dict[str, Any] = {"latency": Times("{}")}
@@ -168,7 +168,7 @@ def _cut(text: str) -> dict[str, Any]:
 
 
 def _parts(text: str) -> dict[str, tuple[int, int]]:
-    """Where each part begins and ends."""
+    """Return the beginning and end of each part."""
     begins, at = [], 0
     for name in PARTS:
         find = text.rfind if name == "unranked" else text.find  # less follows than precedes; no key has its name

@@ -1,1 +1,1 @@
-"""What organisers and operators decide: on matches, appeals and accounts."""
+"""Decisions of organisers and operators on matches, appeals and accounts."""

@@ -1,7 +1,7 @@
 """Appeals: an author disputes a match, the service re-simulates it, an organiser rules.
 
-Only the owner of a bot in a match (or a member of its team) may appeal, once at a time for each bot. Its author and
-organisers can read an appeal; its existence and the ruling are in the public audit log.
+Only the owner of a bot in a match (or a member of its team) may appeal, with one open appeal for each bot at a time.
+Its author and organisers can read an appeal; its existence and the ruling are in the public audit log.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from deadheat.league.tables import Appeal, Bot, Match, Participant, Season
 from deadheat.league.words import Remedy
 
 MAX_OPEN = 20
-"""Open appeals of one author."""
+"""The most open appeals of one author."""
 
 MAX_OF_MATCH = 3
-"""Appeals of one bot against one match, including those that were withdrawn or ruled on."""
+"""The most appeals of one bot against one match, including those that were withdrawn or ruled on."""
 
 ALREADY = N_(
     "This bot already has an open appeal against this match; wait for the ruling, or withdraw it and write another."
@@ -46,7 +46,7 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
     """Find the caller's bot in that finished match.
 
     Raises:
-        NotFound: no such match, or none of the asker's bots is in it.
+        NotFound: no such match, or none of the caller's bots is in it.
         WrongState: the match is not finished, its dice are still in use, its season is closed, or an author asked for
         it.
     """
@@ -75,10 +75,10 @@ def appealable(session: Session, owner: Person, match_id: int) -> int:
 def open_appeal(
     session: Session, owner: Person, match_id: int, text: str, findings: Mapping[str, object]
 ) -> AppealInfo:
-    """Note an appeal with what re-simulating the match found.
+    """Store an appeal with the findings of a re-simulation of the match.
 
     Raises:
-        NotFound, WrongState (also: there is an open one), TooMany.
+        NotFound, WrongState (also if the bot has an open appeal against it), TooMany.
     """
     match = session.get(Match, match_id)
     if match is not None:
@@ -165,7 +165,7 @@ def appeals(
 
 
 def waiting_appeals(session: Session, organiser: Person, *, after: int, limit: int) -> tuple[list[AppealInfo], int]:
-    """Open appeals, the oldest first: those with an id above `after`, and the total number. Raises NotAllowed."""
+    """Return open appeals, oldest first: those with an id above `after`, and the total number. Raises NotAllowed."""
     organiser.must_organise()
     waits = Appeal.state == AppealState.OPEN
     rows = session.exec(NAMED.where(waits, Appeal.id > after).order_by(col(Appeal.id)).limit(limit))

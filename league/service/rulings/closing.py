@@ -5,8 +5,8 @@ stay and count, under the same name, which nobody else can take. A team continue
 a bot without a team stays the account's own.
 
 A ban takes these bots out of all current seasons, as an organiser's ruling does. An account that its owner closes only
-withdraws them where authors may withdraw: otherwise closing a second account would decide who gets the points of
-matches that its bots have yet to play.
+withdraws them where authors may withdraw: otherwise an author could close a second account to decide who gets the
+points of matches that its bots have yet to play.
 
 Rows are locked in the order season, bot, team, user (`league.service.people.teams`).
 """
@@ -42,7 +42,7 @@ BANNED = "Its author was banned."
 
 def close_account(session: Session, person: Person) -> None:
     """Close an account at its owner's wish; the caller has checked that it is the owner. Only the service's log records
-    it, as for everything that people do with their own accounts.
+    this, like everything that people do with their own accounts.
     """
     lock_enterable(session)
     withdraw_everywhere(session, person, _bots_of_nobody_else(session, person))
@@ -56,7 +56,7 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
 
     Raises:
         NotAllowed, NotFound.
-        WrongState: it is the asker's own.
+        WrongState: it is the caller's own.
     """
     administrator.must_administer()
     user = existing_user(session, name)
@@ -73,8 +73,8 @@ def ban(session: Session, administrator: Person, name: str, reason: str) -> Pers
 
 
 def reopen(session: Session, administrator: Person, name: str) -> Person:
-    """Let somebody sign in again; their bots stay out of seasons until an organiser reinstates them, or after a closure
-    their author lets them rejoin. Raises NotAllowed, NotFound.
+    """Let a person sign in again. After a ban their bots stay out of seasons until an organiser reinstates them, after
+    a closure until their author lets them rejoin. Raises NotAllowed, NotFound.
     """
     administrator.must_administer()
     user = existing_user(session, name)

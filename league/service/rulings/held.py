@@ -27,7 +27,7 @@ from deadheat.league.tables import Match, Participant, Season, Series
 def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
     """List held matches, the oldest first, each with its whole history. Raises NotAllowed."""
     organiser.must_organise()
-    # In the order of the number itself, SQLite walked through all matches until it had found enough.
+    # Ordered by the number itself, SQLite walked through all matches until it had found enough.
     ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id) + 0).limit(limit)).all()
     return [match_detail(session, match_id, organiser) for match_id in ids]
 

@@ -18,7 +18,7 @@ def judging(session: Session, organiser: Person, match_id: int) -> dict[str, obj
     """Say whether the organiser has a bot in the match, for the audit log.
 
     Raises:
-        OwnMatch: one has, and somebody else could decide.
+        OwnMatch: the organiser has, and somebody else could decide.
     """
     bots = select(Bot.id).join(Participant, col(Participant.bot_id) == Bot.id)
     own = session.exec(bots.where(Participant.match_id == match_id, owned_by(organiser))).first()

@@ -20,14 +20,14 @@ class Standing(Enum):
 
     GOOD = auto()
     LOST = auto()
-    """Unknown, as after a restore, or expired: nobody took it away, so there may be another."""
+    """Unknown, as after a restore, or expired: nobody revoked it, so a new one may be issued."""
     REVOKED = auto()
     DEMOTED = auto()
-    """The account is not an organiser's any longer, whatever happened to the token."""
+    """The account is no longer an organiser's, whatever happened to the token."""
 
 
 def token_standing(session: Session, name: str, secret: str) -> Standing:
-    """Judge a secret (empty: there is none) that should be the token of the organiser with that name."""
+    """Check a secret (empty if there is none) that should be the token of the organiser with that name."""
     with_user = select(Token, User).join(User, col(User.id) == Token.user_id)
     found = session.exec(with_user.where(Token.sha256 == digest(secret), Token.kind == TokenKind.TOKEN)).first()
     if found is not None:
@@ -73,7 +73,7 @@ def house(session: Session) -> Person:
 
 
 def set_role(session: Session, name: str, role: Role) -> Person:
-    """Give somebody a role, with immediate effect, for tokens too. Raises NotFound."""
+    """Give a person a role, with immediate effect, for tokens too. Raises NotFound."""
     user = existing_user(session, name)
     if user.role is not role:
         user.role = role
@@ -87,7 +87,7 @@ OPERATOR = Person(0, SYSTEM, Role.ADMIN)
 
 
 def reset_password(session: Session, name: str, password: str) -> Person:
-    """Set another password for somebody, which ends all their sessions and tokens. Raises NotFound."""
+    """Set another password for a person, and end all their sessions and tokens. Raises NotFound."""
     person = Person.of(existing_user(session, name))
     change_password(session, person, password)
     return person

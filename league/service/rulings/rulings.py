@@ -1,13 +1,13 @@
-"""What an organiser may change about results; who takes part is `league.service.seasons.absence`.
+"""Rulings of organisers on results. Rulings on participation are in `league.service.seasons.absence`.
 
-Nothing here touches a rating or a stored result. A ruling adds or removes a row that says "this match does not
-count", notes it in the audit log with its reason, and marks the season's ranking as out of date; the refit does the
-rest. So voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` is
-the other half: which matches count.
+Nothing here touches a rating or a stored result. A ruling adds or removes a row that says "this match does not count",
+notes it in the audit log with its reason, and marks the season's ranking as out of date; the refit does the rest. So
+voiding and restoring a match restores exactly the previous ranking. `league.service.ground.counting` decides which
+matches count.
 
-A closed season is final: only rulings on held matches change it. An evaluation that counts for nothing but its own
-standings is final as soon as the points of the match's pairing are: from then on, voiding the match only clears its
-faults from the statistics, and restoring it puts them back.
+A closed season is final: only rulings on held matches change it. An evaluation that counts only for its own standings
+is final as soon as the points of the match's pairing are: from then on, voiding the match only clears its faults from
+the statistics, and restoring it puts them back.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from deadheat.league.tables import (
 
 
 def void_match(session: Session, organiser: Person, match_id: int, reason: str) -> bool:
-    """Take a finished match out of the log of results. Return False if it is out already, and stays so for the old
-    reason. Raises NotAllowed, NotFound, OwnMatch, WrongState.
+    """Take a finished match out of the log of results. Return False if it is out already; the old reason then stands.
+    Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
     match = ruled_on(session, match_id)
@@ -79,12 +79,12 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     """Play a finished match, which becomes void, or an unplayed one again, with the same versions and seats and new
     dice. Return the new match's number.
 
-    The dice committed to for any attempt at the old match may already be known, from the deal's other rotations or to
-    the person who rules. New dice are as secret as those of any planned match.
+    The committed dice of any attempt at the old match may already be known, from the deal's other rotations or to the
+    organiser. New dice are as secret as those of any planned match.
 
     Raises:
         NotAllowed, NotFound, OwnMatch.
-        WrongState: the season is closed, the match is played again already, or it was dropped before anybody began it.
+        WrongState: the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
     organiser.must_organise()
     match = ruled_on(session, match_id, or_unplayed=True)
@@ -138,7 +138,7 @@ def answer_held(session: Session, match_id: int, after: MatchState, **values: ob
 
 
 def _begun(session: Session, match: Match) -> None:
-    """Raises WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
+    """Raise WrongState if the match was dropped before anybody tried to play it: a ruling must not revive a match that
     is no longer needed.
     """
     whole = (col(Attempt.series_id) == match.series_id, col(Attempt.match_id).is_(None))
@@ -148,7 +148,7 @@ def _begun(session: Session, match: Match) -> None:
 
 def _judging(session: Session, season_id: int, *, held: bool) -> None:
     """Lock the season's row, so that no ruling is made while the season closes. Held matches may be decided even after
-    it closed, because its standings are published only then.
+    the close, because standings are published only once none is left.
     """
     state = session.exec(select(Season.state).where(Season.id == season_id).with_for_update(key_share=True)).first()
     if state is None:
@@ -158,7 +158,7 @@ def _judging(session: Session, season_id: int, *, held: bool) -> None:
 
 
 def _not_final(session: Session, match: Match) -> None:
-    """Raises WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
+    """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
     the season, and so the evaluation.
     """
     final = col(EvaluationPairing.first_points).is_not(None) | (Evaluation.state != EvaluationState.RUNNING)
@@ -178,8 +178,8 @@ def _not_final(session: Session, match: Match) -> None:
 
 
 def _not_settled_without(session: Session, match: Match) -> None:
-    """Raises WrongState if an evaluation's pairing was settled without this voided match: restored, it would contradict
-    the points. Those that were voided later are counted in them.
+    """Raise WrongState if an evaluation's pairing was settled without this voided match: restored, it would contradict
+    the points. Matches voided later are included in them.
     """
     settled = (
         select(EvaluationPairing)
@@ -195,7 +195,7 @@ def _not_settled_without(session: Session, match: Match) -> None:
 
 
 def _alone(session: Session, match: Match) -> None:
-    """Raises WrongState if another playing of the same match counts or is under way."""
+    """Raise WrongState if another playing of the same match counts or is under way."""
     others = (
         select(Match.id)
         .where(col(Match.id).in_(_playings(session, match)), Match.id != match.id)

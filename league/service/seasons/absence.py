@@ -2,15 +2,15 @@
 
 Theory of operation
 -------------------
-Leaving gains nothing. A program plays without its author, so a withdrawal only means "draw no more matches for it":
-waiting series are played and count, whatever the opponents. An author can reverse it after a pause
-(`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors neither
+Leaving gains nothing. A program plays without its author, so a withdrawal only means that no more matches are drawn for
+it: waiting series are played and count, whatever the opponents. An author can reverse it after a pause
+(`Settings.rejoin_seconds`), so leaving for a moment is no way to choose opponents. After the freeze authors can neither
 leave nor return: the field is fixed, and nobody's finals may depend on another author's choice.
 
 Organisers can do both at any time until the season closes, with a reason. A bot that they take out leaves at once:
 series that have not begun are dropped, and pairing forgets them, so they are drawn again if the ruling is reversed (the
-finals do the same, see `league.service.course.finals`). Played matches count after `take_out` and do not after
-`disqualify`; `league.service.ground.counting` is the other half of both.
+finals do the same, see `league.service.course.finals`). Played matches count after `take_out` but not after
+`disqualify`, which `league.service.ground.counting` implements.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def disqualify(session: Session, organiser: Person, season_id: int, bot_id: int,
 
 
 def withdraw_everywhere(session: Session, owner: Person, bot_ids: Collection[int]) -> None:
-    """Withdraw bots at their author's wish from every season that authors may still leave. The caller has locked those
+    """Withdraw bots at their author's wish from every season that authors can still leave. The caller has locked those
     seasons. In a frozen season or its finals the bots play on to the end.
     """
     for season_id, bot_id in _entered(session, bot_ids, ENTERABLE):
@@ -109,14 +109,14 @@ def withdraw_inactive(session: Session, season_id: int) -> None:
 
 
 def take_out_everywhere(session: Session, who: Person, bot_ids: Collection[int], reason: str) -> None:
-    """Take bots without owners out of every current season, as an organiser would; only one can bring them back."""
+    """Take bots without owners out of every current season, like an organiser; only organisers can bring them back."""
     for season_id, bot_id in _entered(session, bot_ids, GOING_ON):
         _rule_out(session, who, season_id, bot_id, Absence.WITHDRAWN, reason)
 
 
 def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, reason: str) -> None:
-    """Reverse `disqualify` and `take_out`; this also reverses an author's withdrawal, without a pause. Raises
-    NotAllowed, NotFound, WrongState.
+    """Reverse `disqualify` or `take_out`, or an author's withdrawal without a pause. Raises NotAllowed, NotFound,
+    WrongState.
     """
     organiser.must_organise()
     season = _season_with(session, season_id, bot_id, GOING_ON, _("its entries are final"))
@@ -134,12 +134,12 @@ OUT = select(AbsentEntry).where(AbsentEntry.season_id == bindparam("season"))
 
 
 def by_author(absent: AbsentEntry) -> bool:
-    """Say whether it is an author's withdrawal. Those have no reason, and every ruling has one."""
+    """Say whether an absence is an author's withdrawal. Withdrawals have no reason; rulings always have one."""
     return not absent.reason
 
 
 def check_pause(session: Session, season: Season, since: datetime, state: str, said: str) -> None:
-    """Check that a pause since then is over, if the ladder is not. Raises TooSoon, in this sentence about `seconds`."""
+    """Check that the pause after `since` is over, if the ladder is played. Raises TooSoon with the sentence `said`."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
     if During.LADDER in season.state.during and left > timedelta():
         raise TooSoon(said, state, left)
@@ -191,7 +191,7 @@ def _leave(session: Session, actor: str, season_id: int, bot_id: int, absence: A
 
 def _come_back(session: Session, who: Person, season: Season, absent: AbsentEntry, action: str, reason: str) -> None:
     session.delete(absent)
-    season.finals_done_at = None  # the finals are not over any more: the bot's missed matches are played now
+    season.finals_done_at = None  # the finals resume: the bot's missed matches are played now
     session.flush()
     data = {"bot": absent.bot_id, "was": absent.absence.value, "reason": reason}
     record(session, who.name, action, f"season/{season.id}", data)

@@ -48,7 +48,7 @@ def check_admission(session: Session, who: Person, season: Season, bot: Bot) -> 
 
 
 def objection(season: Season, version: BotVersion) -> str:
-    """Say in a clause why the season does not accept a version; empty if it does."""
+    """Return a clause on why the season does not accept a version; empty if it does."""
     if season.languages is not None and version.language not in season.languages:
         most = ", ".join(season.languages)
         return _("is in %(its)s, but the season accepts only %(accepted)s", its=version.language, accepted=most)
@@ -74,8 +74,8 @@ def newest_ready(
 
 
 def version_to_enter(session: Session, season: Season, bot: Bot, number: int | None) -> BotVersion:
-    """Return the version of that number; None: the newest ready one that the season accepts. Raises NotFound, NotReady,
-    NotAdmitted.
+    """Return the version of that number, or (None) the newest ready one that the season accepts. Raises NotFound,
+    NotReady, NotAdmitted.
     """
     of_bot = select(BotVersion).where(BotVersion.bot_id == bot.id)
     if number is not None:
@@ -118,7 +118,7 @@ def invite_to_season(session: Session, organiser: Person, season_id: int, name: 
 
 
 def uninvite_from_season(session: Session, organiser: Person, season_id: int, name: str) -> list[str]:
-    """Take an author off the list, and return the list. No entry ends by this. Raises NotAllowed, NotFound."""
+    """Take an author off the list, and return the list. Entries are not affected. Raises NotAllowed, NotFound."""
     row = session.get(SeasonInvitation, (season_id, _user_id(session, organiser, season_id, name)))
     if row is not None:
         session.delete(row)
@@ -128,7 +128,7 @@ def uninvite_from_season(session: Session, organiser: Person, season_id: int, na
 
 
 def set_list(session: Session, organiser: Person, season_id: int, user_ids: Collection[int]) -> None:
-    """Invite exactly these authors. No entry ends by this. Raises NotAllowed."""
+    """Invite exactly these authors. Entries are not affected. Raises NotAllowed."""
     organiser.must_organise()
     listed = select(SeasonInvitation.user_id).where(SeasonInvitation.season_id == season_id)
     before, after = set(session.exec(listed)), set(user_ids)

@@ -12,7 +12,7 @@ from deadheat.league.verification.chain import canonical
 
 
 def note_archive(session: Session, organiser: Person, season_id: int, sha256: str) -> None:
-    """Keep the hash of a closed season's archive; repeating it changes nothing.
+    """Record the hash of a closed season's archive; recording it again changes nothing.
 
     The record is about ``archive/1`` rather than ``season/1``, whose records are in the archive.
 

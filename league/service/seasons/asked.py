@@ -2,19 +2,19 @@
 
 Theory of operation
 -------------------
-They are challenges without a gate (`league.service.seasons.challenges`), played by the league's machines for a
-question that the author's own machine cannot answer. They must not affect anything that counts:
+They are challenges without a gate (`league.service.seasons.challenges`), which the league's machines play to answer a
+question that the author's own machine cannot. They must not affect anything that counts:
 
-* their dice are drawn one by one and not from the season's secret, so they tell nothing of any rated deal;
+* their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
 * they are played after all rated matches (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
-  time, and of each author one challenge at a time, the oldest first;
-* they are in no log of results, no figure of a bot and no pairing;
-* an author, and all members of a team together, may ask for so many games a day (`Terms.unrated_games`, which is also
-  the organisers' switch: 0 is none). A challenge is charged with all that it may play while it runs, and with what was
+  time, and one challenge of each author at a time, the oldest first;
+* they enter no log of results, no figure of a bot and no pairing;
+* an author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
+  switches them off). A challenge is charged with all games that it may play while it runs, and with those that were
   begun once it is over.
 
-Both versions are fixed when it begins. It ends when the season leaves its ladder, or one of the two bots leaves the
-season.
+Both versions are fixed when a challenge begins. It ends when the season's ladder ends, or one of the two bots leaves
+the season.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An author's request. `version` None: the bot's newest ready one. `opponent_version` None: the one that plays in
-    the season, or the newest of a bot of the author's of which none plays in it. `test`: stop as soon as it decides;
-    None: play all `games`.
+    """An author's request. `version`: None for the bot's newest ready one. `opponent_version`: None for the one that
+    plays in the season, or the newest if it is the author's bot and none plays there. `test`: stop as soon as it
+    decides; None to play all `games`.
     """
 
     bot_id: int
@@ -85,7 +85,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
     """Begin a challenge, which is played once the author's earlier ones in the season are over.
 
     Raises:
-        NotFound: no such season, bot or version, or it is not the author's.
+        NotFound: no such season, bot or version, or it is another author's.
         WrongGame, NotReady, NotAdmitted.
         WrongState: the season's ladder is not played, it has no unrated matches, or a bot does not take part.
         BadSetting: about `games`, `opponent` or `opponent_version`.
@@ -114,7 +114,7 @@ def ask(session: Session, author: Person, season_id: int, question: Question) ->
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
-    """End a challenge at the wish of one of its bot's owners. Games in progress are played to the end and count.
+    """End a challenge at the request of an owner of its bot. Games in progress are played to the end and count.
 
     Raises:
         NotFound. WrongState: it is over.
@@ -122,7 +122,7 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     row = _visible(session, author, challenge_id)
     if not is_own(session, author, session.get_one(BotVersion, row.candidate_id).bot_id):
         raise NotFound("challenge", challenge_id)
-    lock_season(session, row.season_id)  # otherwise a tick that has just read it as running would still add a series
+    lock_season(session, row.season_id)  # otherwise a tick that has just seen it running would still add a series
     if not end_challenge(session, row, ChallengeState.ENDED, N_("Its author stopped it.")):
         raise WrongState(row.state, _("The challenge is over."))
     return _view(session, row)
@@ -135,7 +135,7 @@ def end_asked(session: Session, season_id: int, reason: str) -> None:
 
 
 def plan_asked(session: Session, season: Season) -> list[int]:
-    """Decide challenges that can be decided, plan the next series of each author's oldest one, and return these."""
+    """Decide challenges that can be decided; plan and return the next series of each author's oldest one."""
     if season.unrated_games == 0:
         end_asked(session, season.id, N_("The season's organisers have switched unrated matches off."))
         return []
@@ -214,7 +214,7 @@ def _visible(session: Session, viewer: Person | None, challenge_id: int) -> Chal
 
 
 def _own_version(session: Session, author: Person, season: Season, bot_id: int, number: int | None) -> BotVersion:
-    """Return the version that the author sends. Its bot need not be in the season, unless an organiser removed it."""
+    """Return the author's own version. Its bot need not be in the season, but no organiser may have removed it."""
     bot = own_bot(session, author, bot_id)
     must_be_active(session, bot)
     if bot.game != season.game:
@@ -245,7 +245,7 @@ def _opposing(session: Session, author: Person, season: Season, question: Questi
 
 
 def _check_season(session: Session, author: Person, season: Season, bot: Bot, games: int) -> None:
-    """Check that the season plays such games, and that the author and the bot's team have that many left today."""
+    """Check that the season has unrated games, and that the author and the bot's team have that many left today."""
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("unrated matches are played while it is %(states)s"), ON_LADDER)
     if season.unrated_games == 0:

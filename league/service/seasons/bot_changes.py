@@ -1,8 +1,8 @@
-"""What an author may change about a bot: its owner, name and description, and whether it is retired.
+"""Changes to a bot by its author: its owner, name and description, and whether it is retired.
 
-A retired bot is withdrawn from every season that its author may still leave, accepts no uploads, enters nothing, and
-disappears from lists that strangers choose from. Its results count, and its pages stay. In a frozen season or its
-finals it plays on to the end.
+A retired bot is withdrawn from every season that its author may still leave, accepts no uploads, enters no season, and
+disappears from lists of opponents. Its results count, and its pages stay. In a frozen season or its finals it plays on
+to the end.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deadheat.league.tables import Bot
 
 
 class BotChange(TypedDict, total=False):
-    """Changes to a bot; fields that are left out do not change. `team_id` None: back to its creator."""
+    """Changes to a bot; omitted fields do not change. `team_id`: None to return it to its creator."""
 
     team_id: int | None
     name: str
@@ -35,7 +35,7 @@ class BotChange(TypedDict, total=False):
 
 
 def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[BotChange]) -> BotInfo:
-    """Change an own bot, or one of an own team.
+    """Change a bot of the caller or of one of the caller's teams.
 
     Raises:
         NotFound, NotCaptain, WrongState: see `league.service.people.teams.give_bot`.
@@ -43,7 +43,7 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
     """
     bot = own_bot(session, owner, bot_id)
     if "retired" in change and change["retired"] is (bot.retired_at is None):
-        _retire(session, owner, bot, change["retired"])  # first: it locks seasons, whose locks come before bots'
+        _retire(session, owner, bot, change["retired"])  # first: it locks seasons, which must precede bots
     if "name" in change and change["name"] != bot.name:
         _rename(session, owner, bot, change["name"])
     if "description" in change:

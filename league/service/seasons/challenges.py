@@ -2,15 +2,15 @@
 
 Theory of operation
 -------------------
-There are three reasons for them: an entry's promotion gate (`league.service.seasons.gates`), somebody who asked
-(`league.service.seasons.asked`), and the panel that a version plays on arrival (`league.service.seasons.panels`). All
-play, count and end here. Series of the two versions are played one after the other, with fresh dice, and after each the
-SPRT (`league.sprt`, trinomial, in normalised Elo), if there is one, looks at all finished games. What follows from its
-verdict is up to the gate, the asker or the panel.
+There are three reasons for them: an entry's promotion gate (`league.service.seasons.gates`), an author's request
+(`league.service.seasons.asked`), and the panel that a version plays on arrival (`league.service.seasons.panels`). This
+module plans, counts and ends them all. Series of the two versions are played one after the other, with fresh dice, and
+after each the SPRT (`league.sprt`, trinomial, in normalised Elo), if there is one, looks at all finished games. The
+gate, the request or the panel decides what follows from its verdict.
 
-The counts are taken from the matches each time, so it does not matter which process looks when. Matches that
-both versions lost by their own fault, or that an organiser voided, count for neither. At a panel a voided one is
-played again.
+The counts are taken from the matches each time, so it does not matter which process decides, or when. Matches that both
+versions lost by their own fault, or that an organiser voided, count for neither. At a panel a voided one is played
+again.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Count:
 
 AT_GATES = col(Challenge.entry_id).is_not(None)
 ASKED = col(Challenge.asker_id).is_not(None)
-"""The conditions on challenges at a season's gates, and on those that authors asked for."""
+"""The conditions on challenges at a season's gates, and on those at authors' requests."""
 
 TESTED = ("elo0", "elo1", "alpha", "beta")
-"""The columns of a challenge's test."""
+"""The columns with the terms of a challenge's test."""
 
 
 def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Sequence[Challenge]:
@@ -81,8 +81,8 @@ def running(session: Session, season_id: int, which: ColumnElement[bool]) -> Seq
 
 
 def busy(session: Session, season_id: int, which: ColumnElement[bool]) -> set[int]:
-    """Return those of them that have an unfinished series, or a game that waits for an organiser. Deciding a test
-    earlier would leave that game out.
+    """Return the running challenges that meet `which` and have an unfinished series, or a game that waits for an
+    organiser. Deciding a test earlier would leave that game out.
     """
     return set(session.exec(_busy(which), params={"season_id": season_id}))
 
@@ -100,8 +100,8 @@ def _busy(which: ColumnElement[bool]) -> SelectOfScalar[int]:
 
 
 def in_play() -> ColumnElement[bool]:
-    """Return the condition on `Challenge` that a series of it waits or runs, or a game of it waits for an organiser."""
-    # Look series up by challenge: by season and state, the query would read all waiting series of the ladder.
+    """Return the condition on `Challenge` that a series of it is unfinished, or a game of it waits for an organiser."""
+    # Look up series by challenge: by season and state, the query would read all waiting series of the ladder.
     mine = col(Series.challenge_id) == Challenge.id
     played_for = exists().where(mine, col(Series.state).in_(UNFINISHED))
     held = exists().where(mine, col(Match.series_id) == Series.id, col(Match.state) == MatchState.HELD)
@@ -142,7 +142,7 @@ def add_games(
 
 
 def judge(session: Session, challenge: Challenge, count: Count) -> sprt.Verdict:
-    """Store the score, and return the verdict; without a test, it is always to continue."""
+    """Store the score, and return the verdict, which without a test is always to continue."""
     challenge.wins, challenge.draws, challenge.losses = count.wins, count.draws, count.losses
     terms = terms_of(challenge)
     test = None if terms is None else sprt.test((count.losses, count.draws, count.wins), terms)
@@ -166,7 +166,7 @@ def end_challenge(session: Session, challenge: Challenge, state: ChallengeState,
 
 
 def unplayable(count: Count) -> str:
-    """Say why a challenge ends, if the service failed to play as many games as it may have."""
+    """Return the reason for ending a challenge of which the service failed to play as many games as it may have."""
     return f"The service failed: {plural(count.abandoned, 'game')} could not be played."
 
 
@@ -178,7 +178,7 @@ def count_games(session: Session, challenge: Challenge, tests: Sequence[Challeng
 
 
 def total(challenge: Challenge, tests: Sequence[Challenge], counts: Mapping[int, Count]) -> Count:
-    """Return the sum of several challenges' counts. `tests`: as above."""
+    """Return the sum of several challenges' counts. `tests`: as for `count_games`."""
     found = Count()
     for test in tests:
         found = found.plus(counts[test.id], own=test.id == challenge.id)

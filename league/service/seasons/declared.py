@@ -5,7 +5,7 @@ Theory of operation
 A file declares a whole season (`league.season_file`). It is compared with the season as it is, or with a new one that
 has only defaults. The differences are checked against all the rules that bind every organiser (`faults`, `settled`,
 `change_faults`), so that all refusals are reported at once, with the mistakes in the file itself. Only a file without
-any is applied, by the use cases that the desk's forms call, in the transaction of its caller. A preview is the same
+mistakes is applied, by the use cases behind the desk's forms, in the caller's transaction. A preview is the same
 without that last step. Applying a file twice changes nothing the second time, because nothing differs.
 """
 
@@ -62,7 +62,7 @@ MOST_NAMES = 10
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The changes that a file asks for. `now` and `then` have a value for each key; `row` None: it creates a season."""
+    """The changes that a file asks for. `now` and `then` have a value for each key; `row`: None for a new season."""
 
     row: Season | None
     declared: Declaration
@@ -97,8 +97,8 @@ def season_as_public_file(session: Session, season_id: int) -> str:
 def preview_file(
     session: Session, organiser: Person, text: str, season_id: int | None = None, bots: int | None = None
 ) -> Declared:
-    """Preview the changes that a file makes in a season, or in a new one (None). `bots`: how many the forecast assumes.
-    Raises NotAllowed, NotFound, BadSeasonFile.
+    """Preview the changes that a file makes in a season, or in a new one (None). `bots`: the number that the forecast
+    assumes. Raises NotAllowed, NotFound, BadSeasonFile.
     """
     organiser.must_organise()
     row = None if season_id is None else existing(session, Season, season_id)
@@ -141,7 +141,7 @@ def _change(session: Session, organiser: Person, plan: _Plan, season_id: int) ->
 
 
 def _plan(session: Session, organiser: Person, text: str, row: Season | None) -> _Plan:
-    """Raises BadSeasonFile with all mistakes."""
+    """Compare the file with the season, and check the changes. Raises BadSeasonFile with all mistakes."""
     read = season_file.read(text)
     declared, mistakes = read.declared, list(read.mistakes)
     previous_id = row.previous_id if row else declared.previous_id
@@ -167,7 +167,7 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
         after |= {"game": game, "previous_id": declared.previous_id}
     plan = _Plan(row, declared, before, after, invited)
     complained = {path for path, _ in mistakes}
-    if PATHS["finals"] in complained:  # what else is said of finals would follow from the mistake there
+    if PATHS["finals"] in complained:  # other complaints about finals would follow from that mistake
         complained |= {PATHS[name] for name in ("finals_at", "stages", "finals_log")}
     mistakes += (one for one in _refusals(session, plan) if one[0] not in complained)
     if mistakes:
@@ -292,7 +292,7 @@ def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
 
 
 def season_timetable(session: Session, season_id: int) -> list[DeclaredDate]:
-    """Return the timetable of a season as it is, without steps that were taken by hand."""
+    """Return the timetable of a season, without steps that are taken by hand."""
     row = existing(session, Season, season_id)
     taken = {f"dates.{step.date}" for state, step in SEASON_STEPS.items() if not state.is_after(row.state)}
     steps = _timetable(_public(session, row), now(session))
@@ -316,7 +316,7 @@ def _timetable(then: Mapping[str, Any], at: datetime) -> list[DeclaredDate]:
 
 
 def _otherwise(name: str, then: Mapping[str, Any]) -> str:
-    """Return when the season takes a step that has no date."""
+    """Return the words for when the season takes a step that has no date."""
     closes_itself = name == "closes_at" and then["finals"] is not FinalsFormat.NONE and then["closes_when_done"]
     return N_("when the finals are over") if closes_itself else N_("manually")
 
@@ -345,7 +345,7 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
 
 
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
-    """Yield what is allowed but probably a mistake."""
+    """Yield warnings about values that are allowed but probably a mistake."""
     season = plan.as_season()
     for state, name, date in dated_steps(season, season.state):
         if date <= now(session):
@@ -364,7 +364,7 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
 
 
 def _json(value: Any) -> Any:
-    """Return a value in the form of JSON; divisions are written as people write them."""
+    """Return a value in its JSON form; divisions are written as people write them."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, list) and all(isinstance(one, DeclaredEvaluation) for one in value):

@@ -1,4 +1,4 @@
-"""Divisions of a season's field, and who changes them from one season to the next.
+"""Divisions of a season's field, and promotion and relegation from one season to the next.
 
 Only bots of one division meet. Newcomers begin in the lowest; an organiser may move a bot until its season is
 frozen. In a season that continues a published one, the first `promoted` of each division swap places with the last
@@ -39,7 +39,7 @@ SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
 def make_divisions(
     session: Session, season_id: int, wanted: Sequence[tuple[str, int | None]], previous_id: int | None
 ) -> None:
-    """Make the divisions of a new season: the given, the previous season's, or a single one. Raises BadSetting."""
+    """Make the divisions of a new season: the given ones, the previous season's, or a single one. Raises BadSetting."""
     if previous_id is not None:
         before = select(Division.name, Division.size).where(Division.season_id == previous_id)
         wanted = [(name, size) for name, size in session.exec(before.order_by(col(Division.number)))]
@@ -53,7 +53,7 @@ def make_divisions(
 def change_divisions(
     session: Session, organiser: Person, season_id: int, wanted: Sequence[tuple[str, int | None]]
 ) -> None:
-    """Replace the divisions of a season that has not opened, the highest first; none: a single one of any size.
+    """Replace the divisions of a season that has not opened, the highest first; without any, it has one of any size.
 
     Entries stay in the division of their number; if there are fewer divisions than before, the rest join the lowest.
 
@@ -83,7 +83,7 @@ def change_divisions(
 
 
 def change_faults(session: Session, season: Season, wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
-    """Return why a season cannot have these divisions instead of its own."""
+    """Yield the reasons why a season cannot have these divisions instead of its own."""
     if season.state is not SeasonState.SCHEDULED:
         said = _("they can no longer be changed because the season is %(state)s", state=gettext(season.state))
         yield BadSetting("divisions", said)
@@ -141,7 +141,7 @@ def make_room(session: Session, season_id: int, number: int) -> None:
 
 
 def assign_division(session: Session, organiser: Person, season_id: int, bot_id: int, number: int) -> None:
-    """Put an entry into another division. What it played stays in the log.
+    """Put an entry into another division. Its played matches stay in the log.
 
     Raises:
         NotAllowed, NotFound, TooMany.
@@ -163,7 +163,7 @@ def assign_division(session: Session, organiser: Person, season_id: int, bot_id:
 
 
 def division_faults(wanted: Sequence[tuple[str, int | None]]) -> Iterator[BadSetting]:
-    """Return why no season can have these divisions."""
+    """Yield the reasons why no season can have these divisions."""
     if len(wanted) > MAX_DIVISIONS:
         yield BadSetting("divisions", _("there may be at most %(most)s", most=MAX_DIVISIONS))
     if len({name.lower() for name, _ in wanted}) < len(wanted):
@@ -174,8 +174,8 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
     """Return the divisions after promotion and relegation. `orders`: the final orders, highest division and best bot
     first.
 
-    At most half of a division goes up and at most half goes down, so nobody does both. A bot that is not `placed`,
-    because it has no games, does not go up.
+    At most half of a division goes up and at most half goes down, so nobody does both. A bot without games, which is
+    not `placed`, does not go up.
     """
     after = [list(order) for order in orders]
     for above, below in pairwise(range(len(orders))):
@@ -190,7 +190,7 @@ def moved(orders: Sequence[Sequence[int]], promoted: int, placed: Container[int]
 def carry_over(session: Session, previous: Season, season: Season) -> None:
     """Enter every bot that still plays in the previous season, is active and has a version to play, each in the
     division that its final place leads to. If the season publishes sources and the previous one did not, nobody is
-    entered: that is for each author to decide.
+    entered: each author must decide.
     """
     if season.sources is SourcesFrom.CLOSED and previous.sources is SourcesFrom.NEVER:
         return
@@ -246,9 +246,9 @@ def _begins_with(
     """Return the version with which an entry of the previous season begins, or None if the season accepts none of its
     versions.
 
-    An entry that follows its bot begins with the newest version. With a gate, or if a version needs points against the
-    panel, the active version stays and newer ones go there when the season opens. If the season does not accept the
-    active version, the newest acceptable one plays that has not failed there.
+    An entry that follows its bot begins with the newest version. With a gate, or if versions need points against the
+    panel, the active version stays and newer ones are tested when the season opens. If the season does not accept the
+    active version, the newest acceptable one that has not failed there plays.
     """
     gated = before.gate is not None and season.challenge_games > 0
     needs_points = bool(season.panel) and season.panel_minimum is not None

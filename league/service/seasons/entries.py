@@ -28,7 +28,7 @@ from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionS
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
-"""New terms for an entry's promotion gate, or no change, or no gate."""
+"""New terms for an entry's promotion gate, no change ("keep"), or no gate ("none")."""
 
 
 def enter(
@@ -37,15 +37,15 @@ def enter(
     """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot;
     everything else is its author's choice, because organisers may compete. If nothing changes, nothing is recorded.
 
-    `number` None: the newest ready version, and from then on each newer one as soon as it is ready, or has passed the
-    entry's gate. A number is the author's own decision, which needs no gate.
+    `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
+    the entry's gate. A version chosen by number needs no gate.
 
     Raises:
         NotFound, WrongGame, NotReady.
-        WrongState: the season takes no entries any more, or the bot is withdrawn or disqualified there, or retired, or
-        an organiser would choose for somebody else's bot.
+        WrongState: the season accepts no entries any more, the bot is withdrawn, disqualified or retired, or an
+        organiser would choose for another owner's bot.
         NotAdmitted, TooMany: the season's entry rules, or too few points against its panel.
-        TooSoon: the season is open, and the version that plays was chosen a moment ago.
+        TooSoon: the season is open, and the active version was chosen a moment ago.
         BadSetting: about the gate.
     """
     season = lock_season(session, season_id)
@@ -93,11 +93,11 @@ def enter(
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:
-    """Let an organiser enter anybody's bot that is not in the season; its author chooses which version plays.
+    """Enter anybody's bot that is not in the season, as an organiser; its author chooses which version plays.
 
     Raises:
         NotAllowed, NotFound, WrongGame, NotReady.
-        WrongState: it is in it, or the season takes no entries any more.
+        WrongState: the bot is in the season, or the season accepts no entries any more.
         NotAdmitted: it has no version in one of the season's languages.
     """
     organiser.must_organise()
@@ -140,8 +140,8 @@ def entry_info(session: Session, season_id: int, bot_id: int) -> EntryInfo:
 
 
 def offer_version(session: Session, version_id: int) -> None:
-    """Offer a version that has become ready to the entries of its bot. They let it play the panel. An entry that
-    follows its bot also adopts it, or sends it to its gate.
+    """Offer a version that has become ready to its bot's entries, which have it play the panel. An entry that follows
+    its bot also adopts the version, or sends it to the gate.
 
     This does nothing if a newer version is ready already, or if a season does not accept its language or any more
     versions.
@@ -151,7 +151,7 @@ def offer_version(session: Session, version_id: int) -> None:
     statement = select(Entry).where(*older).execution_options(populate_existing=True)
     game = select(Bot.game).where(Bot.id == version.bot_id).scalar_subquery()
     going_on = select(Season.id).where(Season.game == game, col(Season.state).in_(GOING_ON))
-    # Lock each season before reading its entry: just now it may be freezing or thawing, the author may be choosing a
+    # Lock each season before reading its entry: it may be freezing or thawing just now, the author may be choosing a
     # version, or the bot may be entering with an older version.
     for season_id in session.exec(going_on.order_by(col(Season.id))).all():
         season = lock_season(session, season_id)
@@ -205,7 +205,7 @@ def _choose(session: Session, season: Season, entry: Entry, version: BotVersion,
 def _choose_by_author(
     session: Session, season: Season, entry: Entry, version: BotVersion, *, number: int | None, is_new: bool
 ) -> None:
-    """Choose a version by its number, or the newest (None). Raises NotAdmitted if the chosen version lacks points."""
+    """Choose a version by number, or (None) the newest. Raises NotAdmitted if the chosen version lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
     if chosen is not None and chosen.state is ChallengeState.FAILED:
@@ -216,7 +216,7 @@ def _choose_by_author(
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
-    """Raises WrongState if an organiser tries to choose more than the bot's participation."""
+    """Raise WrongState if an organiser tries to choose more than whether the bot takes part."""
     if entry is not None:
         said = _("Bot number %(bot_id)s is already in this season; its author chooses the version.", bot_id=bot_id)
         raise WrongState("entered", said)
@@ -227,7 +227,7 @@ def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = N
 
 
 def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
-    """Note that the author changed the active version. The next change has to wait, like a return after a withdrawal,
+    """Note that the author changed the active version. The next change must wait, like a return after a withdrawal,
     because choosing a version for each opponent would amount to choosing opponents. Raises TooSoon.
     """
     if entry.chosen_at is not None:
@@ -238,7 +238,7 @@ def _pause_choosing(session: Session, season: Season, entry: Entry) -> None:
 
 
 def _bot(session: Session, who: Person, bot_id: int) -> Bot:
-    """Return the bot, locked, because the season's rules depend on its owner."""
+    """Lock the bot, because the season's rules depend on its owner, and return it."""
     session.exec(select(Bot.id).where(Bot.id == bot_id).with_for_update(key_share=True)).first()
     return existing(session, Bot, bot_id) if who.organises else own_bot(session, who, bot_id)
 

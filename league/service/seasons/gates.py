@@ -1,19 +1,19 @@
-"""Promotion gates: a new version plays the one that is active, and takes its place only if it is stronger.
+"""Promotion gates: a new version plays against the active one, and replaces it only if it is stronger.
 
 Theory of operation
 -------------------
 An author asks for a gate when entering a bot (`GateTerms`). From then on a version that becomes ready does not take
-over; it begins a challenge. Series of the two versions are played one after the other, with fresh dice, and after
-each the SPRT (`league.sprt`, trinomial) looks at all finished games of the challenge. It passes: the new version is
-active. It fails, or the budget of games is spent without a verdict: the old one stays.
+over, but begins a challenge. Series of the two versions are played one after the other, with fresh dice, and after each
+the SPRT (`league.sprt`, trinomial) looks at all finished games of the challenge. If the test passes, the new version
+becomes active. If it fails, or the budget of games is spent without a verdict, the old one stays.
 
 These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
 version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program has one test. A program that failed against a version is not tried again, even as another upload
-of the same archive. A challenge that ended undecided (the season froze, the author chose another version) continues
-from its games when the same two programs meet at this gate again.
+passes, so each program gets one test. A program that failed against a version is not tried again, even as another
+upload of the same archive. A challenge that ended undecided (the season froze, the author chose another version)
+continues from its games when the same two programs meet at this gate again.
 
-How a challenge is played and counted: `league.service.seasons.challenges`.
+`league.service.seasons.challenges` says how a challenge is played and counted.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ OPEN_CHALLENGES = 4
 class GateTerms:
     """The test that new versions must pass: normalised Elo, shares of wrong verdicts, and a budget of games.
 
-    The closer the bounds, the more games a verdict takes. These fit their budget: one equal in twenty uses it up. With
-    bounds of 0 and 20, nine in ten are undecided after 400 games (./scripts/bench ratings, part f).
+    The closer the bounds, the more games a verdict takes. These fit their budget: one equal version in twenty uses it
+    up. With bounds of 0 and 20, nine in ten are undecided after 400 games (./scripts/bench ratings, part f).
     """
 
     elo0: float = 0.0
@@ -77,12 +77,12 @@ class GateTerms:
 
     @property
     def tested(self) -> sprt.Terms:
-        """Return the hypotheses of the test. Raises ValueError with a sentence."""
+        """Return the terms of the sequential test. Raises ValueError with a sentence."""
         return sprt.Terms(self.elo0, self.elo1, sprt.Model.NORMALIZED, self.alpha, self.beta)
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or these make no test."""
+    """Return the terms as an entry stores them. Raises BadSetting: the season has no gates, or these are no test."""
     if season.challenge_games == 0:
         raise BadSetting("gate", _("this season has no promotion gates"))
     if terms.games > season.challenge_games:
@@ -113,10 +113,10 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
 
 
 def begin_challenge(session: Session, entry: Entry, candidate: BotVersion) -> None:
-    """Send a version to the entry's gate, unless it is there or has failed there already.
+    """Send a version to the entry's gate, unless it is there already or has failed there.
 
-    It replaces a version that is at the gate, because its author wants to know about the newest one. A version that is
-    the same program as the active one, or as one that failed, fails at once with a sentence that says so.
+    It replaces a version at the gate, because its author wants to know about the newest one. A version that is the same
+    program as the active one, or as one that failed, fails at once with a sentence that says so.
     """
     assert entry.gate is not None
     own = _tests(session, entry, candidate.id).where(Challenge.candidate_id == candidate.id)
@@ -192,7 +192,7 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
 
 
 def _already_known(session: Session, entry: Entry, candidate: BotVersion) -> str:
-    """Say why this program need not be tested against the entry's version; "" if it must be."""
+    """Return why this program need not be tested against the entry's version; "" if it must be."""
     twins = same_program(session, candidate.id)
     if entry.version_id in twins:
         number = session.exec(select(BotVersion.number).where(BotVersion.id == entry.version_id)).one()
@@ -215,7 +215,7 @@ def _tests(session: Session, entry: Entry, candidate_id: int) -> SelectOfScalar[
 
 
 def same_program(session: Session, version_id: int) -> list[int]:
-    """Return the versions of the bot that are the same program as this one, or this one: equal uploads or builds."""
+    """Return the bot's versions that are the same program as this one, itself included: equal uploads or builds."""
     this = session.get_one(BotVersion, version_id)
     equal = col(BotVersion.source_sha256) == this.source_sha256
     if this.program_sha256 is not None:

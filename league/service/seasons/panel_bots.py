@@ -17,7 +17,7 @@ from deadheat.league.tables import Bot, Entry, Season, Team, User
 
 
 def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
-    """Return why a season cannot have this panel."""
+    """Yield the reasons why a season cannot have this panel."""
     if not season.panel:
         if season.panel_minimum is not None:
             yield BadSetting("panel_minimum", _("without a panel there are no points"))
@@ -41,15 +41,15 @@ def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
 
 
 def points_needed(season: Season, opponents: int) -> float | None:
-    """Return the points needed against that many of the panel's bots; None: there is no minimum."""
+    """Return the points needed against that many of the panel's bots, or None without a minimum."""
     if season.panel_minimum is None:
         return None
     return season.panel_minimum * opponents / len(season.panel or ())
 
 
 def panel_bots(session: Session, season: Season) -> dict[int, int | None]:
-    """Return the bots of the panel, each with the version that plays for it: in this season, or else its newest; None
-    if it is retired or has no version.
+    """Return the bots of the panel, each with the version that plays for it (in this season, or else its newest), or
+    None if it is retired or has no version.
     """
     found: dict[int, int | None] = {}
     for name in season.panel or ():

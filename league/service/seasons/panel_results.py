@@ -1,4 +1,4 @@
-"""The results of versions against a season's panel, for their owners, and the estimated performance."""
+"""The results and estimated performance of versions against a season's panel, for their owners."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ RUNNING = (
 
 
 def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
-    """Return each entry's running panel that is played now: the version chosen by number, or else the newest."""
+    """Return each entry's running panel to be played now: that of the version chosen by number, or of the newest."""
     found: dict[int, PanelRun] = {}
     for run in runs:
         other = found.setdefault(run.entry_id, run)
@@ -74,7 +74,7 @@ def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
 
 
 def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> None:
-    """Store the performance of these runs, computed from their games and those of the season's newest runs."""
+    """Compute the performance of these runs from their games and those of the season's newest runs, and store it."""
     newest = select(PanelRun).where(PanelRun.season_id == season.id).order_by(col(PanelRun.id).desc())
     by_version = {run.version_id: run for run in (*session.exec(newest.limit(MOST_RUNS)), *runs)}
     found = select(Challenge).where(col(Challenge.panel_id).in_([run.id for run in by_version.values()]))
@@ -99,7 +99,7 @@ def _rated_in_season(session: Session, season: Season, version_ids: Collection[i
 
 
 def _log(challenges: Sequence[Challenge]) -> Log:
-    """Return challenges' games as candidates' results against opponents, without those that both lost by a fault."""
+    """Return challenges' games as results of candidates against opponents, without those that both lost by a fault."""
     ids = sorted({one for row in challenges for one in (row.candidate_id, row.incumbent_id)})
     place = {version_id: number for number, version_id in enumerate(ids)}
     pairs, ranks = [], []

@@ -5,20 +5,20 @@ Theory of operation
 A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
 turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
 challenge (`league.service.seasons.challenges`); a `PanelRun` holds them together, with the terms of that moment: who is
-in the panel, how many games, and how many points are needed. Later changes by an organiser concern later arrivals.
+in the panel, how many games, and how many points are needed. Later changes by an organiser apply to later arrivals.
 
-With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps the version that
-it had; one without any is entered, and nothing is drawn for it (`Entry.waits_for_panel`). An entry that follows its bot
-takes the newest version that has the points; otherwise its author chooses one by its number, also in advance.
+With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps its previous
+version; an entry without one is stored, but no matches are drawn for it (`Entry.waits_for_panel`). An entry that
+follows its bot takes the newest version with the points; otherwise its author chooses one by number, also in advance.
 
-* One version of an entry is played at a time: the one that was chosen by its number, or else the newest. An older one's
-  waiting series are dropped; it continues with its results when the newer one is done.
-* What the service fails to play, or an organiser voids, is played again, and a match that is held keeps the panel open.
-* Results stay with the program: the same program as another upload begins with the games that it has.
+* One version of an entry is played at a time: the one chosen by number, or else the newest. The waiting series of an
+  older one are dropped; it continues from its results when the newer one is done.
+* Matches that the service fails to play, or an organiser voids, are replayed, and a held match keeps the panel open.
+* Results stay with the program: another upload of the same program begins with its games.
 * A bot of the panel that is retired, or has no version to play, is left out, and the minimum is less in proportion.
   A bot of the panel that enters the season plays the others, and needs no points.
 * A version that arrived before the freeze is played to the end and may take over after it. The finals, or the close,
-  end what is left without a verdict.
+  end unfinished runs without a verdict.
 
 `plan_panels` reads the database each time and does what can be done next. The season is locked meanwhile, so two
 schedulers do nothing twice.
@@ -54,8 +54,8 @@ NOBODY_THERE = N_("No bot of the panel could play.")
 
 
 def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
-    """Have a version of the entry play the panel, unless it already has on the present terms. Return None if there is
-    no panel. The caller has locked the season, which accepts versions.
+    """Have a version of the entry play the panel, unless it already has on the present terms. Return None without a
+    panel. The caller has locked the season, which accepts versions.
     """
     if not season.panel:
         return None
@@ -72,7 +72,7 @@ def has_points(run: PanelRun | None) -> bool:
 
 
 def choose_in_advance(session: Session, season: Season, entry: Entry, run: PanelRun | None) -> None:
-    """Note the author's choice, so that the version plays as soon as it has the points. None: no choice is open."""
+    """Note the author's choice, so that the version plays as soon as it has the points; None removes a choice."""
     set_values(session, PanelRun, col(PanelRun.entry_id) == entry.id, chosen=False)
     if run is not None:
         set_values(session, PanelRun, col(PanelRun.id) == run.id, chosen=True)
@@ -81,7 +81,7 @@ def choose_in_advance(session: Session, season: Season, entry: Entry, run: Panel
 
 
 def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
-    """Return the bot's versions that failed on the season's present terms."""
+    """Return the bot's versions that failed under the season's present terms."""
     failed = select(PanelRun).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
     failed = failed.where(PanelRun.season_id == season.id, BotVersion.bot_id == bot_id)
     newest = {run.version_id: run for run in session.exec(failed.order_by(col(PanelRun.id)))}
@@ -223,7 +223,7 @@ def _score(challenge: Challenge) -> tuple[int, int, int]:
 def _count(
     session: Session, season: Season, run: PanelRun, challenges: Sequence[Challenge]
 ) -> list[tuple[Challenge, Count]] | None:
-    """Record a run's score. Return the opponents whose next series may be planned; None: all games are played."""
+    """Record a run's score. Return the opponents whose next series may be planned, or None if all games are played."""
     tests = _tests(session, run, challenges)
     everything = [test for several in tests.values() for test in several]
     counts = counts_of(session, season.id, everything)
@@ -250,7 +250,7 @@ def _tests(session: Session, run: PanelRun, challenges: Sequence[Challenge]) -> 
 
 
 def _plan(session: Session, season: Season, challenge: Challenge, count: Count) -> list[int]:
-    """Plan the next series so that in the end both sides have begun equally often, or the candidate once more."""
+    """Plan the next series so that finally both sides have begun equally often, or the candidate once more."""
     wanted = challenge.games_limit - count.finished
     ahead = count.begun - (count.finished - count.begun)  # how many more games the candidate has begun
     length = 1 if abs(ahead) > 1 else min(season.series_length, wanted)  # games of one side were lost: catch up
@@ -299,7 +299,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
 
 
 def _let_all_play(session: Session, season: Season) -> None:
-    """Let all entries play that wait for points against the panel."""
+    """Let all entries that wait for points against the panel play."""
     waiting = {"season_id": season.id, "waits_for_panel": True}
     if set_values(session, Entry, where=waiting, waits_for_panel=False):
         session.expire_all()

@@ -23,9 +23,9 @@ MOST_SEASONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """A season of the bot's game. `version` None: the bot is not in it. `open`: versions may be chosen now. `refused`:
-    why its entry rules keep the bot out, if they do and it is not in it yet. `waits_for_panel`: no version has enough
-    points against the season's panel.
+    """A season of the bot's game. `version`: None if the bot is not in it. `open`: versions may be chosen now.
+    `refused`: why the entry rules keep the bot out, if it is not in the season. `waits_for_panel`: no version has
+    enough points against the season's panel.
     """
 
     season_id: int
@@ -88,7 +88,7 @@ def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AbsentBot:
-    """An entered bot that does not take part, or does so no longer."""
+    """An entered bot that does not, or no longer, take part."""
 
     bot_id: int
     bot: str
@@ -96,7 +96,7 @@ class AbsentBot:
 
 
 def absent_bots(session: Session, season_id: int) -> list[AbsentBot]:
-    """List the entered bots of a season that do not take part, by name; why an organiser did it is in the audit log."""
+    """List the entered bots of a season that do not take part, by name; organisers' reasons are in the audit log."""
     rows = session.exec(ABSENT, params={"season": season_id})
     return [AbsentBot(bot_id, bot, Absence(absence)) for bot_id, bot, absence in rows]
 

@@ -3,7 +3,7 @@
 A bot with `rest_faults` faults in the last `rest_matches` rated matches of its version rests, while the season is open.
 Nothing else changes: it keeps its place, waiting series are played, and gates and finals continue. Its author brings it
 back after the same pause as after a withdrawal, or makes another version the active one. Either way its faults are
-counted from zero, so that each rest has as many new ones.
+counted from zero, so that the next rest needs as many new ones.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def rest_failing(session: Session, season: Season) -> None:
 
 
 def wake(session: Session, entry: Entry) -> None:
-    """Let a bot play again; idempotent."""
+    """Let a resting bot play again; idempotent."""
     if entry.rests_since is not None:
         entry.rests_since, entry.rest_reason, entry.faults_since = None, "", now(session)
         session.flush()

@@ -1,4 +1,4 @@
-"""Seasons: their settings, and when these may change. `league.service.course.states` moves them on."""
+"""Seasons: their settings, and when these may change. `league.service.course.states` changes their states."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def create_season(
     divisions: Sequence[tuple[str, int | None]] = (),
     **settings: Any,
 ) -> SeasonInfo:
-    """Create a scheduled season. With `previous_id` it continues one whose standings are published: its settings,
-    divisions and entries are taken over, and bots change divisions.
+    """Create a scheduled season. With `previous_id` it continues a published season: it takes over the settings,
+    divisions and entries, and bots are promoted and relegated.
 
-    `divisions`: names and sizes, the highest first; none: a single one of any size. `settings`: those of
+    `divisions`: names and sizes, the highest first; by default a single one of any size. `settings`: see
     `league.terms`.
 
     Raises:
@@ -101,7 +101,7 @@ def edit_season(
     name: str | None = None,
     **settings: Any,
 ) -> SeasonInfo:
-    """Change settings that may still change. Raises NotAllowed, NotFound, NameTaken, BadSetting."""
+    """Change the name or settings that may still change. Raises NotAllowed, NotFound, NameTaken, BadSetting."""
     organiser.must_organise()
     row = lock_season(session, season_id)
     renamed = {"name": name} if name is not None and name != row.name else {}
@@ -139,7 +139,7 @@ def seasons(
     with_results: bool = False,
 ) -> list[SeasonInfo]:
     """List seasons with an id below `before`, the newest first; of one game, or (None) of all. `author`: only seasons
-    that their bots, or their teams' bots, have entered. Raises NotFound: there is no such author.
+    that this author's bots, or their teams', have entered. Raises NotFound: no such author.
     """
     statement = newest_first(select(Season), Season.id, before, limit)
     if game is not None:
@@ -161,8 +161,8 @@ NAMED = select(Season.id, Season.name).where(col(Season.state).in_(GOING_ON)).or
 
 
 def leading_season(session: Session, game: str) -> int | None:
-    """Return the number of the game's leading season: of its current seasons with results, the one with the most bots,
-    so that a small new one does not replace it; if all are closed, the newest. None: it has no results yet.
+    """Return the number of the game's leading season: the one with the most bots of its current seasons with results,
+    so that a small new one does not replace it; if all are closed, the newest. None without results.
     """
     return session.connection().execute(LEADING, {"game": game}).scalar()
 
@@ -183,8 +183,8 @@ def season_info(session: Session, season_id: int) -> SeasonInfo:
 
 
 def season_progress(session: Session, season_id: int, *, whole: bool = True) -> Progress:
-    """Count over the season; the API keeps the counts for a moment. Unless the `whole` season is counted, the matches
-    to come are counted as `season_waiting` does.
+    """Count a season's matches; the API caches the counts briefly. Unless the `whole` season is counted, the matches to
+    come are counted as by `season_waiting`.
     """
     entries = session.exec(select(func.count()).select_from(Entry).where(Entry.season_id == season_id)).one()
     found = session.exec(planned_by_state(season_id, whole=whole)).all()
@@ -250,13 +250,13 @@ def inherited(game: str, previous: Season | None) -> dict[str, Any]:
 
 
 def settled(state: SeasonState, changed: Iterable[str]) -> Iterator[BadSetting]:
-    """Return the settings among these that can no longer be changed."""
+    """Yield those of the changed settings that can no longer be changed."""
     said = _("it can no longer be changed because the season is %(state)s", state=gettext(state))
     yield from (BadSetting(setting, said) for setting in changed if not TERMS[setting].may_change(state))
 
 
 def faults(row: Season) -> Iterator[BadSetting]:
-    """Return why a season cannot be run with these settings."""
+    """Yield the reasons why a season cannot be run with these settings."""
     seats = GAMES[row.game].seats
     try:
         rules(row.game, row.variant)
@@ -283,7 +283,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
 
 
 def _stage_faults(row: Season) -> Iterator[BadSetting]:
-    """Yield what is wrong with the stages of the finals."""
+    """Yield the mistakes in the stages of the finals."""
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
         missing = _("declare them, because the finals are played in stages")
         yield BadSetting("stages", _("choose finals=stages, too") if row.stages else missing)
@@ -305,7 +305,7 @@ def _noted(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def published(session: Session, season_id: int, possible: str) -> Season:
-    """Return a season with published standings; `possible`: what these allow. Raises NotFound, WrongState."""
+    """Return a season with published standings; `possible`: what publication allows. Raises NotFound, WrongState."""
     row = existing(session, Season, season_id)
     if _finals(session, [season_id]).get(season_id) is None:
         said = _("%(possible)s once it is closed and its standings are published", possible=possible)
@@ -358,7 +358,7 @@ def _plays(row: Season) -> Plays:
 
 
 def rounded(row: Season) -> str:
-    """Say which of a season's numbers of matches differ from the settings; empty: none do."""
+    """Say which of a season's numbers of matches differ from the settings; empty if none do."""
     plays = _plays(row)
     numbers = {"series_length": _("%(n)s in one go, not %(other)s")}
     numbers["games_per_pair"] = _("%(n)s of each pair, not %(other)s")

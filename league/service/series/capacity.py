@@ -1,6 +1,6 @@
 """How many series may be open at a time, so that every slot has one to play.
 
-The judging slots bound the series in progress, and as many may wait: the next planning is due long before those are
+The judging slots bound the series in progress, and as many may wait: planning is due again long before those are
 played. More would only delay the influence of new results on the pairing.
 """
 
@@ -11,14 +11,14 @@ from sqlmodel import Session
 from deadheat.league.service.series.hosts import judging_slots
 
 OPEN_SERIES = 16
-"""The series of one season that may wait or run at a time while one slot judges."""
+"""The number of series of one season that may wait or run while one slot judges."""
 
 OPEN_PER_SLOT = 2
-"""The series that each further slot adds: one that runs, and one that waits to follow it."""
+"""The number of series that each further slot adds: one that runs, and one that waits to follow it."""
 
 
 def open_series_bound(session: Session) -> int:
-    """Return how many series of one season, gates aside, may wait or run."""
+    """Return the number of series of one season, gates aside, that may wait or run."""
     return bound_with(judging_slots(session))
 
 

@@ -2,10 +2,10 @@
 
 Theory of operation
 -------------------
-A series lives as any job does (`league.service.ground.life`). A message says that something waits, and
-`league.service.series.turns` which series is next. The statement that claims a series also checks that the machine may
-judge (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that writes every
-result.
+A series has the life of any job (`league.service.ground.life`). A message says that something waits, and
+`league.service.series.turns` says which series is next. The statement that claims a series also checks that the machine
+may judge (see `league.service.series.hosts`), and `finish_series` closes the row in the same transaction that writes
+every result.
 
 If the service fails at a match, the attempt at its series ends. Matches played before it count, so that nobody can undo
 a loss by making a later match fail; the others go back to the queue, for new boxes and, if there is one, another
@@ -63,12 +63,12 @@ SERIES_ATTEMPTS = 5
 """Failed attempts at a series after which an organiser decides on its matches."""
 
 SAME_SEAT = 2
-"""After so many void attempts at one match while the same seat was to answer, an organiser must decide."""
+"""After this many void attempts at one match while the same seat was to answer, an organiser must decide."""
 
 SERIES = Life(
     "play", Series, JobState.QUEUED, JobState.RUNNING, longest_pause=timedelta(minutes=1), counted=(JobState.ABANDONED,)
 )
-"""The cause of a failure at a series may pass at any time, so it is tried at least once a minute."""
+"""The cause of a series' failure may pass at any time, so the series is tried at least once a minute."""
 
 
 def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
@@ -101,8 +101,8 @@ def finish_series(
     """Store the results of a series. Return False if it was too late and nothing was changed, or if the machine has
     been found unfit and none of its results counts.
 
-    `outcomes`: of the matches that were tried. `failure`: why the series could not continue. Matches without a result
-    then return to the queue, and those that an organiser must see first are held.
+    `outcomes`: those of the tried matches. `failure`: why the series could not continue. Matches without a result then
+    return to the queue, and those that an organiser must see first are held.
     """
     wanted = {match.match_id for match in job.matches}
     assert {outcome.match_id for outcome in outcomes} <= wanted and len(outcomes) <= len(wanted)
@@ -165,7 +165,7 @@ def _close(
     session: Session, series_id: int, attempt: int, at: datetime, failure: Failure | None, host: str | None
 ) -> JobState | None:
     """End an attempt at a series. The series is done, returns to the queue, or is abandoned after too many failures
-    that it may have caused itself. `host`: where it was, if some of it is left. Return None if it is too late.
+    that it may have caused itself. `host`: the machine, if matches are left. Return None if it is too late.
     """
     failures, spoiled = _failures(session, series_id, failure)
     if spoiled >= SERIES_ATTEMPTS:
@@ -184,7 +184,7 @@ def _close(
 
 def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
     """Return the number of attempts that failed as a whole, including this one, and how many of them the series may
-    have caused; 0 if this one has another cause.
+    have caused; the latter is 0 if it cannot have caused this one.
     """
     if failure is None or failure.cause == Cause.WORKER_STOPPED:
         return 0, 0
@@ -202,7 +202,7 @@ def _note_failure(
     after: JobState,
     at: datetime,
 ) -> None:
-    """Add a series that failed as a whole to the ledger. Its matches get other dice, or are held if it is abandoned."""
+    """Add a series that failed as a whole to the ledger. Its matches get new dice, or are held if it is abandoned."""
     season_id, started_at = session.exec(STARTED, params={"series_id": series_id}).one()
     about = {"season_id": season_id, "series_id": series_id, "started_at": started_at}
     note(session, attempt, failure, at, worker=worker, **about)

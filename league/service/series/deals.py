@@ -5,17 +5,17 @@ Theory of operation
 -------------------
 Where a game's hands are private (`engine.games.same_deals`), the rotations of a deal share one secret seed, hence one
 commitment, and lie in different series (`league.service.series.planning`), which end at different times and on
-different machines. A reader of the first rotation's record would know every hand of those that are still to be played.
+different machines. A reader of the first rotation's record would know every hand of the rotations still to be played.
 So a match is *withheld* while another match with its commitment is scheduled: its players and winner are shown, because
-ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and all that is made from it,
-the words of a fault, what a bot wrote to stderr, and the match itself in progress.
+ratings follow from them, but nothing that reveals hands. That is its seed, its transcript and everything derived from
+it, the words of a fault, a bot's stderr, and the match itself in progress.
 
 A season may also withhold all its matches until its final standings are published (`Season.transcripts`). A bot's
-own people can still read what it wrote to stderr.
+owners can still read its stderr.
 
 Every access checks `withheld`; there is no second rule. A match that is played, abandoned or dropped is over and no
-longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing that
-was shown is withheld later.
+longer withholds others, and a replay by a ruling gets its own dice (`league.service.rulings.rulings`), so nothing is
+withheld once it has been shown.
 """
 
 from __future__ import annotations

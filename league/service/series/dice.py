@@ -1,18 +1,18 @@
-"""Where the dice of a season's matches come from, and when that is published.
+"""The dice of a season's matches: where they come from, and when that is published.
 
 Theory of operation
 -------------------
 When a season opens, a secret is drawn, and its SHA-256 is published at once with the season and in the audit log. Every
 seed follows from the secret and the number of a deal (`engine.chance.season_seed`); deals are numbered 1, 2, 3 ... as
-they are planned, and no number is left out or used for two. So once it is known who plays whom, nobody can choose the
-dice, not even the operator. The secret is published with the standings, when nothing is left to be played: then anybody
-can recompute all seeds (`league.verification.fairness`).
+they are planned, and no number is skipped or used twice. So once the pairings are known, nobody can choose the dice,
+not even the operator. The secret is published with the standings, when nothing is left to be played: then anybody can
+recompute all seeds (`league.verification.fairness`).
 
-After a restore, the numbers since the back-up are skipped because people may have seen their dice; the audit log says
-so.
+After a restore, the numbers since the back-up are skipped, because people may have seen their dice; the audit log
+records this.
 
-Unrated matches at an author's request have seeds that are drawn one by one, and no numbers. So they reveal nothing
-about rated deals, or about the number of other requests (`drawn_dice`).
+Unrated matches at an author's request have seeds that are drawn one by one, without numbers (`drawn_dice`). So they
+reveal nothing about rated deals, or about the number of other requests.
 
 People who can read the database know the secret and can foresee the dice. They must be trusted not to reveal them, and
 not to arrange pairings to suit dice that they know.
@@ -37,7 +37,7 @@ SKIPPED = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Dice:
-    """A seed with its number in its season; None: it was drawn separately."""
+    """A seed with its number in its season, or None if it was drawn separately."""
 
     deal: int | None
     seed: bytes
@@ -51,7 +51,7 @@ def commit_to_dice(session: Session, season: Season) -> str:
 
 
 def deal_dice(session: Session, season_id: int, count: int) -> list[Dice]:
-    """Return the dice of the season's next deals; in a season without a secret, seeds that are drawn now."""
+    """Return the dice of the season's next deals; in a season without a secret, draw the seeds now."""
     taken = (
         update(Season)
         .where(col(Season.id) == season_id, col(Season.secret).is_not(None))
@@ -74,7 +74,7 @@ def drawn_dice(session: Session, count: int) -> list[Dice]:
 
 def skip_dice(session: Session) -> None:
     """Skip the numbers that seasons may have used since the restored back-up. The number skipped beyond `SKIPPED` is
-    drawn, so that a back-up that is restored twice does not reach the same numbers.
+    random, so that a back-up restored twice does not reach the same numbers.
     """
     for season in session.exec(select(Season).where(col(Season.secret).is_not(None), col(Season.id).not_in(PUBLISHED))):
         last = season.deals

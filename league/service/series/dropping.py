@@ -19,8 +19,8 @@ from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
 
 def drop_waiting(session: Session, season_id: int, cause: str, detail: str, *conditions: Any) -> int:
-    """Abandon the season's series that nobody has begun and that meet the conditions, with a line in the ledger. Return
-    the number of their matches.
+    """Abandon the season's series that meet the conditions and have not begun, with a line in the ledger. Return the
+    number of their matches.
     """
     at, dropped = now(session), 0
     waiting = select(Series).where(Series.season_id == season_id, Series.state == JobState.QUEUED, *conditions)
@@ -75,7 +75,7 @@ def _abandon_matches(session: Session, series_id: int, at: datetime) -> int:
 
 def put_back(session: Session, abandoned: Sequence[int]) -> None:
     """Let a match whose replacement will not be played count again: a rejudgement never loses a result. A match that
-    was void before it was to be repeated stays void.
+    was void before its replay was ordered stays void.
     """
     if not abandoned:
         return

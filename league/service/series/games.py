@@ -1,11 +1,11 @@
-"""Which games the league has, and which machines play them.
+"""The games of the league, and the machines that play them.
 
 Theory of operation
 -------------------
 A game is a folder (`engine.games.folder`), and each process plays the games that it found at its start. Two folders of
 one name might play different matches, so all processes must have the same one. The API's copy is the league's:
 `announce_games` stores names, rules versions and hashes when an API process starts. Every statement that claims work
-has the condition `same_as`: this process has exactly that game. It asks the claiming process and not the machine,
+has the condition `same_as`: this process has exactly that game. It concerns the claiming process and not the machine,
 because a worker's folders may have been replaced while an older process still runs. So a worker with a different copy
 plays none of the game's matches and builds none of its bots, but plays other games as before. If no API process has a
 game, its matches wait until one does.
@@ -41,7 +41,7 @@ def announce_games(session: Session) -> None:
 
 
 def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
-    """Return the names of those games of the league that are the same as one of these."""
+    """Return the statement for the names of the league's games that are the same as one of these."""
     same = [
         and_(
             col(LeagueGame.name) == game.name,
@@ -54,7 +54,7 @@ def same_as(games: tuple[Identity, ...]) -> SelectOfScalar[str]:
 
 
 def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
-    """Return the seasons whose series a process with these games must not claim."""
+    """Return the statement for the seasons whose series a process with these games must not claim."""
     return select(Season.id).where(or_(col(Season.game).not_in(same_as(games)), col(Season.state).in_(HOLDING)))
 
 
@@ -63,12 +63,12 @@ HOLD = select(Season.id).where(col(Season.state).in_(HOLDING))
 
 
 def games_here() -> tuple[Identity, ...]:
-    """Return the games of this process, as it found them when it began."""
+    """Return the games that this process found when it started."""
     return identities()
 
 
 def lacks_games(games: tuple[Identity, ...]) -> ColumnElement[bool]:
-    """Return the condition that the league has a game that is none of these, or has another form."""
+    """Return the condition that the league has a game that is not among these, or differs from the one here."""
     return exists().where(col(LeagueGame.name).not_in(same_as(games)))
 
 
@@ -86,7 +86,7 @@ GAMES = select(LeagueGame).order_by(col(LeagueGame.name))
 
 
 def disagreements(games: Iterable[LeagueGame], reported: Mapping[str, Any]) -> tuple[str, ...]:
-    """Say, in sentences for operators, which games of the league a machine lacks because its copies differ."""
+    """Return sentences for operators about the games of the league that a machine lacks because its copies differ."""
     told = []
     for game in games:
         other = reported.get(game.name)

@@ -1,17 +1,17 @@
-"""Machines that play: which ones there are, and which of them may judge.
+"""The machines that play, and which of them may judge.
 
 Theory of operation
 -------------------
-Each machine has a keeper (`workers.keeper`), which reports every few seconds and has it checked when it
-starts. A machine may judge while its newest check or canary match in this boot found it *fit* and its keeper reported
-within a lease's time. `may_judge` is that rule as a condition of the statement that claims a series, so a worker that
-does not know yet cannot take one.
+Each machine has a keeper (`workers.keeper`), which reports every few seconds and has it checked when it starts. A
+machine may judge while its newest check or canary match in this boot found it *fit* and its keeper reported within a
+lease's time. `may_judge` is that rule as a condition of the statement that claims a series, so a worker that has not
+heard of a change cannot take one.
 
 An unfit machine may still build and play trial matches, which do not check this. Every series needs a fit machine, even
-if it is not rated: it decides which version plays.
+an unrated one, because it decides which version plays.
 
 Results of a machine that was found unfit meanwhile do not count (`found_unfit`): the series is played again elsewhere.
-Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts says so.
+Only `DEADHEAT_JUDGE_UNFIT` lets an unfit machine judge, and then each of its attempts records this.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ from deadheat.league.tables import Exhibition, JobRow, Machine, Series, UtcDateT
 log = logging.getLogger(__name__)
 
 FORGET_DAYS = 30
-"""A machine that was not seen for this long is forgotten: containers bring a new name with each start."""
+"""A machine that was not seen for this long is forgotten: containers have a new name after each start."""
 
 MAX_REASONS = 20
 CANARY_SECONDS, CANARY_SERIES = 300, 50
-"""A machine proves its fitness in a canary match after this time, or this many series. The match takes a slot for some
-seconds, and a wrong verdict costs the series since the last one.
+"""A machine must prove its fitness in a canary match after this time, or this many series. The match takes a slot for
+some seconds, and a wrong verdict costs the series since the last one.
 """
 
 RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
 
 AVOID_SECONDS = 600
-"""How long a series waits for another machine than the one that failed at it; after that, any machine may play it."""
+"""How long a series avoids the machine that failed at it; after that, any machine may play it."""
 
 HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot) == bindparam("host_boot"))
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
@@ -85,7 +85,7 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
-    """Note the start of a machine's worker; nothing is known of it until it has been checked. Return False if another
+    """Note the start of a machine's worker; its fitness is unknown until it has been checked. Return False if another
     machine with that name was alive within a lease, or if this one has started again since; then it must try again.
     """
     if session.exec(NAMESAKE, params=told_of(session, host)).one():
@@ -129,8 +129,8 @@ def _give_number(session: Session, name: str) -> None:
 def host_seen(
     session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0, busy_share: float = 0.0
 ) -> bool:
-    """Note the keeper's heartbeat. Return False if the database does not (or no longer) know the machine, or knows
-    another with that name.
+    """Note the keeper's heartbeat. Return False if the database does not know the machine, or knows another with that
+    name.
 
     `late_seconds`: the longest delay of the keeper's wake-ups within the last minute.
     """
@@ -168,10 +168,10 @@ def record_check(
 
 
 def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: int | None = None) -> None:
-    """Have a machine checked before it gets anything else, if the cause of a failure requires that.
+    """Have a machine checked before it gets any more work, if the cause of a failure requires that.
 
-    A machine that could not even try is no longer known to be fit, or all waiting series would fail there. One on which
-    a watch reached its end is unfit. Its earlier results stay, because nothing shows a wrong verdict.
+    A machine that could not even try is no longer known to be fit; otherwise all waiting series would fail there. One
+    on which a watch reached its end is unfit. Its earlier results stay, because nothing shows a wrong verdict.
     """
     traits = Cause(cause).traits
     if Trait.MACHINE in traits:
@@ -184,8 +184,8 @@ def blame_host(session: Session, host: Host, cause: str, detail: str, match_id: 
 
 
 def take_canary(session: Session, host: Host) -> int | None:
-    """Return the number of series finished there since the last canary match, if one is due. None if none is due, or if
-    somebody else is already playing it.
+    """Return the number of series finished there since the last canary match, if one is due. Return None if none is
+    due, or another process is already playing it.
     """
     at = now(session)
     due = or_(
@@ -201,9 +201,9 @@ def take_canary(session: Session, host: Host) -> int | None:
 def record_canary(
     session: Session, host: Host, voids: int, wrong: Sequence[Mapping[str, object]] | None, series_before: int
 ) -> None:
-    """Store how a canary match ended after `voids` void attempts. `wrong`: its wrong verdicts; None: it never ended.
+    """Store the end of a canary match after `voids` void attempts. `wrong`: its wrong verdicts; None: it never ended.
 
-    A wrong verdict makes the machine unfit at once, and has it checked after a pause. After an unfinished match, it is
+    A wrong verdict makes the machine unfit at once, and has it checked after a pause. An unfinished match has it
     checked now.
     """
     counts: dict[str, Any] = {
@@ -223,13 +223,13 @@ def record_canary(
 
 @cache
 def may_judge(judge_unfit: bool) -> ColumnElement[bool]:
-    """Return the condition under which the machine `told_of` is given a series."""
+    """Return the condition under which a machine, given by the parameters of `told_of`, gets a series."""
     return exists().where(HERE, _able(judge_unfit))
 
 
 @cache
 def welcome(judge_unfit: bool) -> ColumnElement[bool]:
-    """Return the condition that a series may be played there: another machine failed at it, or no other machine would
+    """Return the condition that a series may be played there: it does not avoid this machine, no other machine would
     play it, or it has waited long enough for another one.
     """
     waited = col(Series.queued_at) <= bindparam("waited_at", type_=UtcDateTime)
@@ -238,7 +238,7 @@ def welcome(judge_unfit: bool) -> ColumnElement[bool]:
 
 
 def others_judge(session: Session, name: str) -> bool:
-    """Say whether another machine than that one would be given a series now."""
+    """Say whether any other machine would be given a series now."""
     others = select(_others(settings_of(session).judge_unfit))
     return bool(session.exec(others, params=told_of(session, Host(name, ""))).one())
 
@@ -263,7 +263,7 @@ def _others(judge_unfit: bool) -> ColumnElement[bool]:
 
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
-    """Say why a machine should not judge, for operators and the ledger (see `told`); empty if it is fit."""
+    """Return the reasons why a machine should not judge, for operators and the ledger; none if it is fit."""
     found = session.exec(FITNESS, params=told_of(session, host)).first()
     return why_unfit(*(found or (None, ())))
 
@@ -272,7 +272,7 @@ FITNESS = select(WorkerHost.fitness, WorkerHost.reasons).where(HERE)
 
 
 def why_unfit(fitness: Fitness | None, reasons: Sequence[str]) -> tuple[str, ...]:
-    """Say why a machine with this fitness should not judge. None: no such machine is known."""
+    """Return the reasons why a machine with this fitness should not judge; None stands for an unknown machine."""
     if fitness is None:
         return (NOT_SEEN,)
     if fitness is Fitness.FIT:
@@ -300,7 +300,7 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
 
 @cache
 def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
-    """Return whether this machine may judge, whether any may, and whether the league has a game besides these."""
+    """Return the statement for whether this machine may judge, any machine may, and the league has other games."""
     return select(may_judge(judge_unfit), exists().where(_able(judge_unfit)), lacks_games(games))
 
 
@@ -314,7 +314,7 @@ def found_unfit(
 
 
 def count_series(session: Session, host: Host, voids: int) -> None:
-    """Count a series that was finished there."""
+    """Count a series that this machine finished."""
     update_rows(session, COUNTED, {"name": host.name, "boot": host.boot}, more_voids=voids)
 
 
@@ -381,7 +381,7 @@ def _become(
 
 
 def _begin_incident(session: Session, host: Host, reasons: Sequence[str], match_id: int | None = None) -> None:
-    """Keep why a machine becomes unfit, until it does so the next time, and tell the administrators."""
+    """Store why a machine becomes unfit, in place of the last incident, and tell the administrators."""
     incident: dict[str, Any] = {"incident_at": now(session), "incident_ended_at": None}
     if _change(session, host, ~IN_INCIDENT, **incident, incident={"reasons": [*reasons], "match_id": match_id}):
         machine_unfit(session, host.name, reasons[0])

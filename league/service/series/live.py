@@ -4,7 +4,7 @@ There is one row for each running series, renewed about once a second, and only 
 (`workers.live`). The end of the series removes it, in the same transaction, and a row of an earlier attempt is not
 shown. Nothing depends on it: the player of the match never reads it, and a lost or late row costs a spectator a moment.
 
-The view is made here from the replies, the rules and the seed, which stays here, without hands that the game has not
+The view is made here from the replies, the rules and the seed, which is not shown, without hands that the game has not
 revealed (`engine.unfinished`). Nothing is shown of a match whose dice other matches will still use
 (`league.service.series.deals`).
 """
@@ -38,10 +38,10 @@ MOST_SHOWN_BYTES = 512 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A match as spectators may see it. `match` None: nothing can be shown now, or it is not being played.
+    """A match as spectators may see it. `match`: None if nothing can be shown now, or it is not being played.
 
     `series`: the state of its series. `withheld`: other matches with its dice are not over. `voids`: attempts that
-    failed through our fault, so that it has other dice. `private`: not everybody may see it. `version` differs whenever
+    failed through our fault, each with other dice. `private`: not everybody may see it. `version` changes whenever
     anything else does.
     """
 
@@ -86,7 +86,7 @@ def forget(session: Session, series_id: int) -> None:
 
 
 def watch(session: Session, match_id: int, viewer: Person | None = None) -> Watched:
-    """Return the match in its present state, for somebody who may see it. Raises NotFound."""
+    """Return the match in its present state, for a viewer who may see it. Raises NotFound."""
     statement = (
         select(Match, Season.game, Season.variant, Series)
         .join(Season, col(Season.id) == Match.season_id)
@@ -106,8 +106,8 @@ def _watched(session: Session, row: Match, game: str, variant: Sequence[str] | N
     match_id, state = row.id, series.state
     if withheld(session, [row]):
         return Watched(match_id, game, row.state, state, version=f"{row.state}-{state}-withheld", withheld=True)
-    # A worker that has lost its lease may write late. With the next attempt's seed, its replies would tell of dice that
-    # are still to come.
+    # A worker that has lost its lease may write late. With the next attempt's seed, its replies would reveal future
+    # dice.
     written = select(LiveMatch).where(LiveMatch.match_id == match_id, LiveMatch.attempt == series.attempt)
     live = session.exec(written).first()
     if live is None or state is not JobState.RUNNING or row.state is not MatchState.SCHEDULED:

@@ -41,9 +41,9 @@ from deadheat.sandbox.box import Exit
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A series that ends, and the machine that played it. If somebody asked for the series (`asked`), it counts in no
-    ranking and in no figure of a bot. `shown`: spectators could watch a match of it. `rules_version`: the newest that
-    was played in its season.
+    """A series that ends, and the machine that played it. If an author asked for the series (`asked`), it counts in no
+    ranking and in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest
+    that was played in its season.
     """
 
     season_id: int
@@ -75,7 +75,7 @@ ABOUT = (
 
 
 def about_series(session: Session, job: SeriesJob) -> About:
-    """Read what `finish_series` needs to know of a series."""
+    """Read the facts about a series that `finish_series` needs."""
     session.flush()
     return About(*session.connection().execute(ABOUT, {"series_id": job.series_id, **told_of(session, job.host)}).one())
 
@@ -202,7 +202,7 @@ def _write_ledger(
 
 def next_seed(session: Session, steps: int, **which: object) -> None:
     """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
-    `which`: the values of columns that they have.
+    `which`: the values of columns that identify them.
     """
     update_rows(session, _later(*which), which, steps=steps)
 

@@ -4,7 +4,7 @@ Ladder, finals, evaluations and challenges all plan with `add_series`. Every mat
 (`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
 (`league.pairing.rotations`). So a bot that could carry anything to the next match of a series, or to the next box on
-the machine, finds no dice there that it has seen. What people may see of them follows from the commitment
+the machine, finds no dice there that it has seen. The commitment decides what people may see of them
 (`league.service.series.deals`).
 """
 
@@ -35,7 +35,7 @@ Planned = TypeVar("Planned", int, Series)
 
 
 def whole_groups(season: Season, matches: int) -> int:
-    """Round the number of matches down to whole turns, if each deal is to be played by everyone in every seat."""
+    """Round the number of matches down to whole turns, if everyone is to play each deal in every seat."""
     return whole_turns(matches, season.seats) if same_deals(season.game) else matches
 
 
@@ -51,7 +51,7 @@ def matches_of_each(season: Season, matches: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Versions that are to play a number of matches against each other. `round` is that of finals or an evaluation."""
+    """Versions that are to play a number of matches against each other. `round`: that of finals or an evaluation."""
 
     versions: Sequence[int]
     matches: int
@@ -72,10 +72,10 @@ def add_series(
     """Plan matches between different versions and return the ids of each table's series, to be enqueued after the
     commit.
 
-    Of two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
+    With two versions, the first begins; after that they take turns. If deals are shared, there are as many series as
     seats, and `matches` is reduced to whole groups. Fewer matches than one group, which a pair may still need when one
-    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test takes matches
-    as independent. `asked`: an author asked for them, and the dice do not belong to the season.
+    of its series was dropped, get fresh dice. Challenges get fresh dice in every game, because their test assumes
+    independent matches. `asked`: an author asked for them, and the dice do not belong to the season.
     """
     if not tables:
         return []
@@ -97,7 +97,7 @@ def add_series(
 
 def _plans(session: Session, season: Season, table: Table, purpose: Purpose) -> list[list[Seating]]:
     """Seat the matches of each of a table's series."""
-    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table, and when each deal is played
+    order = surroundings(session).entropy(SEED_BYTES)  # decides the order round the table and of the deals
     seats = len(table.versions)
     if same_deals(season.game) and purpose not in OF_CHALLENGES and table.matches >= seats:
         return rotations(table.versions, whole_turns(table.matches, seats) // seats, seed=order)
@@ -133,7 +133,7 @@ def _add_matches(
     plans: Sequence[Sequence[Sequence[Seating]]],
     asked: Asked | None,
 ) -> None:
-    """Add the matches of new series, and who sits where in them. Series and plans are grouped by table."""
+    """Add the matches of new series, with their seats. Series and plans are grouped by table."""
     new = {(table, seating.deal): None for table, plan in enumerate(plans) for seating in chain(*plan)}
     drawn = deal_dice(session, season_id, len(new)) if asked is None else drawn_dice(session, len(new))
     dice = dict(zip(new, drawn, strict=True))
@@ -165,7 +165,7 @@ def _add_matches(
 
 
 def _seat(session: Session, seats: Sequence[tuple[int, int, int, int]]) -> None:
-    """Store who sits where. Each seat has a series, the number of a match in it, a place and a version."""
+    """Store seats. Each consists of a series, the number of a match in it, a place and a version."""
     connection = session.connection()
     ids = {
         (series_id, number): match_id

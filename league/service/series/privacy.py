@@ -1,10 +1,9 @@
-"""Decides who sees a match: everybody, unless its author asked for it to be private. This is the one place that
-decides.
+"""Decides who may see a match: everybody, unless its author asked for privacy. No other module decides this.
 
 Lists, feeds, exports and everything else that is the same for everybody leave private matches out (`SHOWN`,
 `shown_series`). People who may see a challenge see the whole list of its matches. A single match is looked up for a
-person (`must_see`): only the owners of the bot that asked, and organisers, can see a private one. For everybody else,
-including the opponent's owners, it does not exist.
+person (`must_see`): only organisers and the owners of the bot for which it was requested can see a private one. For
+everybody else, including the opponent's owners, it does not exist.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ SHOWN: ColumnElement[bool] = col(Match.asked).is_distinct_from(Asked.PRIVATE)
 """The condition on `Match` that everybody may see it."""
 
 PLANNED: ColumnElement[bool] = col(Match.asked).is_(None)
-"""The condition on `Match` that the league planned it. Figures of bots and seasons use only such matches, so that
-nobody changes another's figures by asking.
+"""The condition on `Match` that the league planned it. Figures of bots and seasons use only these matches, so that
+nobody's request changes another's figures.
 """
 
 
 def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions on `Attempt` that it is a void one at a match that the league planned for the season."""
+    """Return the conditions on `Attempt` that it is void, at a match that the league planned for the season."""
     cause = col(Attempt.cause)
     void = or_(cause < Cause.PLAYED, cause > Cause.PLAYED)  # for `!=` no database would use the index
     asked = exists().where(col(Match.id) == Attempt.match_id, col(Match.asked).is_not(None))
@@ -49,7 +48,7 @@ def shown_attempt() -> ColumnElement[bool]:
 
 
 def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
-    """Say whether somebody (None: a stranger) may see the matches of a private challenge."""
+    """Say whether a viewer (None for a stranger) may see the matches of a private challenge."""
     if viewer is None:
         return False
     own = (
@@ -62,12 +61,12 @@ def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int)
 
 
 def is_private(session: Session, match_id: int) -> bool:
-    """Say whether a match is not visible to everybody, so that no cache on the way may keep documents about it."""
+    """Say whether a match is not visible to everybody, so that shared caches must not keep documents about it."""
     return session.exec(select(Match.asked).where(Match.id == match_id)).first() is Asked.PRIVATE
 
 
 def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> bool:
-    """Say whether somebody may see a match."""
+    """Say whether a viewer may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
     challenge_id = session.exec(select(Series.challenge_id).where(Series.id == match.series_id)).one()
@@ -76,6 +75,6 @@ def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) ->
 
 
 def must_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> None:
-    """Raise NotFound unless somebody may see the match."""
+    """Raise NotFound unless the viewer may see the match."""
     if not may_see(session, viewer, match):
         raise NotFound("match", match.id)

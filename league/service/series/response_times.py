@@ -1,4 +1,4 @@
-"""Response times by version, season and command, added up when series end, so that pages need not.
+"""Response times by version, season and command, added up when series end, so that pages need not add.
 
 Several workers finish series of the same versions at once. Each locks the rows that it adds to in the same order, so
 there is no deadlock. A missing row is created empty before any is locked: its creation may have to wait for a worker
@@ -29,7 +29,7 @@ _MAKE = text(
 
 @dataclass(frozen=True, slots=True)
 class CommandTimes:
-    """A version's answers to one command. `p50`, `p99`: shares of the limit; None: from before they were counted."""
+    """A version's answers to one command. `p50`, `p99`: shares of the limit, or None from before these were counted."""
 
     command: str
     limit_ns: int
@@ -73,7 +73,7 @@ TIMES = _ROWS.order_by(col(ResponseTimes.command))
 
 
 def command_times(session: Session, season_id: int, version_ids: Iterable[int]) -> list[CommandTimes]:
-    """Return the response times of these versions together, by command."""
+    """Return the combined response times of these versions, by command."""
     chosen = {"season_id": season_id, "version_ids": list(version_ids)}
     rows: dict[str, list[Row[*tuple[Any, ...]]]] = {}
     for row in session.connection().execute(TIMES, chosen) if chosen["version_ids"] else ():

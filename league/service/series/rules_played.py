@@ -1,4 +1,4 @@
-"""The versions of its game's rules under which a season was played: recorded as series end, from their transcripts.
+"""The versions of the rules under which a season was played, recorded from the transcripts as series end.
 
 Today's code says nothing about the rules of last year's season; `/audit` and a ranking show what was played.
 """

@@ -3,11 +3,11 @@
 Theory of operation
 -------------------
 A message says that something waits, not what (as with builds): each series sends one, and its receiver plays the next
-series by this order. So a newcomer's first match does not wait for everything planned before.
+series by this order. So a newcomer's first match does not wait for everything planned earlier.
 
-Next is the series that has waited longest, after a head start has been added to its waiting (`HEAD_STARTS`). Unrated
-series at an author's request give all others a start. So nothing is overtaken by series planned hours later, and
-nothing starves, but a request delays no rated match that was planned before it or soon after.
+Next is the series that has waited longest, after a head start has been added to its waiting (`HEAD_STARTS`). All other
+series have a head start over unrated ones, which authors ask for. So no series is overtaken by one planned hours later,
+and none starves, but a request delays no rated match that was planned before it or soon after.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def _oldest(precedence: Any, games: tuple[Identity, ...]) -> Any:
 
 @cache
 def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundSelect[Any]:
-    """The statement for the oldest new series of each precedence. It is built once, because building it takes longer
-    than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for all
-    precedences; SQLite has no LATERAL.
+    """Return the statement for the oldest new series of each precedence. It is built once, because building it takes
+    longer than executing it, and every claim executes it. PostgreSQL plans it again each time, so it gets one query for
+    all precedences; SQLite has no LATERAL.
     """
     if dialect != "postgresql":
         return union_all(*(columns(_oldest(precedence, games).subquery()) for precedence in HEAD_STARTS))
@@ -70,19 +70,19 @@ def oldest(games: tuple[Identity, ...], dialect: str) -> Select[Any] | CompoundS
 
 
 def turn(series: Series) -> tuple[datetime, int]:
-    """The order of waiting series."""
+    """Return the key by which waiting series are ordered."""
     return series.queued_at - HEAD_STARTS[Precedence(series.precedence)], series.id
 
 
 def claim_next_series(session: Session, nudged_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim the next series on receipt of a message about `nudged_id`; None: nothing waits for this machine."""
+    """Claim the next series on receipt of a message about `nudged_id`, or return None if there is none to play here."""
     return SERIES.claim_next(
         session, nudged_id, _next_in_turn, lambda chosen: claim_series(session, chosen, worker, host)
     )
 
 
 def turn_away_series(session: Session, series_id: int, host: Host) -> bool:
-    """Whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
+    """Say whether, after a failed claim, to notify another machine of the series (`turn_away`). A series that waits for
     another machine because this one failed at it is enqueued again in a moment.
     """
     settings = settings_of(session)
@@ -98,9 +98,9 @@ def _unwelcome(judge_unfit: bool) -> Update:
 
 
 def _next_in_turn(session: Session) -> int | None:
-    """The new series to be played next, of the games that this process shares with the API. The query reads one row for
-    each precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous
-    requests get different series.
+    """Return the next new series of the games that this process shares with the API. The query reads one row for each
+    precedence, however many wait, and skips rows that other workers are about to take, so that simultaneous claims get
+    different series.
     """
     session.flush()
     waiting = session.connection().execute(oldest(games_here(), session.get_bind().dialect.name))

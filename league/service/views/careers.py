@@ -1,6 +1,6 @@
-"""What everyone may see of a bot and its author: seasons, opponents, failures, versions.
+"""The public record of a bot and its author: seasons, opponents, failures, versions.
 
-Each is one indexed query, bounded by `RECENT_MATCHES` where a bot may have played any number of matches.
+Each view is one indexed query, bounded by `RECENT_MATCHES` where a bot may have played any number of matches.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from deadheat.league.states import ON_LADDER, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
-"""The number of a bot's newest matches in a season in which its opponents are looked for."""
+"""The number of a bot's newest matches in a season among which its opponents are counted."""
 
 MAX_OPPONENTS = 200
 MAX_FAULTS = 100
@@ -37,7 +37,7 @@ MAX_VERSIONS = 100
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A season that a bot takes part in. `has_results`: a match of the season has ended. `challenged`: authors may ask
+    """A season in which a bot takes part. `has_results`: a match of the season has ended. `challenged`: authors may ask
     for unrated matches against it now.
     """
 
@@ -70,7 +70,7 @@ class Opponent:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A match that a bot lost by a fault."""
+    """A match that a bot lost by its own fault."""
 
     match_id: int
     version: int
@@ -83,7 +83,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class PublicVersion:
-    """An upload without the details that only its author sees."""
+    """An upload, without the details that only its author may see."""
 
     id: int
     number: int
@@ -158,7 +158,7 @@ def _met(season_id: int) -> Any:
 
 
 def failures(session: Session, season_id: int, bot_id: int) -> list[Failure]:
-    """Return the matches that a bot lost by a fault, the newest first."""
+    """Return the matches that a bot lost by its own fault, the newest first."""
     rows = session.connection().execute(FAILURES, {"season": season_id, "bot": bot_id}).all()
     untold = withheld(session, rows)
     return [
@@ -262,7 +262,7 @@ def team_bots(session: Session, team_id: int) -> list[BotInfo]:
 
 
 def teams_of_author(session: Session, name: str) -> list[tuple[int, str]]:
-    """Return the ids and names of the teams that somebody has joined."""
+    """Return the ids and names of the teams that a person has joined."""
     found = select(Team.id, Team.name).join(TeamMember, col(TeamMember.team_id) == Team.id)
     found = found.join(User, col(User.id) == TeamMember.user_id)
     joined = found.where(User.name_key == name.lower(), col(TeamMember.joined_at).is_not(None))

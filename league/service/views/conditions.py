@@ -20,8 +20,8 @@ NEWEST = 1000
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """`voids`: how many of the newest attempts at matches are void, by cause (our failures). `faults`: how many seats
-    of the newest finished matches failed, by fault (the bots'). Both with the end of the first of them; None if there
-    is none.
+    of the newest finished matches failed, by fault (the bots'). Each comes with the end of the oldest of them, or None
+    without any.
     """
 
     attempts: int
@@ -33,7 +33,7 @@ class Conditions:
 
 
 def conditions(session: Session, asker: Person) -> Conditions:
-    """Return the state of the newest matches. Raises NotAllowed."""
+    """Return the failures among the newest matches. Raises NotAllowed."""
     asker.must_administer()
     causes = {cause: (count, first) for cause, count, first in session.connection().execute(CAUSES)}
     matches, matches_since, oldest = session.connection().execute(DONE).one()

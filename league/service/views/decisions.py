@@ -19,7 +19,7 @@ from deadheat.league.tables import Appeal, Entry, Match
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The number of waiting things of one kind, and since when the oldest has waited."""
+    """The number of waiting matters of one kind, and since when the oldest has waited."""
 
     count: int
     since: datetime | None
@@ -44,7 +44,7 @@ class Decisions:
 
 
 def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]) -> Decisions:
-    """List what waits in these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
+    """List the matters of these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
     organiser.must_organise()
     appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
     held = select(func.count(), func.min(Match.created_at)).where(Match.state == MatchState.HELD)

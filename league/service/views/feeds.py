@@ -1,9 +1,9 @@
-"""What happened in public in a season, to a bot or in a game, for feeds: announcements, a season's states, published
-standings, and versions that became ready.
+"""Feeds of the public events of a season, a bot or a game: announcements, a season's states, published standings, and
+versions that became ready.
 
 States and published standings are read from the audit log, which knows when each was reached and never changes, so an
-item stays the same whenever the feed is read. The ids of items are the same wherever the league is served: they are
-made from what is unique to it, the hash of the first record of its audit log.
+item stays the same whenever the feed is read. The ids of items are the same wherever the league is served, because they
+contain the hash of the first record of its audit log, which is unique to it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ STEPS[PUBLISHED] = "The final standings of {season} are published"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something that happened. `path`: the page about it."""
+    """A public event. `path`: the page about it."""
 
     id: UUID
     title: str
@@ -81,7 +81,7 @@ def bot_feed(session: Session, bot_id: int) -> Feed:
 
 
 def game_feed(session: Session, game: str, title: str, begins_at: datetime) -> Feed:
-    """Return the feed of a game's seasons and bots. `begins_at`: for a feed without an item."""
+    """Return the feed of a game's seasons and bots. `begins_at`: the date of a feed without items."""
     seasons = select(Season.id, Season.name).where(Season.game == game)
     names = dict(session.exec(seasons.order_by(col(Season.id).desc()).limit(MOST_SEASONS)).all())
     told = [one for one in announcements(session) if one.season_id is None or one.season_id in names]
@@ -108,7 +108,7 @@ def _announced(session: Session, found: Sequence[Announcement]) -> list[Item]:
 
 
 def _steps(session: Session, names: dict[int, str]) -> list[Item]:
-    """Return the changes of seasons' states, and published standings."""
+    """Return the items about the changes of seasons' states, and about published standings."""
     subjects = {f"season/{season_id}": season_id for season_id in names}
     steps = (col(AuditRecord.subject).in_(list(subjects)), col(AuditRecord.action).in_(list(STEPS)))
     records = select(AuditRecord).where(*steps).order_by(col(AuditRecord.id).desc()).limit(MOST_ITEMS)
@@ -122,7 +122,7 @@ def _steps(session: Session, names: dict[int, str]) -> list[Item]:
 
 
 def _versions(session: Session, which: ColumnElement[bool]) -> list[Item]:
-    """Return the versions that became ready, of bots that meet the condition."""
+    """Return the items about versions that became ready, of bots that meet the condition."""
     told = (BotVersion.id, BotVersion.number, BotVersion.language, BotVersion.built_at, Bot.id, Bot.name, User.name)
     statement = (
         columns(*map(col, told))

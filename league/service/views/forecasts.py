@@ -1,4 +1,4 @@
-"""Forecasts for a season as it is now: the inputs and warnings of `evaluations.forecast`."""
+"""Forecasts for a season in its present state: the inputs and warnings of `evaluations.forecast`."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ neighbours take its time, shows within minutes.
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
-    """Forecast for an existing season. `bots`: how many to assume; None: those that have entered. Raises NotAllowed,
-    NotFound.
+    """Return the forecast for an existing season. `bots`: the number to assume; None for those that have entered.
+    Raises NotAllowed, NotFound.
     """
     organiser.must_organise()
     return forecast(session, existing(session, Season, season_id), bots)
 
 
 def forecast(session: Session, season: Season, bots: int | None = None) -> Forecast:
-    """Forecast for a season as it is, or for one in memory, which has no number if it is new."""
+    """Return the forecast for a stored season, or for one in memory, which has no number if it is new."""
     entries = _entries(session, season)
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
     field = sum(fields)
@@ -96,7 +96,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
 
 
 def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, datetime] | None:
-    """Return the evaluation in progress that will be late, with the date of its successor or of what ends it."""
+    """Return the evaluation in progress if it will be late, and the date of its successor or of what ends it."""
     row = running_evaluation(session, season.id)
     if row is None or row.stage is not None:
         return None
@@ -188,7 +188,7 @@ def _coming(
 
 
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
-    """Return how many matches a ladder with a bound still has to play, `versions` of them being known."""
+    """Return the number of matches left to a ladder with a bound, of whose bots `versions` are known."""
     assert season.games_per_pair is not None
     each = whole_groups(season, season.games_per_pair)
     pairs = sum(comb(field, 2) for field in fields)
@@ -201,14 +201,14 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
 
 
 def _waiting(session: Session, season: Season) -> int:
-    """Return how many matches of the ladder are planned and not played."""
+    """Return the number of matches of the ladder that are planned but not played."""
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
     return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()
 
 
 def _side_by_side(machines: Machines, matches: int, length: int) -> float:
-    """Return the seconds that so many matches take in series of that length, all of which may be played at once."""
+    """Return the seconds that this many matches take in series of that length, all of which may be played at once."""
     return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
 
 

@@ -1,4 +1,4 @@
-"""The part of a season's finals and running evaluation that is still to be played, and when: for a forecast."""
+"""The rest of a season's finals and of its running evaluation, and when it will be played, for a forecast."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _rounds_and_extra(season: Season, fields: Sequence[int]) -> Iterator[Work]:
 def finals_done(
     session: Session, season: Season, machines: Machines, finals: Sequence[Sequence[Work]]
 ) -> datetime | None:
-    """Return when all of the finals, or the rest of them, is played. None: nobody knows when they begin."""
+    """Return when the finals, or the rest of them, will be over, or None if their beginning is unknown."""
     seconds = [sum(machines.seconds(work) for work in works) for works in finals]
     if not finals or season.state is not SeasonState.FINALS:
         return season.finals_at + timedelta(seconds=sum(seconds)) if finals and season.finals_at else None
@@ -71,7 +71,7 @@ def finals_done(
 
 
 def left_of(session: Session, season: Season, row: Evaluation, machines: Machines) -> ForecastEvaluation:
-    """Return the rest of the evaluation in progress."""
+    """Return the forecast for the rest of the evaluation in progress."""
     assert row.state is EvaluationState.RUNNING
     players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
     pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)

@@ -1,4 +1,4 @@
-"""Views of matches: lists by cursor, one match with its evidence, and what only an author may see."""
+"""Views of matches: lists by cursor, one match with its evidence, and the parts that only an author may see."""
 
 from __future__ import annotations
 
@@ -53,18 +53,17 @@ def matches(
     challenge_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
-    """Return the newest matches first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
-    `lost`: only those in which it was not first. `challenge_id`: those of a challenge that the asker may see; no other
+    """Return matches, the newest first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
+    `lost`: only those in which it was not first. `challenge_id`: those of a challenge that the caller may see; no other
     list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
-    played matches (`state` done) is in the order of their ends, the last first: whole series end at once, and in any
-    order. So is a list with `finished_since`, which contains those that ended at that instant or later, done or
-    abandoned. A result becomes visible a moment after the end that it states, so clients that follow look back a
-    little.
+    played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
+    So is a list with `finished_since`, which contains those that ended at that instant or later, done or abandoned. A
+    result becomes visible a moment after the end that it states, so clients that follow look back a little.
 
     Raises:
-        BadCursor: of a list by end, if `before` is no match that has ended and may be in such a list.
+        BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
     asked = {
         "season": season_id,
@@ -98,8 +97,8 @@ def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
 
 @lru_cache(maxsize=64)
 def _listed(given: frozenset[str], state: MatchState | None) -> Any:
-    """Return the statement for a list of `matches`, by the names of its parameters. It is built once, because that
-    takes longer than to execute it.
+    """Return the statement for a list of `matches`, by the names of its parameters. It is built once, because building
+    it takes longer than executing it.
     """
     number, ended = col(Match.id), col(Match.finished_at)
     statement = PLAYED
@@ -161,8 +160,8 @@ def _end(session: Session, match_id: int, challenge_id: int | None) -> datetime:
 
 
 def match_detail(session: Session, match_id: int, viewer: Person | None = None, *, whole: bool = False) -> MatchDetail:
-    """Return one match with its attempts and response times, for somebody who may see it. `whole`: with what is not
-    public yet, for the service itself. Raises NotFound.
+    """Return one match with its attempts and response times, for a viewer who may see it. `whole`: including parts that
+    are not public yet, for the service itself. Raises NotFound.
     """
     row = session.exec(ONE, params={"id": match_id}).first()
     if row is None:
@@ -227,7 +226,7 @@ LEDGER = (
 
 def transcript_of(session: Session, match_id: int, viewer: Person | None = None) -> str:
     """Return the name of a match's transcript in the blob store. The transcript contains the seed, so it is given only
-    if the dice may be shown. `viewer`: the person who must be allowed to see the match. Raises NotFound, WrongState.
+    if the dice may be shown. `viewer`: a person who must be allowed to see the match. Raises NotFound, WrongState.
     """
     row = existing(session, Match, match_id)
     must_see(session, viewer, row)
@@ -239,10 +238,10 @@ def transcript_of(session: Session, match_id: int, viewer: Person | None = None)
 
 
 def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple[str, int]]:
-    """Return the seats of the asker's own bots, each with the bot's name and the version's number.
+    """Return the seats of the caller's own bots, each with the bot's name and the version's number.
 
     Raises:
-        NotFound: there is no such match, or none of the asker's bots is in it, or somebody else asked for it privately.
+        NotFound: there is no such match, none of the caller's bots is in it, or it is another author's private match.
     """
     match = session.get(Match, match_id)
     mine = (
@@ -259,10 +258,10 @@ def own_seats(session: Session, owner: Person, match_id: int) -> dict[int, tuple
 
 
 def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
-    """Say how the processes of the asker's own bots ended, with their stderr; nothing while the dice are still in use.
+    """Return how the processes of the caller's bots ended, with their stderr; nothing while the dice are in use.
 
     Raises:
-        NotFound: as `own_seats` does.
+        NotFound: as for `own_seats`.
     """
     seated = own_seats(session, owner, match_id)
     if dice_in_use(session, [session.get_one(Match, match_id)]):
@@ -297,7 +296,7 @@ SEATED = (
 
 
 def _seats(session: Session, match_ids: Sequence[int], untold: set[int]) -> dict[int, tuple[SeatView, ...]]:
-    """Return the seats by match. What was wrong with a reply may reveal a bid, so `untold` matches lack it."""
+    """Return the seats by match. The reason for a fault may reveal a bid, so `untold` matches lack it."""
     seats: dict[int, tuple[SeatView, ...]] = dict.fromkeys(match_ids, ())
     for row in seated(session, match_ids):
         fault = None

@@ -1,4 +1,4 @@
-"""The matches before and after one: of its series, of each of its bots, and of two bots against each other."""
+"""The matches before and after a given one: in its series, of each of its bots, and of two bots against each other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ against that opponent. The search walks along an index; if none is among them, t
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """The matches before and after one, and their common subject (for readers); None if there is none, or none near."""
+    """The matches before and after a given one, or None if none is near, and their common subject (for readers)."""
 
     of: str
     before: int | None
@@ -51,8 +51,8 @@ def neighbours(session: Session, match: MatchInfo) -> list[Neighbours]:
 
 @lru_cache(maxsize=64)
 def _near(subjects: tuple[tuple[int, ...], ...]) -> Select[Any]:
-    """Return the statement for the matches before and after one: of its series, and of each of these subjects, which
-    are the numbers of one or two of its bots.
+    """Return the statement for the matches before and after a given one: in its series, and for each of these subjects,
+    which are the numbers of one or two of its bots.
     """
     this = select(Match.series_id, Match.number).where(Match.id == bindparam("match")).subquery()
     of_series = [

@@ -40,7 +40,7 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """The matches that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
+    """A series that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
     that can be watched at this moment, if any.
     """
 
@@ -100,7 +100,7 @@ RUNNING = (
 
 @dataclass(frozen=True, slots=True)
 class ReadyBot:
-    """A bot that can play, with its newest version that is ready, and its rating in its newest season, if any."""
+    """A bot that can play, with its newest ready version, and its rating in its newest season, if any."""
 
     bot_id: int
     bot: str
@@ -110,7 +110,7 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """List bots that people may play against: of the most recently updated ones the strongest first."""
+    """List bots against which people may play: among the most recently updated ones, the strongest first."""
     newest = func.max(BotVersion.number)
     rated = (
         select(RatingPoint.elo)

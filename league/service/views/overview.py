@@ -1,4 +1,4 @@
-"""The league at a glance: who leads each season, how many take part, and which match is worth watching."""
+"""The league at a glance: each season's leader, the number of participants, and the match worth watching."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKED_AT = 200
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """The bot in a season's first place, by its newest ranking; of several, that with the highest rating."""
+    """The bot in a season's first place, by its newest ranking; if several share it, the highest rated."""
 
     bot_id: int
     bot: str
@@ -61,7 +61,7 @@ FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A match that could be watched: its seats' bots, points (None: ended by a fault) and places (None: unranked)."""
+    """A match that could be watched: its seats' bots, points (None after a fault) and places (None: unranked)."""
 
     match_id: int
     points: list[str | None] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Candidate:
 
     @property
     def worth(self) -> float:
-        """How strong the players are and how close the result is, each from 0 to 1."""
+        """The sum of the players' strength and the closeness of the result, each from 0 to 1."""
         if not self.points or None in self.points:
             return -1.0
         scores = [float(Fraction(points)) for points in self.points if points is not None]
@@ -80,7 +80,7 @@ class Candidate:
 
 
 def worth_watching(session: Session) -> list[int]:
-    """Return the newest counted matches by how much there is to see: the best players with the closest result first."""
+    """Return the newest counted matches, most interesting first: the best players with the closest result."""
     newest = (
         select(Match.id)
         .where(Match.state == MatchState.DONE, PLANNED, col(Match.rated).is_(True))

@@ -25,7 +25,7 @@ from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
 from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series, UtcDateTime
 
 ENDED_WITHIN = timedelta(days=1)
-"""How long the ended matches of people are counted."""
+"""How long people's ended matches are counted."""
 
 ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Fault.TIMEOUT: "late"}
 """The ending of a played match, by the person's fault."""
@@ -42,11 +42,11 @@ class QueueInfo:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """All queues, and the age of each current season's newest ranking; `behind`: seasons whose log of results has
+    """All queues, and the age of each current season's newest ranking; `behind`: the seasons whose log of results has
     changed since. `exhibitions_ended`: how people's matches of the last day ended: played, resigned, late, left (before
-    it began), no-worker, or a cause of failure. `slots`: how many matches the judging machines can play at a
-    time; `idle_slots`: those of them that play and build nothing, although matches are unplayed. `given_up`: the
-    abandoned series at which the service failed too often; the others were no longer wanted.
+    it began), no-worker, or a cause of failure. `slots`: how many matches the judging machines can play at a time;
+    `idle_slots`: those that play and build nothing, although matches are unplayed. `given_up`: the abandoned series at
+    which the service failed too often; the others were no longer wanted.
     """
 
     queues: tuple[QueueInfo, ...]
@@ -89,8 +89,8 @@ def _counts(life: Life) -> tuple[StrEnum, ...]:
 
 
 def _stand(life: Life) -> Iterator[Any]:
-    """Yield the number of rows in each of these states, then the instant since when the first row waits. Series that
-    their season holds do not wait for a worker.
+    """Yield the number of rows in each of these states, then the instant since which the first row has waited. Series
+    that their season holds do not wait for a worker.
     """
     table = life.table
     free = (col(Series.season_id).not_in(HOLD),) if life is SERIES else ()

@@ -1,7 +1,7 @@
 """How the league ran in the last day, minute by minute, for the operator's charts.
 
 The sweep writes one row each minute, and counts the attempts stored since the row before. Attempts are stored when
-their series ends, so each is added to the row of the minute in which it ended itself. An attempt that another
+their series ends, but each is added to the row of the minute in which it ended itself. An attempt that another
 transaction commits later under a lower number is missed; only charts use these rows. In a minute without a row, no
 sweep ran.
 """
@@ -34,8 +34,8 @@ GAP = timedelta(minutes=5)
 @dataclass(frozen=True, slots=True)
 class Ran:
     """A machine in one sample. `late_seconds`: how late its keeper woke up, at worst; `steal_share`, `busy_share`: 0 to
-    1; `stolen_seconds`: what it took from bots in the matches that it counts; `saved`: those of their `replies` that
-    were past their deadlines but counted, because of that.
+    1; `stolen_seconds`: the time that it took from bots in the counted matches; `saved`: those of their `replies` that
+    counted although they were past their deadlines, because of that.
     """
 
     matches: int
@@ -103,7 +103,7 @@ def samples(session: Session, asker: Person, hours: int) -> list[Moment]:
 
 
 def _alive(session: Session) -> dict[str, list[float]]:
-    """Return the sample of each machine that is alive, in which nothing is counted yet."""
+    """Return an empty sample of each live machine."""
     alive = now(session) - timedelta(seconds=settings_of(session).lease_seconds)
     return {
         str(host.id): _stored(
@@ -135,7 +135,7 @@ def _count(session: Session, newest: Sample, since: int) -> None:
 
 
 def _with(ran: Ran, cause: str, evidence: Mapping[str, Any], replies: int) -> Ran:
-    """Return the sample with one attempt more."""
+    """Return the sample with one more attempt."""
     if cause != Cause.PLAYED:
         return replace(ran, voids=ran.voids + 1)
     return replace(
@@ -170,4 +170,4 @@ NUMBERED = columns(
     col(WorkerHost.steal_share),
     col(WorkerHost.busy_share),
 ).join(WorkerHost, col(WorkerHost.name) == Machine.name)
-"""The machines that play, and what they play in."""
+"""The machines that play, with their numbers, names and latest figures."""

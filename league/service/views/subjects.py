@@ -1,4 +1,4 @@
-"""Names the subjects of the audit log's records, and finds them by their names."""
+"""Names the subjects of the audit log's records, and finds subjects by name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def subjects_named(session: Session, name: str) -> list[str]:
 
 
 def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
-    """Return the present names of those subjects (``bot/3``) that have one, with one statement for each kind."""
+    """Return the present names of the subjects (``bot/3``) that have one, with one statement for each kind."""
     numbers: dict[str, set[int]] = {}
     for subject in subjects:
         kind, _, number = subject.partition("/")

@@ -19,7 +19,7 @@ from deadheat.league.words import Uncounting
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """How a match bears on the ranking. `rejudged_id`: the match that replaces it."""
+    """The bearing of a match on the ranking. `rejudged_id`: the match that replaces it."""
 
     uncounted: Uncounted | None
     rejudged_id: int | None
@@ -115,7 +115,7 @@ def _why(
 
 
 def _disqualified(session: Session, match_ids: Sequence[int]) -> Mapping[int, list[str]]:
-    """Return the names of disqualified bots, by seat, in these matches, which have some."""
+    """Return the names of the disqualified bots, by seat, of each of these matches that has any."""
     names: dict[int, list[str]] = {}
     for match_id, name in session.exec(DISQUALIFIED, params={"ids": match_ids}) if match_ids else ():
         names.setdefault(match_id, []).append(name)

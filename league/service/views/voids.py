@@ -1,5 +1,4 @@
-"""Void attempts by version, by the seat that was to answer and by machine: which versions' matches fail more often than
-others'?
+"""Finds versions whose matches fail more often than others', by the seat that was to answer and by machine.
 
 A void attempt blames nobody and benefits nobody. But a bot that could cause one would do so when losing, and then more
 attempts than its share would fail while it was to answer. So each version is compared with the field on the same
@@ -8,9 +7,9 @@ be its own by chance? The exact probability of as many or more is that of a sum 
 conditional test of two Poisson rates: Przyborowski and Wilenski, Biometrika 31, 1940).
 
 A bot might also bring down what carries its series: the engine, the boxes, the worker. Such a failure belongs to no
-match, and nobody was to answer, so it counts for every version of the series; the version that causes it has it in all
-its series, an opponent only in a few. A series counts once for each machine that failed at it; otherwise one that is
-retried while an engine is down would look like guilt. These are a binomial of their own in the same sum.
+match, and nobody was to answer, so it counts for every version of the series; the culprit has it in all its series, an
+opponent only in a few. A series counts once for each machine that failed at it; otherwise retries while an engine is
+down would look like guilt. These failures are a separate binomial in the same sum.
 """
 
 from __future__ import annotations
@@ -37,17 +36,17 @@ LEAST_VOIDS = 3
 """Versions with fewer void attempts are never shown as having too many."""
 
 MOST_LIKELY = 0.001
-"""Organisers are shown what is less likely by chance than this. In a season of 100 innocent versions it happens in one
-season of ten: it is a reason to look, and no verdict.
+"""Organisers are shown versions that are less likely by chance than this. Of seasons with 100 innocent versions, one in
+ten has such a case: it is a reason to look, not a verdict.
 """
 
 NEWEST = 30_000
 """The number of the league's newest attempts that are examined. Counting all of a season of a million matches took
-seconds, and organisers must see what a bot does now.
+seconds, and organisers must see a bot's present behaviour.
 """
 
 NO_BOTS_DOING = BLAMELESS - Cause.having(Trait.BY_BOTS)
-"""Causes of a failed series that no bot can bring about."""
+"""Causes of a failed series that no bot can produce."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +63,15 @@ class Share:
 
     @property
     def stratum(self) -> tuple[int, bool]:
-        """The field within which a version is compared."""
+        """The field with which a version is compared."""
         return self.machine, self.whole_series
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """A version compared with the field. `attempts` at its matches; `voids`: those in which it was to answer, and its
-    series that failed as a whole. `expected`: how many there would be at the others' rates. `by_machine`: its own, by
-    the machine's number.
+    """A version compared with the field. `attempts`: those at its matches; `voids`: those in which it was to answer,
+    and its series that failed as a whole. `expected`: the number at the others' rates. `by_machine`: its own, by the
+    machine's number.
     """
 
     version_id: int
@@ -89,7 +88,7 @@ class Excess:
 
 
 def excesses(shares: Sequence[Share]) -> list[Excess]:
-    """Return every version with such failures, the least likely first."""
+    """Return every version with void attempts or failed series, the least likely first."""
     attempts: dict[tuple[int, bool], int] = defaultdict(int)
     voids: dict[tuple[int, bool], int] = defaultdict(int)
     own: dict[int, list[Share]] = defaultdict(list)
@@ -238,7 +237,7 @@ def _shares(session: Session, season_id: int, failures: Sequence[_Failure]) -> l
     newest = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST)
     attempt = aliased(Attempt, newest.subquery())
     recent = (col(attempt.season_id) == season_id, col(attempt.worker).is_not(None))
-    # PostgreSQL would read all participants of all times; matches that are played now are seldom old.
+    # Without this, PostgreSQL would read all participants ever; matches that are played now are seldom old.
     oldest = session.exec(select(func.min(attempt.match_id)).where(*recent)).one() or 0
     counted = (
         select(Participant.version_id, attempt.worker, func.count(), func.count(col(attempt.series_id).distinct()))

@@ -36,13 +36,13 @@ from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, M
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
-"""A match's duration is measured on series that ended within this time,"""
+"""The duration of a match is measured on series that ended within this time."""
 
 ENOUGH, LOOKED_AT = 3, 20
-"""at least so many of a season, and at most."""
+"""The fewest and the most series of a season on which it is measured."""
 
 MOST_AHEAD = 5000
-"""The most series ahead that are examined; a longer queue is as good as endless."""
+"""The most series ahead that are examined; a longer queue counts as endless."""
 
 NOT_LATELY = N_("The wait is unknown: too few series have ended in the last hour.")
 AT_PANEL = N_("It plays the season's panel first, and its next match there is drawn in a moment.")
@@ -154,7 +154,7 @@ def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
 def _seconds(
     at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
 ) -> int | None:
-    """Return the seconds until the first series of `own` ends. It is being played, or behind `ahead` and `played`."""
+    """Return the seconds until the first series of `own` ends. It is being played, or follows `ahead` and `played`."""
     wanted = [*own, *ahead, *([] if own[0].started_at else played)]
     if not played or any(series.season_id not in pace for series in wanted):
         return None
@@ -193,7 +193,7 @@ def _expected(seconds: int | None, something_played: bool) -> str:
 
 
 def _no_more(season: Season, entry: EntryInfo, version: int | None) -> str:
-    """Say why no further result comes by itself; "" if one may come."""
+    """Return the reason why no further result comes by itself, or "" if one may come."""
     if not season.state.goes_on:
         return _("The season is closed, so nothing more is played.")
     if entry.absence is not None:
