@@ -1,8 +1,9 @@
 """Who may do what: a line for each route, and what each line's answer may tell whom.
 
-A line is a route, the statuses that the `ROLES` get in their order (`in`: sent to sign in; `-`: a stream without an
-end; the last one stands for all roles after it too), and where needed what is sent and which secrets are shown to whom.
-Nothing else may be shown to anybody. `tests/security/test_access.py` holds every route of the application to it.
+A line is a route, its statuses (`in`: sent to sign in; `-`: a stream without an end), and where needed what is sent and
+which secrets are shown to whom; nothing else may be shown to anybody. The statuses begin with those of somebody who is
+not signed in and of a stranger. Each role gets what the one before it in `ROLES` gets, except where `role=status` says
+otherwise; the owner's passes to nobody. `tests/security/test_access.py` holds every route of the application to it.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ class Line:
 
     def status(self, role: str) -> str:
         """Return what somebody in that role gets."""
-        statuses = self.statuses.split()
-        assert len(statuses) <= len(ROLES), self.statuses
-        return statuses[min(ROLES.index(role), len(statuses) - 1)]
+        words = [word.rpartition("=") for word in self.statuses.split()]
+        said = {name or ROLES[:2][place]: status for place, (name, _, status) in enumerate(words)}
+        assert said.keys() <= {*ROLES}, self.statuses
+        *_, last = (one for one in ROLES[: ROLES.index(role) + 1] if one in said and (one != "owner" or role == one))
+        return said[last]
 
 
 get, post, put, patch, delete = (partial(Line, method) for method in ("GET", "POST", "PUT", "PATCH", "DELETE"))
@@ -69,12 +72,14 @@ APPEALS = BOTH_APPEALS | shows(owner="appeal of ada")
 LIST = shows(organiser="invited to the season")
 HOOK = shows(owner="webhook of ada")
 NOTICES = shows(owner="reason of ada")
+PRINTED = shows(owner="stderr of ada")
 TEAM = shows(owner="invited to ada's team")
 ACCOUNT = shows(owner="label of ada, invited to ada's team")
 
-PRIVATE = "404 404 200"
+PRIVATE = "404 owner=200 organiser=200"
 GONE = "404"
-OWN, MINE = "401 404 200 404", "in 404 200 404"
+STAFF = "401 403 organiser=200"
+OWN, MINE = "401 404 owner=200", "in 404 owner=200"
 PRIVATE_MATCH = {"match_id": "private"}
 
 
@@ -109,7 +114,7 @@ TABLE: tuple[Line, ...] = (
     get("/v1/users/me", SIGNED),
     get("/v1/tokens", SIGNED, shows=shows(owner="label of ada")),
     post("/v1/tokens", "401", {"name": "ada", "password": "not hers", "label": "x"}),
-    delete("/v1/tokens/{token_id}", "401 404 204 404"),
+    delete("/v1/tokens/{token_id}", "401 404 owner=204"),
     get("/v1/inbox", SIGNED, shows=NOTICES),
     post("/v1/inbox/read", SIGNED, {"up_to": 1}),
     get("/inbox", "in 200", shows=NOTICES),
@@ -130,42 +135,42 @@ TABLE: tuple[Line, ...] = (
     post("/reset", GONE, form={"channel": "1", "until": "9999999999", "token": "guessed", "password": PASSWORD}),
     get("/mail/{link}", GONE, params={"link": "confirm"}, query="?channel=1&token=guessed"),
     post("/mail/{link}", GONE, form={"channel": "1", "token": "x"}, params={"link": "unsubscribe"}),
-    post("/account/webhooks/{channel_id}/{verb}", "in 404 303 404", params={"verb": "test"}),
+    post("/account/webhooks/{channel_id}/{verb}", "in 404 owner=303", params={"verb": "test"}),
     get("/v1/environment", GONE),
-    get("/v1/workers", "401 403 403 200", shows=REPORT),
+    get("/v1/workers", STAFF, shows=REPORT),
     # --- bots and versions
     get("/v1/bots", SIGNED),
     post("/v1/bots", "401 201", {"game": "yacht-auction", "name": "another"}),
     patch(BOT, OWN, {"team_id": 1}, params={"bot_id": "idle"}),
     get(f"{BOT}/panels", OWN),
-    post(f"{BOT}/versions", "401 404 202 404", file=True),
+    post(f"{BOT}/versions", "401 404 owner=202", file=True),
     get(f"{BOT}/versions", OWN, shows=FILES),
     get(f"{BOT}/versions/{{number}}", OWN, shows=FILES),
     get(f"{BOT}/versions/{{number}}/log", OWN, shows=shows(owner="log of ada")),
     get(f"{BOT}/versions/{{number}}/trial", OWN, shows=shows(owner="trial of ada")),
     get(f"{BOT}/versions/{{number}}/source", OWN, shows=shows(owner="source of ada")),
     # --- seasons and entries
-    post("/v1/seasons", "401 403 403 201", {"game": "yacht-auction", "name": "Another"}),
-    patch(SEASON, "401 403 403 200", {"name": "Renamed"}),
-    post("/v1/season-files", "401 403 403 200", {"document": FILE, "preview": True}),
-    post("/v1/season-files", "401 403 403 200", {"document": FILE}),
-    get(f"{SEASON}/file", "401 403 403 200", shows=LIST),
+    post("/v1/seasons", "401 403 organiser=201", {"game": "yacht-auction", "name": "Another"}),
+    patch(SEASON, STAFF, {"name": "Renamed"}),
+    post("/v1/season-files", STAFF, {"document": FILE, "preview": True}),
+    post("/v1/season-files", STAFF, {"document": FILE}),
+    get(f"{SEASON}/file", STAFF, shows=LIST),
     get(f"{SEASON}/sources/{{version_id}}", GONE, params={"version_id": "1"}),
-    put(f"{SEASON}/file", "401 403 403 200", {"document": FILE}),
-    post(f"{SEASON}/archives", "401 403 403 409", {"sha256": "0" * 64}),
-    get(f"{SEASON}/forecast", "401 403 403 200"),
-    get(f"{SEASON}/invitations", "401 403 403 200", shows=LIST),
-    put(f"{SEASON}/invitations/{{name}}", "401 403 403 200", shows=LIST),
-    delete(f"{SEASON}/invitations/{{name}}", "401 403 403 200", shows=LIST),
-    post(f"{SEASON}/evaluations", "401 403 403 409", {"format": "round-robin"}),
-    post("/v1/evaluations/{evaluation_id}/cancel", "401 403 403 200"),
-    put(f"{SEASON}/entries/{{bot_id}}", "401 404 200 409", {"version": 1}),
-    patch(f"{SEASON}/entries/{{bot_id}}", "401 403 403 200", {"division": 1}),
-    get(f"{SEASON}/entries/{{bot_id}}/challenges", "401 404 200"),
-    post(f"{SEASON}/entries/{{bot_id}}/disqualify", "401 403 403 204", REASON),
-    post(f"{SEASON}/entries/{{bot_id}}/reinstate", "401 403 403 204", REASON),
-    post(f"{SEASON}/entries/{{bot_id}}/withdraw", "401 404 204 404"),
-    post(f"{SEASON}/entries/{{bot_id}}/rejoin", "401 404 204 404"),
+    put(f"{SEASON}/file", STAFF, {"document": FILE}),
+    post(f"{SEASON}/archives", "401 403 organiser=409", {"sha256": "0" * 64}),
+    get(f"{SEASON}/forecast", STAFF),
+    get(f"{SEASON}/invitations", STAFF, shows=LIST),
+    put(f"{SEASON}/invitations/{{name}}", STAFF, shows=LIST),
+    delete(f"{SEASON}/invitations/{{name}}", STAFF, shows=LIST),
+    post(f"{SEASON}/evaluations", "401 403 organiser=409", {"format": "round-robin"}),
+    post("/v1/evaluations/{evaluation_id}/cancel", STAFF),
+    put(f"{SEASON}/entries/{{bot_id}}", "401 404 owner=200 organiser=409", {"version": 1}),
+    patch(f"{SEASON}/entries/{{bot_id}}", STAFF, {"division": 1}),
+    get(f"{SEASON}/entries/{{bot_id}}/challenges", "401 404 owner=200 organiser=200"),
+    post(f"{SEASON}/entries/{{bot_id}}/disqualify", "401 403 organiser=204", REASON),
+    post(f"{SEASON}/entries/{{bot_id}}/reinstate", "401 403 organiser=204", REASON),
+    post(f"{SEASON}/entries/{{bot_id}}/withdraw", "401 404 owner=204"),
+    post(f"{SEASON}/entries/{{bot_id}}/rejoin", "401 404 owner=204"),
     *(
         get(f"{SEASON}/export/{{table}}.{{form}}", ALL, params={"table": table, "form": form})
         for table in Exported
@@ -175,23 +180,23 @@ TABLE: tuple[Line, ...] = (
     get("/v1/teams", SIGNED, shows=TEAM),
     post("/v1/teams", "401 201", {"name": "babbage"}),
     get("/v1/teams/{team_id}", SIGNED, shows=TEAM),
-    patch("/v1/teams/{team_id}", "401 403 200 403", {"captain": "bob"}, shows=TEAM),
-    post("/v1/teams/{team_id}/invitations", "401 403 200 403", {"name": "carl"}, shows=TEAM),
+    patch("/v1/teams/{team_id}", "401 403 owner=200", {"captain": "bob"}, shows=TEAM),
+    post("/v1/teams/{team_id}/invitations", "401 403 owner=200", {"name": "carl"}, shows=TEAM),
     post("/v1/teams/{team_id}/join", OWN, shows=TEAM),
-    delete("/v1/teams/{team_id}/members/{name}", "401 403 200 403", shows=TEAM),
+    delete("/v1/teams/{team_id}/members/{name}", "401 403 owner=200", shows=TEAM),
     # --- unrated matches that an author asked for in private: for strangers they do not exist
     get("/v1/challenges", SIGNED),
-    post("/v1/challenges", "401 404 201 404", ASKED),
+    post("/v1/challenges", "401 404 owner=201", ASKED),
     get("/v1/challenges/{challenge_id}", PRIVATE),
     get("/v1/challenges/{challenge_id}/matches", PRIVATE, shows=inside(f"{EARLIER}, {RECORD}, {WORDS}")),
     post("/v1/challenges/{challenge_id}/stop", OWN),
     get("/challenges", "in 200"),
     get("/challenges/{challenge_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
-    post("/challenges/{challenge_id}/stop", "in 404 303 404"),
+    post("/challenges/{challenge_id}/stop", "in 404 owner=303"),
     get("/bots/{bot_id}/challenge", "in 200", query="?season=1"),
     post(
         "/bots/{bot_id}/challenge",
-        "in 404 303 404",
+        "in 404 owner=303",
         form={"bot_id": "2", "games": "2"},
         params=RIVAL,
         query="?season=1",
@@ -203,17 +208,17 @@ TABLE: tuple[Line, ...] = (
     ),
     get(f"{MATCH}/live", PRIVATE, params=PRIVATE_MATCH),
     get(f"{MATCH}/logs", OWN, params=PRIVATE_MATCH, shows=shows(owner=STDERR)),
-    post(f"{MATCH}/appeals", "401 404 409 404", {"text": "mine"}, params=PRIVATE_MATCH),
+    post(f"{MATCH}/appeals", "401 404 owner=409", {"text": "mine"}, params=PRIVATE_MATCH),
     get("/matches/{match_id}", PRIVATE, params=PRIVATE_MATCH, shows=inside(f"{WORDS}, {BEFORE_IT}")),
     get("/matches/{match_id}/embed", GONE, params=PRIVATE_MATCH),
     get("/matches/{match_id}/card.png", GONE, params=PRIVATE_MATCH),
     get("/matches/{match_id}/mine", MINE, params=PRIVATE_MATCH, shows=shows(owner=f"{LINK}, {STDERR}")),
-    get("/matches/{match_id}/appeal", "in 404 200", params=PRIVATE_MATCH, shows=inside(LINK)),
+    get("/matches/{match_id}/appeal", "in 404 owner=200 organiser=200", params=PRIVATE_MATCH, shows=inside(LINK)),
     # --- matches, rulings, appeals
     get(MATCH, ALL, params={"match_id": "waiting"}),
     get(f"{MATCH}/transcript", "409", params={"match_id": "waiting"}),
     get(f"{MATCH}/live", ALL, params={"match_id": "waiting"}),
-    get(f"{MATCH}/logs", OWN, shows=shows(owner="stderr of ada")),
+    get(f"{MATCH}/logs", OWN, shows=PRINTED),
     get(f"{MATCH}/replay", "409", params={"match_id": "waiting"}),
     get(f"{MATCH}/verification", "409", params={"match_id": "waiting"}),
     # --- a match with whose dice others are still to be played: nobody sees more of it than who won
@@ -222,7 +227,7 @@ TABLE: tuple[Line, ...] = (
     get(f"{MATCH}/live", ALL, params={"match_id": "held"}),
     *(get(f"{MATCH}/{what}", OPEN, params={"match_id": "held"}) for what in HELD),
     get(f"{MATCH}/logs", OWN, params={"match_id": "held"}),
-    post(f"{MATCH}/appeals", "401 404 409 404", {"text": "mine"}, params={"match_id": "held"}),
+    post(f"{MATCH}/appeals", "401 404 owner=409", {"text": "mine"}, params={"match_id": "held"}),
     get("/matches/{match_id}", ALL, params={"match_id": "held"}),
     get("/matches/{match_id}/mine", MINE, params={"match_id": "held"}),
     *(get("/matches/{match_id}/mine/{seat}/stderr", "in 404", params={"match_id": "held", "seat": n}) for n in "012"),
@@ -238,31 +243,31 @@ TABLE: tuple[Line, ...] = (
     *(get("/bots/{bot_id}", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob", "dave")),
     *(get("/bots/{bot_id}/matches", ALL, params={"bot_id": f"dice of {who}"}) for who in ("ada", "bob")),
     get("/games/{name}", ALL, params={"name": "liars-dice"}),
-    post(f"{MATCH}/void", "401 403 403 200", REASON),
-    post(f"{MATCH}/restore", "401 403 403 200", REASON),
-    post(f"{MATCH}/rejudge", "401 403 403 201", REASON),
-    get("/v1/held-matches", "401 403 403 200"),
-    post(f"{MATCH}/decide", "401 403 403 409", {**REASON, "seat": 0}),
-    post(f"{MATCH}/leave", "401 403 403 409", REASON),
-    get(f"{SEASON}/voids", "401 403 403 200"),
-    post(f"{MATCH}/appeals", "401 404 409 404", {"text": "again"}),
+    post(f"{MATCH}/void", STAFF, REASON),
+    post(f"{MATCH}/restore", STAFF, REASON),
+    post(f"{MATCH}/rejudge", "401 403 organiser=201", REASON),
+    get("/v1/held-matches", STAFF),
+    post(f"{MATCH}/decide", "401 403 organiser=409", {**REASON, "seat": 0}),
+    post(f"{MATCH}/leave", "401 403 organiser=409", REASON),
+    get(f"{SEASON}/voids", STAFF),
+    post(f"{MATCH}/appeals", "401 404 owner=409", {"text": "again"}),
     get("/v1/appeals", SIGNED, shows=APPEALS),
-    post("/v1/appeals/{appeal_id}/ruling", "401 403 403 200", {"uphold": False, "ruling": "no"}, shows=ONE_APPEAL),
+    post("/v1/appeals/{appeal_id}/ruling", STAFF, {"uphold": False, "ruling": "no"}, shows=ONE_APPEAL),
     post("/v1/appeals/{appeal_id}/withdraw", OWN, shows=shows(owner="appeal of ada")),
     post("/v1/appeals/{appeal_id}/withdraw", "401 404", params={"appeal_id": "appeal of bob"}),
-    post("/v1/announcements", "401 403 403 201", {"title": "t", "text": "t"}),
-    delete("/v1/announcements/{announcement_id}", "401 403 403 204"),
+    post("/v1/announcements", "401 403 organiser=201", {"title": "t", "text": "t"}),
+    delete("/v1/announcements/{announcement_id}", "401 403 organiser=204"),
     # --- people against bots: a table is its person's alone until it is over
     *(
         get(f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
         for what in ("replay", "verification", "transcript", "advice")
     ),
-    post("/play", "in 303 409 303", form={"bot": "3", "table": "1-2"}),
+    post("/play", "in 303 owner=409", form={"bot": "3", "table": "1-2"}),
     get("/play/{exhibition_id}", MINE),
     get("/play/{exhibition_id}/document", MINE),
-    get("/play/{exhibition_id}/events", "in 404 - 404"),
-    post("/play/{exhibition_id}", "in 404 303 404", form={"turn": "0"}),
-    post("/play/{exhibition_id}/resign", "in 404 303 404"),
+    get("/play/{exhibition_id}/events", "in 404 owner=-"),
+    post("/play/{exhibition_id}", "in 404 owner=303", form={"turn": "0"}),
+    post("/play/{exhibition_id}/resign", "in 404 owner=303"),
     # --- pages that all see
     get("/games/{name}", ALL, params={"name": "yacht-auction"}),
     get("/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),
@@ -282,56 +287,51 @@ TABLE: tuple[Line, ...] = (
     get("/account", "in 200", shows=ACCOUNT),
     post("/account/bots", "in 303", form={"game": "yacht-auction", "name": "another"}),
     post("/account/tokens", "in 200", form={"label": "x", "scope": "read", "days": "7"}, shows=ACCOUNT),
-    post("/account/tokens/{token_id}/revoke", "in 404 303 404"),
+    post("/account/tokens/{token_id}/revoke", "in 404 owner=303"),
     post("/account/password", "in 403", form={"password": "not hers", "new_password": PASSWORD}, shows=ACCOUNT),
     post("/account/close", "in 403", form={"password": "not theirs"}, shows=ACCOUNT),
     post("/account/teams", "in 303", form={"name": "babbage"}),
-    post("/account/teams/{team_id}/{verb}", "in 403 303 403", form={"name": "carl"}, params={"verb": "invite"}),
+    post("/account/teams/{team_id}/{verb}", "in 403 owner=303", form={"name": "carl"}, params={"verb": "invite"}),
     get("/bots/{bot_id}/upload", MINE, shows=FILES),
-    post("/bots/{bot_id}/versions", "in 404 303 404", file=True),
-    post("/bots/{bot_id}/change", "in 404 303 404", form={"name": "renamed"}),
-    post("/bots/{bot_id}/retire", "in 404 303 404", form={"retired": "true"}),
+    post("/bots/{bot_id}/versions", "in 404 owner=303", file=True),
+    post("/bots/{bot_id}/change", "in 404 owner=303", form={"name": "renamed"}),
+    post("/bots/{bot_id}/retire", "in 404 owner=303", form={"retired": "true"}),
     get("/bots/{bot_id}/versions/{number}", MINE, shows=shows(owner="filename of ada, reason of ada, log of ada")),
-    post("/bots/{bot_id}/seasons/{season_id}/{verb}", "in 404 303 404", params={"verb": "withdraw"}),
-    post("/bots/{bot_id}/people", "in 404 303 404"),
+    post("/bots/{bot_id}/seasons/{season_id}/{verb}", "in 404 owner=303", params={"verb": "withdraw"}),
+    post("/bots/{bot_id}/people", "in 404 owner=303"),
     get("/matches/{match_id}/appeal", "in 200", shows=APPEALS),
-    get("/matches/{match_id}/mine", MINE, shows=shows(owner="stderr of ada")),
+    get("/matches/{match_id}/mine", MINE, shows=PRINTED),
     get("/matches/{match_id}/mine", MINE, params={"match_id": "waiting"}),
-    get(
-        "/matches/{match_id}/mine/{seat}/stderr",
-        MINE,
-        params={"seat": "seat of ada"},
-        shows=shows(owner="stderr of ada"),
-    ),
+    get("/matches/{match_id}/mine/{seat}/stderr", MINE, params={"seat": "seat of ada"}, shows=PRINTED),
     get("/matches/{match_id}/mine/{seat}/stderr", "in 404", params={"seat": "seat of bob"}),
-    post("/matches/{match_id}/appeal", "in 404 409 404", form={"text": "again"}, shows=APPEALS),
-    post("/matches/{match_id}/appeals/{appeal_id}/withdraw", "in 404 303 404", shows=BOTH_APPEALS),
+    post("/matches/{match_id}/appeal", "in 404 owner=409", form={"text": "again"}, shows=APPEALS),
+    post("/matches/{match_id}/appeals/{appeal_id}/withdraw", "in 404 owner=303", shows=BOTH_APPEALS),
     # --- the desk
-    get("/desk", "in 403 403 200", shows=BOTH_APPEALS),
-    get("/desk/seasons/new", "in 403 403 200"),
-    get("/desk/season-file", "in 403 403 200"),
-    get("/desk/season-file", "in 403 403 200", query="?season=1", shows=LIST),
-    post("/desk/season-file", "in 403 403 200", form={"document": FILE}),
-    post("/desk/season-file", "in 403 403 303", form={"document": FILE, "apply": "yes"}),
-    post("/desk/seasons", "in 403 403 303", form={"game": "yacht-auction", "name": "Another"}),
-    post("/desk/sign-up", "in 403 403 303", form={"rule": "closed"}),
-    post("/desk/announcements", "in 403 403 303", form={"title": "t", "text": "t"}),
-    post("/desk/announcements/{announcement_id}/take-down", "in 403 403 303"),
-    post("/desk/matches", "in 403 403 303", form={"match": "1", "verb": "void", "reason": "because"}),
-    post("/desk/held/{match_id}", "in 403 403 409", form={"answer": "leave", "reason": "because"}, shows=BOTH_APPEALS),
-    post("/desk/appeals/{appeal_id}", "in 403 403 303", form={"uphold": "false", "ruling": "no"}),
-    get("/desk/seasons/{season_id}", "in 403 403 200", shows=LIST),
-    post("/desk/seasons/{season_id}/state", "in 403 403 303", form={"state": "frozen"}),
-    post("/desk/seasons/{season_id}/evaluations", "in 403 403 409", form={"format": "round-robin"}, shows=LIST),
-    post("/desk/seasons/{season_id}/evaluations/{evaluation_id}/cancel", "in 403 403 303"),
-    post("/desk/seasons/{season_id}/settings", "in 403 403 303", form={"name": "Renamed"}),
-    post("/desk/seasons/{season_id}/invitations", "in 403 403 303", form={"name": "bob"}),
-    post("/desk/seasons/{season_id}/entries", "in 403 403 409", form={"bot": "1"}, shows=LIST),
-    post("/desk/seasons/{season_id}/entries/{bot_id}/division", "in 403 403 303", form={"division": "1"}),
-    post("/desk/seasons/{season_id}/entries/{bot_id}/{verb}", "in 403 403 303", form=REASON, params=DISQUALIFY),
-    get("/operator", "in 403 403 403 200"),
-    get("/operator/accounts", "in 403 403 403 200"),
-    post("/operator/accounts/{verb}", "in 403 403 403 303", form={"name": "bob", **REASON}, params={"verb": "ban"}),
-    post("/operator/accounts/{verb}", "in 403 403 403 303", form={"name": "bob"}, params={"verb": "reopen"}),
+    get("/desk", "in 403 organiser=200", shows=BOTH_APPEALS),
+    get("/desk/seasons/new", "in 403 organiser=200"),
+    get("/desk/season-file", "in 403 organiser=200"),
+    get("/desk/season-file", "in 403 organiser=200", query="?season=1", shows=LIST),
+    post("/desk/season-file", "in 403 organiser=200", form={"document": FILE}),
+    post("/desk/season-file", "in 403 organiser=303", form={"document": FILE, "apply": "yes"}),
+    post("/desk/seasons", "in 403 organiser=303", form={"game": "yacht-auction", "name": "Another"}),
+    post("/desk/sign-up", "in 403 organiser=303", form={"rule": "closed"}),
+    post("/desk/announcements", "in 403 organiser=303", form={"title": "t", "text": "t"}),
+    post("/desk/announcements/{announcement_id}/take-down", "in 403 organiser=303"),
+    post("/desk/matches", "in 403 organiser=303", form={"match": "1", "verb": "void", "reason": "because"}),
+    post("/desk/held/{match_id}", "in 403 organiser=409", form={"answer": "leave", **REASON}, shows=BOTH_APPEALS),
+    post("/desk/appeals/{appeal_id}", "in 403 organiser=303", form={"uphold": "false", "ruling": "no"}),
+    get("/desk/seasons/{season_id}", "in 403 organiser=200", shows=LIST),
+    post("/desk/seasons/{season_id}/state", "in 403 organiser=303", form={"state": "frozen"}),
+    post("/desk/seasons/{season_id}/evaluations", "in 403 organiser=409", form={"format": "round-robin"}, shows=LIST),
+    post("/desk/seasons/{season_id}/evaluations/{evaluation_id}/cancel", "in 403 organiser=303"),
+    post("/desk/seasons/{season_id}/settings", "in 403 organiser=303", form={"name": "Renamed"}),
+    post("/desk/seasons/{season_id}/invitations", "in 403 organiser=303", form={"name": "bob"}),
+    post("/desk/seasons/{season_id}/entries", "in 403 organiser=409", form={"bot": "1"}, shows=LIST),
+    post("/desk/seasons/{season_id}/entries/{bot_id}/division", "in 403 organiser=303", form={"division": "1"}),
+    post("/desk/seasons/{season_id}/entries/{bot_id}/{verb}", "in 403 organiser=303", form=REASON, params=DISQUALIFY),
+    get("/operator", "in 403 admin=200"),
+    get("/operator/accounts", "in 403 admin=200"),
+    post("/operator/accounts/{verb}", "in 403 admin=303", form={"name": "bob", **REASON}, params={"verb": "ban"}),
+    post("/operator/accounts/{verb}", "in 403 admin=303", form={"name": "bob"}, params={"verb": "reopen"}),
     post("/sign-out", "in 303"),
 )
