@@ -311,6 +311,9 @@ IN_PLAY = tuple(state for state in SeasonState if state.during & (During.LADDER 
 GOING_ON = tuple(state for state in SeasonState if state.during)
 """The season has not closed."""
 
+FIXED = tuple(state for state in GOING_ON if state not in ENTERABLE)
+"""Entries and versions stay as they are until the season closes."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeasonStep:
@@ -345,7 +348,7 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
         "opened",
         "Opened",
         "opens_at",
-        "Open a season, so that its ladder is played, or reopen a frozen one.",
+        "Open or reopen a season, so that its ladder is played.",
     ),
     SeasonState.FROZEN: SeasonStep(
         "Freeze",

@@ -41,6 +41,7 @@ from deadheat.league.locale.messages import of_script
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.seasons.seasons import COUNTED
+from deadheat.league.states import FIXED, ON_LADDER, either
 
 _Item = TypeVar("_Item")
 
@@ -69,6 +70,9 @@ def templates() -> Jinja2Templates:
         "LANGUAGES": LANGUAGES,
         "script_messages": script_messages,
         "in_words": in_words,
+        "either": either,
+        "FIXED": FIXED,
+        "ON_LADDER": ON_LADDER,
         "bot_link": bot_link,
         "author_link": author_link,
     }

@@ -35,7 +35,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
-from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState, dated_steps
 from deadheat.league.tables import Entry, Evaluation, Match, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, stamp, timetable
 
@@ -63,7 +63,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     machines = Machines(max(1, slots), pace)
     beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
     lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
-    begins = max(at, season.opens_at or at) if season.state.holds else at
+    begins = max(at, _resumes_at(season) or at)
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
     bounded = season.ladder and season.games_per_pair is not None and not season.state.ladder_is_over
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
@@ -110,6 +110,13 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
         machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
     running = left_of(session, season, row, machines)
     return (running, following) if running.done_at > following else None
+
+
+def _resumes_at(season: Season) -> datetime | None:
+    """Return the date of the step to the next state in which matches are played, if none are now and it has a date."""
+    following = (state for state in SeasonState if state.is_after(season.state) and not state.holds)
+    resumed = next(following) if season.state.holds else None
+    return next((date for state, _setting, date in dated_steps(season, season.state) if state is resumed), None)
 
 
 def _goes_on_beside(season: Season) -> bool:
@@ -222,7 +229,7 @@ def _shortcomings(session: Session, season: Season, field: int, slots: int) -> I
         yield _("No machine is judging now; this assumes one slot.")
     if field < 2:
         yield _("Fewer than two bots have entered; say how many you expect.")
-    if season.state is SeasonState.SCHEDULED and season.opens_at is None and season.evaluations:
+    if season.state.holds and _resumes_at(season) is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
     others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
     if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
