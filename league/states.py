@@ -62,7 +62,7 @@ class NewcomerRule(StrEnum):
 
 
 class TokenKind(StrEnum):
-    """The kinds of secret, by what they grant access to."""
+    """The kinds of secret, by what they give access to."""
 
     TOKEN = "token"  # noqa: S105  # the API, for programs
     SESSION = "session"  # the site, in one browser

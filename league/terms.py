@@ -141,10 +141,12 @@ class Terms(BaseModel, use_attribute_docstrings=True):
     games_per_pair: Annotated[int | None, Field(ge=1, le=1_000_000), Setting(Group.MATCHES, "Matches per pair")] = None
     """Matches per pair in the whole ladder, rounded like `series_length`; null: unlimited."""
 
-    rest_faults: Annotated[int | None, Field(ge=1, le=1000), Setting(Group.MATCHES, "Faults that rest a bot")] = None
+    rest_faults: Annotated[
+        int | None, Field(ge=1, le=1000), Setting(Group.MATCHES, "Faults after which a bot rests")
+    ] = None
     """Faults in its last `rest_matches` matches after which a bot rests until its author lets it play; null: never."""
 
-    rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Among its last matches")] = 20
+    rest_matches: Annotated[int, Field(ge=1, le=1000), Setting(Group.MATCHES, "Counted over its last matches")] = 20
     """How many of a bot's last matches `rest_faults` looks at."""
 
     ladder_during_evaluations: Annotated[

@@ -37,7 +37,7 @@ KINDS: dict[str, dict[str, str]] = {
         "entry-disqualified": N_("disqualified a bot in {}"),
         "entry-reinstated": N_("reinstated a bot in {}"),
         "entry-rejoined": N_("returned a bot to {}"),
-        "entry-rested": N_("rested a bot in {}"),
+        "entry-rested": N_("put a bot to rest in {}"),
         "division-assigned": N_("moved a bot to another division of {}"),
         "challenge-began": N_("began a promotion match in {}"),
         "challenge-passed": N_("promoted a version in {}"),

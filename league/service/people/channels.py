@@ -315,7 +315,7 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
     """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
-    wants nothing more, so the channel is switched off.
+    has asked for no more, so the channel is switched off.
     """
     at = now(session)
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
