@@ -14,7 +14,7 @@ from sqlmodel import Session
 from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.pages.texts.decisions import KINDS, words
+from deadheat.api.pages.texts.decisions import ACTIONS, words
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log
@@ -64,7 +64,7 @@ def audit(
 ) -> str:
     """Show each season's faults and failures, and the audit log: all of it, or by person, subject and kind."""
     before = read_cursor(cursor)
-    chosen = {"who": who.strip(), "about": about.strip().strip("/"), "kind": kind if kind in KINDS else ""}
+    chosen = {"who": who.strip(), "about": about.strip().strip("/"), "kind": kind if kind in ACTIONS else ""}
     filtered = any(chosen.values())
     with shared.db.reading() as session:
         records = audit_log(
@@ -72,7 +72,7 @@ def audit(
             before=before,
             about=_subjects(session, chosen["about"]),
             actor=chosen["who"],
-            actions=tuple(KINDS.get(chosen["kind"], ())),
+            actions=tuple(ACTIONS.get(chosen["kind"], ())),
             limit=RECORDS,
         )
         lines = [(record, _data(record)) for record in records]
@@ -87,7 +87,7 @@ def audit(
         lines=[_line(record, data, names) for record, data in lines],
         older=write_cursor(records[-1].id) if len(records) == RECORDS else None,
         seasons=seasons,
-        kinds=tuple(KINDS),
+        kinds=tuple(ACTIONS),
         chosen=chosen,
         filtered=filtered,
         query=query,

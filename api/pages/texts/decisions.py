@@ -9,7 +9,7 @@ from __future__ import annotations
 from deadheat.engine.language import N_, gettext
 from deadheat.league.states import SEASON_STEPS, Role
 
-KINDS: dict[str, dict[str, str]] = {
+ACTIONS: dict[str, dict[str, str]] = {
     N_("Seasons"): {
         "season-created": N_("created {}"),
         "season-edited": N_("changed the settings of {}"),
@@ -87,7 +87,7 @@ KINDS: dict[str, dict[str, str]] = {
 }
 """The actions by kind, in the order of the page's list."""
 
-WORDS = {action: words for actions in KINDS.values() for action, words in actions.items()}
+WORDS = {action: words for actions in ACTIONS.values() for action, words in actions.items()}
 
 
 def words(action: str) -> str:
