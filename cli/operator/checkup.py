@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from deadheat.cli.operator.findings import CURES, Check, Finding, Role, Verdict
+from deadheat.cli.operator.findings import CURES, Check, Finding, MachineRole, Verdict
 from deadheat.cli.operator.machine_checks import check_engine, check_fitness
 from deadheat.league.storage.room import blob_folder, room_at
 
@@ -32,10 +32,10 @@ LOW_DISK_SHARE, LOW_DISK_BYTES = 0.05, 2 * 1024**3
 STA_UNSYNC = 0x0040
 
 
-def look(settings: Settings, role: Role) -> Iterator[Finding]:
+def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
     """Run every check that concerns the role, one after the other."""
     for about, roles, check in CHECKS:
-        if role is not Role.ALL and role not in roles:
+        if role is not MachineRole.ALL and role not in roles:
             continue
         try:
             yield from check(settings)
@@ -256,16 +256,16 @@ def _clock_status() -> int | None:
     return ctypes.c_int.from_buffer(words, 5 * ctypes.sizeof(ctypes.c_long)).value
 
 
-EVERYBODY = frozenset(Role)
-PLAYS = frozenset({Role.WORKER})
-CHECKS: tuple[tuple[str, frozenset[Role], Check], ...] = (
+EVERYBODY = frozenset(MachineRole)
+PLAYS = frozenset({MachineRole.WORKER})
+CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),
     ("disk", EVERYBODY, check_disk),
-    ("running", frozenset({Role.API}), check_running),
+    ("running", frozenset({MachineRole.API}), check_running),
     ("engine", PLAYS, check_engine),
     ("fitness", PLAYS, check_fitness),
 )

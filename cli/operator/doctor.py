@@ -14,7 +14,7 @@ from rich.text import Text
 from deadheat.cli.console import fail, note
 from deadheat.cli.operator import read_settings
 from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import Role, Verdict
+from deadheat.cli.operator.findings import MachineRole, Verdict
 from deadheat.cli.output import Output, says
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
 
 @says
 def doctor(
-    role: Annotated[Role, typer.Option(help="This machine's role; checks only what it needs.")] = Role.ALL,
+    role: Annotated[
+        MachineRole, typer.Option(help="This machine's role; checks only what it needs.")
+    ] = MachineRole.ALL,
 ) -> Iterator[Output]:
     """Check everything that a deployment needs and say how to fix problems; exit code 1 if there are any."""
     try:

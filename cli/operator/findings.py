@@ -19,7 +19,7 @@ class Verdict(StrEnum):
     WRONG = "wrong"
 
 
-class Role(StrEnum):
+class MachineRole(StrEnum):
     """The task of this machine in a deployment."""
 
     ALL = "all"

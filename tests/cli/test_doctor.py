@@ -13,7 +13,7 @@ import pytest
 
 from deadheat.cli.operator import checkup, machine_checks
 from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import Role, Verdict
+from deadheat.cli.operator.findings import MachineRole, Verdict
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.storage.room import Room
@@ -36,7 +36,7 @@ def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return world.settings
 
 
-def found(chosen: Settings, about: str, role: Role = Role.API) -> dict[Verdict, list[str]]:
+def found(chosen: Settings, about: str, role: MachineRole = MachineRole.API) -> dict[Verdict, list[str]]:
     """Return the findings about one subject, by verdict."""
     said: dict[Verdict, list[str]] = {}
     for finding in look(chosen, role):
@@ -88,7 +88,7 @@ def test_a_schema_of_another_version_is_named(well: Settings) -> None:
 )
 def test_a_part_that_is_away_is_told_with_its_setting(setting: str, url: str, about: str, well: Settings) -> None:
     ill = well.model_copy(update={setting: url})
-    findings = [finding for finding in look(ill, Role.SCHEDULER) if finding.about == about]
+    findings = [finding for finding in look(ill, MachineRole.SCHEDULER) if finding.about == about]
     assert [finding.verdict for finding in findings] == [Verdict.WRONG]
     assert f"DEADHEAT_{setting.upper()}" in findings[0].cure and "aV9-long" not in findings[0].text
 
@@ -171,8 +171,8 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence(well: Settings, monk
 @pytest.mark.containers
 def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker"})
-    assert "has deadheat/judge:core" in found(chosen, "engine", Role.WORKER)[Verdict.GOOD][0]
-    assert found(chosen, "fifos", Role.WORKER).keys() == {Verdict.GOOD}
+    assert "has deadheat/judge:core" in found(chosen, "engine", MachineRole.WORKER)[Verdict.GOOD][0]
+    assert found(chosen, "fifos", MachineRole.WORKER).keys() == {Verdict.GOOD}
     assert list((chosen.data_dir / "run").glob("doctor-*")) == []
 
 
