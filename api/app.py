@@ -14,7 +14,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from deadheat.api import errors, openapi, pages, routes
 from deadheat.api.edge.files import Files, GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
-from deadheat.api.edge.middleware import FromMemory, HeadAsGet, Measured, PlainAddresses, SecurityHeaders
+from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
 from deadheat.api.edge.rates import Rates, ReadLimit, WriteLimit
 from deadheat.api.edge.uploading import Incoming
 from deadheat.api.pages.live import News
@@ -81,7 +81,7 @@ def create_app(
         redoc_url=None,
         lifespan=lifespan,
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # `Measured` measures each request
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # `MeasuredRequests` measures each request
     )
     app.state.services = services
     app.state.news = News()
@@ -101,7 +101,7 @@ def create_app(
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(ReadersLanguage)
     app.add_middleware(SecurityHeaders, by_https=settings.site_url.startswith("https:"))
-    app.add_middleware(Measured)
+    app.add_middleware(MeasuredRequests)
     app.add_middleware(HeadAsGet)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)

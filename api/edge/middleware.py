@@ -125,7 +125,7 @@ class FromMemory(Around):
         await answering(scope, receive, send)
 
 
-class Measured(Around):
+class MeasuredRequests(Around):
     """Counts and times requests by route (by path there would be one series for each bot), and gives each an id that
     its answer, log lines and trace share.
     """

@@ -58,7 +58,7 @@ def closed_to(games: tuple[Identity, ...]) -> SelectOfScalar[int]:
     return select(Season.id).where(or_(col(Season.game).not_in(same_as(games)), col(Season.state).in_(HOLDING)))
 
 
-HOLD = select(Season.id).where(col(Season.state).in_(HOLDING))
+HOLDING_SEASONS = select(Season.id).where(col(Season.state).in_(HOLDING))
 """The seasons whose waiting series nobody may claim."""
 
 

@@ -19,7 +19,7 @@ from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.series.carrying_out import SERIES
-from deadheat.league.service.series.games import HOLD
+from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.states import IN_PLAY, ON_LADDER, JobState
 from deadheat.league.tables import AuditRecord, Exhibition, RatingSnapshot, Season, Series, UtcDateTime
@@ -93,7 +93,7 @@ def _stand(life: Life) -> Iterator[Any]:
     that their season holds do not wait for a worker.
     """
     table = life.table
-    free = (col(Series.season_id).not_in(HOLD),) if life is SERIES else ()
+    free = (col(Series.season_id).not_in(HOLDING_SEASONS),) if life is SERIES else ()
     for state in _counts(life):
         rows = (col(table.state) == state, *(free if state is life.waiting else ()))
         yield select(func.count()).select_from(table).where(*rows).scalar_subquery()

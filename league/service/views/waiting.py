@@ -29,7 +29,7 @@ from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.seasons.entries import entry_info
 from deadheat.league.service.seasons.panel_results import is_at_panel
-from deadheat.league.service.series.games import HOLD
+from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import turn
 from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, MatchState
@@ -125,7 +125,7 @@ LEFT = (
     )
     .join_from(Series, Match, col(Match.series_id) == Series.id)
     .where(col(Series.state).in_(UNFINISHED), col(Match.state) == MatchState.SCHEDULED, PLANNED)
-    .where(or_(col(Series.state) == JobState.RUNNING, col(Series.season_id).not_in(HOLD)))
+    .where(or_(col(Series.state) == JobState.RUNNING, col(Series.season_id).not_in(HOLDING_SEASONS)))
     .group_by(col(Series.id))
     .order_by(col(Series.queued_at), col(Series.id))
     .limit(MOST_AHEAD)
