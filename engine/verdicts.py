@@ -39,7 +39,9 @@ VERDICTS: Mapping[Fault, Verdict] = {
         N_("a well-formed line that the rules forbid"),
         N_("the reason names the rule; watch the match to see where your program lost track"),
     ),
-    Fault.UNEXPECTED: Verdict(N_("output that nobody asked for"), N_("write debug output to stderr")),
+    Fault.UNEXPECTED: Verdict(
+        N_("output that nobody asked for"), N_("write one line for each prompt, and debug output to stderr")
+    ),
     Fault.MEMORY: Verdict(N_("killed for using more than its memory"), N_("use less memory")),
 }
 

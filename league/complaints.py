@@ -14,7 +14,9 @@ PLAINLY = {
     "int_parsing": N_("Enter a whole number."),
     "extra_forbidden": N_("There is no such field."),
     "missing": N_("This is required."),
-    "string_pattern_mismatch": N_("Use letters, digits, and marks such as - and _; start with a letter or a digit."),
+    "string_pattern_mismatch": N_(
+        "Use A to Z, a to z, digits, and marks such as - and _; start with a letter or a digit."
+    ),
     "greater_than_equal": N_("It should be at least %(bound)s"),
     "less_than_equal": N_("It should be at most %(bound)s"),
     "string_too_long": N_("It should have at most %(max_length)s characters"),

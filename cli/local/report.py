@@ -98,9 +98,9 @@ def _elo_sentence(first: Estimate) -> str:
     if difference is not None and low is not None and high is not None:
         return f"Elo of seat 1 over seat 2: {difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
     if low is not None:
-        return f"Elo of seat 1 over seat 2: {low:+.0f} or more"
+        return f"Elo of seat 1 over seat 2: at least {low:+.0f}; more games will say more"
     if high is not None:
-        return f"Elo of seat 1 over seat 2: {high:+.0f} or less"
+        return f"Elo of seat 1 over seat 2: at most {high:+.0f}; more games will say more"
     return "Elo of seat 1 over seat 2: not known yet"
 
 

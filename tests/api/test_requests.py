@@ -67,7 +67,7 @@ def test_a_field_that_is_wrong_or_unknown_is_named(site: Site, body: object, whe
 
 def test_the_sentence_about_a_wrong_field_is_for_people(site: Site) -> None:
     problem = site.problem(422, site.client.post("/v1/users", json={"name": "", "role": "boss"}), "invalid")
-    name = "name: Use letters, digits, and marks such as - and _; start with a letter or a digit."
+    name = "name: Use A to Z, a to z, digits, and marks such as - and _; start with a letter or a digit."
     assert problem["detail"] == f"{name} password: This is required. role: There is no such field."
 
 
