@@ -24,6 +24,7 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.service.ground.steps import insert_new
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Series, UtcDateTime, WorkerHost
 
 KEPT = timedelta(hours=25)
@@ -84,9 +85,10 @@ def take_sample(session: Session) -> bool:
 
 IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
 BEFORE = select(Sample).order_by(col(Sample.at).desc()).limit(1)
+_WAITING = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
 STAND = select(
     select(func.max(Attempt.id)).scalar_subquery(),
-    select(func.count()).select_from(Series).where(Series.state == SERIES.waiting).scalar_subquery(),
+    _WAITING.scalar_subquery(),
 )
 FORGOTTEN = delete(Sample).where(col(Sample.at) < bindparam("oldest", type_=UtcDateTime))
 
