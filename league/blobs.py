@@ -46,7 +46,7 @@ class Blobs:
         self._store = _open(url)
         self._folder = blob_folder(url)
         self._kept: set[Path] = set()
-        """The folders of the store that this process has seen on the disk."""
+        """The folders of the store that this process has flushed to the disk."""
 
     def put(self, data: bytes) -> str:
         """Store the content, and return its name. Raises BlobsAway."""
@@ -152,7 +152,7 @@ class Blobs:
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """Yield the stored bytes of a blob. Raises BlobMissing, BlobsAway."""
+        """Return the stored bytes of a blob in pieces. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
