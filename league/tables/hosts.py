@@ -45,8 +45,7 @@ class LeagueGame(SQLModel, table=True):
 
 
 class WorkerHost(SQLModel, table=True):
-    """A machine that plays and its fitness to judge (see `league.service.series.hosts`). If fit, it has no `reasons`.
-    """
+    """A machine that plays and its fitness to judge (see `league.service.series.hosts`). `reasons`: why it is unfit."""
 
     __tablename__ = "worker_host"
     __table_args__ = (
