@@ -4,8 +4,7 @@ The API is polled, and the caller bounds every wait. Series end in any order, an
 pages through all ends since the newest one seen. A result is written a moment before others see it, and one written
 later may be seen first. So a look goes back another minute, and reported matches are remembered by number. A look thus
 costs a page for each hundred matches of the last minute, and the wait for the next grows with the pages: a server gets
-two requests a second, whatever it plays. Each look at a log gets all that is kept, which is bounded; the new part is
-found here.
+two requests a second, whatever it plays. Each look at a log gets all that is kept, which is bounded, and finds news.
 """
 
 from __future__ import annotations
