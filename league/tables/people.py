@@ -51,7 +51,7 @@ class Newcomers(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """An access token, or a browser session. Only the secret's SHA-256 is stored: 256 random bits need no slow one."""
+    """An access token or a browser session. Only the secret's SHA-256 is stored: 256 random bits need no slow hash."""
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)
