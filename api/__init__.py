@@ -1,1 +1,1 @@
-"""HTTP in and out: the versioned API, the pages, and what operators look at."""
+"""HTTP: the versioned API, the pages, and the endpoints for operators."""

@@ -1,4 +1,4 @@
-"""The application: routes, pages, errors and what surrounds them, around one set of services."""
+"""The application: routes, pages, errors and middleware around one set of services."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 
 
 def _found_routes() -> Iterator[BaseRoute]:
-    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`; the pages are left out of
-    the API's document. No two modules may answer one path, because only their names would decide which comes first.
+    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`, without pages in the API's
+    document. No two modules may answer the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):
@@ -46,7 +46,7 @@ def _found_routes() -> Iterator[BaseRoute]:
 
 
 ROUTES = tuple(_found_routes())
-"""The modules of all routes are imported together with this one, so that processes forked afterwards share them."""
+"""The modules of all routes are imported together with this one, so that forked processes share them."""
 
 
 def create_app(
@@ -56,7 +56,7 @@ def create_app(
     db: Database | None = None,
     blobs: Blobs | None = None,
 ) -> FastAPI:
-    """Create the application; without arguments, with the environment's settings."""
+    """Create the application. Without arguments, use the environment's settings."""
     settings = settings or Settings()
     services = Services(
         settings=settings,

@@ -24,7 +24,7 @@ SUBMITTING = frozenset(
         ("PUT", "/v1/seasons/{season_id}/entries/{bot_id}"),
     }
 )
-"""Routes that a token of the scope `submit` may use; other changes need `author`, and organisers' actions `full`
+"""Routes that a token with the scope `submit` may use. Other changes require `author`, and organisers' actions `full`
 (`Person.must_organise`)."""
 
 Id = Annotated[int, Path(ge=1, le=MAX_ID)]
@@ -32,11 +32,11 @@ Number = Annotated[RowId | None, Query()]
 UserName = Annotated[str, Path(max_length=32, pattern=PLAIN)]
 
 REFUSED: dict[int | str, dict[str, Any]] = {401: {}, 403: {}, 404: {}, 409: {}}
-"""The documented refusals of most routes that change something."""
+"""The documented refusals of most routes that make changes."""
 
 
 async def services(request: Request) -> Services:
-    """Return the application's services. It is asynchronous so that no thread is woken for it."""
+    """Return the application's services. The function is asynchronous so that it wakes no thread."""
     found = request.app.state.services
     assert isinstance(found, Services)
     return found
@@ -54,7 +54,7 @@ def asker(
 
     Raises:
         BadToken, NarrowToken, OverQuota.
-        HTTPException: 403, a session's request that no page of ours sent.
+        HTTPException: 403, a session's request that did not come from one of our pages.
     """
     if credentials is not None:
         person = look_up(shared, credentials.credentials, TokenKind.TOKEN).person
@@ -66,7 +66,7 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Return the signed-in person, or None, for a page that is the same for most people; an expired session is None."""
+    """Return the signed-in person for a page that is the same for most people; None also for an expired session."""
     # `_bearer` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION

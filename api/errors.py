@@ -64,10 +64,10 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
     errors.BlobMissing: 500,
     errors.BlobDamaged: 500,
 }
-"""The only table that maps the league's errors to HTTP; a test checks that it has every one."""
+"""The only table that maps the league's errors to HTTP. A test checks that it is complete."""
 
 INTERNAL = N_("Something went wrong on our side. An operator has been notified.")
-"""Replaces an error's own words, which would reveal internals."""
+"""The text that replaces an error's own message, which would reveal internals."""
 
 OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobsAway: N_("Nothing can be stored or fetched at the moment. Please try again in a minute."),
@@ -75,11 +75,11 @@ OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobMissing: N_("This is missing from the store. An operator has been notified."),
     errors.BlobDamaged: N_("This is damaged in the store. An operator has been notified."),
 }
-"""Sentences for the internal failures that can be distinguished."""
+"""The texts for the internal failures that can be distinguished."""
 
 DATABASE_AWAY = N_("The database cannot be reached at the moment. Please try again in a few seconds.")
 SOON = {"Retry-After": "5"}
-"""A database comes back within seconds, or an operator is at work on it."""
+"""The header for failures that pass: a database comes back within seconds, or an operator is working on it."""
 
 LATER = {"Retry-After": "60"}
 
@@ -108,7 +108,7 @@ def problem(
     extra: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Make the answer to an error. It is ASCII only, because a detail may quote input."""
+    """Return the answer to an error. It is ASCII only, because a detail may quote input."""
     title = HTTPStatus(status).phrase
     if _of_a_page(request) and "text/html" in request.headers.get("accept", ""):
         context = {"status": status, "title": gettext(title), "detail": gettext(detail)}
@@ -159,7 +159,7 @@ async def _database_away(request: Request, error: Exception) -> Response:
 
 
 async def http_error(request: Request, error: Exception) -> Response:
-    """Answer an error of HTTP itself."""
+    """Answer an HTTP error."""
     assert isinstance(error, HTTPException)
     code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
     headers = error.headers
@@ -170,7 +170,7 @@ async def http_error(request: Request, error: Exception) -> Response:
 
 
 def _allowed(routes: Sequence[Any], path: str) -> set[str]:
-    """Return every method that this path answers; the framework names only those of the first matching route."""
+    """Return all methods that this path answers. The framework names only those of the first matching route."""
     found = set[str]()
     for route in routes:
         if getattr(route, "methods", None) and route.path_regex.match(path):
@@ -179,7 +179,7 @@ def _allowed(routes: Sequence[Any], path: str) -> set[str]:
 
 
 async def _invalid_request(request: Request, error: Exception) -> Response:
-    """Answer 400 to malformed JSON, and 422 with every complaint to invalid JSON. The input is not repeated."""
+    """Answer 400 to malformed JSON, and 422 with all complaints to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
     if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
@@ -198,7 +198,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 
 
 class Unexpected(Around):
-    """Answers errors that no handler knew. The framework does so too, but outside all middleware, so its answer would
+    """Answers errors without a handler. The framework does so, too, but outside all middleware, so its answer would
     lack the headers that all others have.
     """
 
@@ -230,14 +230,14 @@ def _where(location: Sequence[Any]) -> str:
 
 
 def _field(location: Sequence[Any]) -> str:
-    """Return the name of a field as people know it, without the part of the request that contains it: forms, commands
-    and addresses do not name that part.
+    """Return the name of a field as people know it, without the part of the request that contains it, since forms,
+    commands and addresses do not name that part.
     """
     return _where(location[1:] or location)
 
 
 def _data(error: errors.LeagueError) -> dict[str, Any]:
-    """Return the error's attributes in JSON, without `what` and `name`, which the sentence already contains."""
+    """Return the error's attributes as JSON, without `what` and `name`, which the sentence already contains."""
     kept = {"reason", "scope", "limit_bytes", "limit", "state", "wanted", "known", "setting", "left", "mistakes"}
     kept |= {"retry_after_seconds"}
     return {name: value for name, value in vars(error).items() if name in kept}

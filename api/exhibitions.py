@@ -1,4 +1,4 @@
-"""A person's match in words, and what is made of its transcript."""
+"""Descriptions of a person's match, and documents made from its transcript."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def told_table(table: Table) -> str:
 
 
 def told_of(info: ExhibitionInfo, is_own: bool) -> str:
-    """Describe how the match ended; to its person, if `is_own`."""
+    """Describe how the match ended, addressing its person if `is_own`."""
     if info.ranks is None:
         if info.resigned or info.cause == Cause.RESIGNED:
             return _("%(person)s resigned.", person=info.person)
@@ -85,7 +85,7 @@ def moves_of(shared: Services, info: ExhibitionInfo) -> list[Scene]:
 
 
 def advice_of(shared: Services, info: ExhibitionInfo) -> list[Advice]:
-    """Return the strongest house bot's advice on the person's moves, once the match is over and the bot was asked."""
+    """Return the strongest house bot's advice on the person's moves, once the match is over and advice was given."""
     match = transcript_of(shared, info) if info.advice_sha256 else None
     if match is None or info.advice_sha256 is None or not known_rules(match) or info.game not in ADVISERS:
         return []

@@ -1,4 +1,4 @@
-"""The view of a match in progress: a sentence on the score, and its scenes as a spectator may see them."""
+"""The view of a match in progress: a sentence on the score, and its scenes as far as spectators may see them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import JobState, MatchState
 
 VERSION = 3
-"""The version of these views, see `api.replays.VERSION`."""
+"""The version of these views (see `api.replays.VERSION`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def live_key(match_id: int) -> object:
 
 
 def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[Body, bool]:
-    """Return the view as JSON, made at most once a second however many watch, and whether it is private and so not
-    kept. Raises NotFound.
+    """Return the view as JSON, made at most once a second however many watch, and whether it is private and therefore
+    not kept. Raises NotFound.
     """
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:

@@ -1,7 +1,7 @@
-"""Metrics for Prometheus: requests as they happen, and the state of the queues, read from the database when scraped.
+"""Metrics for Prometheus: requests as they happen, and the state of the queues, read from the database on each scrape.
 
-Processes of one host add up what they count in a directory (see `league.config.Settings.metrics_dir`); gauges from
-the database and of the blobs' disk are the same for every process and are made for each scrape.
+The processes of one host add up their counts in a directory (see `league.config.Settings.metrics_dir`). Gauges from the
+database and of the blobs' disk are the same for every process and are made for each scrape.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", 
 
 
 def record_request(method: str, route: str, status: int, seconds: float) -> None:
-    """Count one request; an invented method is one label, not many."""
+    """Count one request. All invented methods share one label."""
     counter, histogram = _of_requests(method if method in _METHODS else "other", route, status)
     counter.inc()
     histogram.observe(seconds)
@@ -43,7 +43,7 @@ def record_request(method: str, route: str, status: int, seconds: float) -> None
 
 @cache
 def _of_requests(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
-    """Look up the metrics of these labels, once, because that takes longer than counting."""
+    """Look up the metrics with these labels, once, because that takes longer than counting."""
     return requests.labels(method, route, str(status)), request_seconds.labels(method, route)
 
 
@@ -62,7 +62,7 @@ def exposition(shared: Services) -> bytes:
 
 
 class _Database(Collector):
-    """Gauges whose values are queries to the database."""
+    """Gauges whose values come from queries to the database."""
 
     def __init__(self, shared: Services) -> None:
         self._shared = shared
@@ -118,7 +118,7 @@ class _Database(Collector):
 
 
 class _Disk(Collector):
-    """Gauges of how full the folder of blobs is. A separate store is monitored elsewhere and not reported here."""
+    """Gauges of the free space for blobs. A separate store is monitored elsewhere and not reported here."""
 
     def __init__(self, shared: Services) -> None:
         self._folder = blob_folder(shared.settings.blobs)
@@ -131,7 +131,7 @@ class _Disk(Collector):
             return
         try:
             room = room_at(self._folder)
-        except OSError:  # /readyz reports unreachable blobs; all other metrics are still reported
+        except OSError:  # /readyz reports unreachable blobs; the other metrics are still reported
             return
         yield GaugeMetricFamily("deadheat_blob_free_bytes", "Free space for blobs.", value=room.free_bytes)
         yield GaugeMetricFamily(

@@ -16,7 +16,7 @@ from deadheat.api.schemas.base import Problem
 
 _REF = "#/components/schemas/Problem"
 LIST = re.compile(r"(?:Items|Paged)[_[](\w+?)[]_]")
-"""A list in the framework's words, which is named after what it lists: `Items[Bot]` is Bots."""
+"""The framework's name of a list, which is replaced by the plural of its items: `Items[Bot]` is Bots."""
 
 OVER = "Over a limit; Retry-After says how many seconds to wait"
 

@@ -1,4 +1,4 @@
-"""Whether the parts on which everything rests can be reached."""
+"""Checks whether the essential parts can be reached."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from deadheat.api.services import Services
 log = logging.getLogger(__name__)
 
 CHECK_SECONDS = 5
-"""A part that does not answer in this time is not ready."""
+"""A part that does not answer within this time is not ready."""
 
 _checks = ThreadPoolExecutor(max_workers=6, thread_name_prefix="readyz")
 
 
 def readiness(shared: Services) -> Readiness:
-    """Ask the database, the blob store and the broker at once; "ok", or why a part cannot be reached."""
+    """Query the database, the blob store and the broker at once. Return "ok" for each, or why it cannot be reached."""
     parts: dict[str, Callable[[], None]] = {
         "database": shared.db.check,
         "blobs": shared.blobs.check,

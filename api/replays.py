@@ -1,7 +1,7 @@
-"""Documents made from a transcript: the scenes of a match, and whether it replays.
+"""Documents made from a transcript: the scenes of a match, and whether the transcript replays.
 
-A transcript never changes, so what follows from it is made once and kept as bytes under its name. Both cost CPU in
-proportion to a match's length, which is bounded (`engine.transcript.MAX_EXCHANGES`).
+A transcript never changes, so each document is made once and kept as bytes under the transcript's name. Both cost CPU
+in proportion to a match's length, which is bounded (`engine.transcript.MAX_EXCHANGES`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deadheat.league.verification.agreement import verdict
 log = logging.getLogger(__name__)
 
 FOR_EVER = "public, max-age=31536000, immutable"
-"""A transcript never changes: its address names one match, and its ETag the content."""
+"""The caching of a transcript, which never changes: its address names one match, and its ETag the content."""
 
 READ_BEFORE = 4
 """The number of pieces of `league.blobs.CHUNK_BYTES` that are read before the answer begins."""
@@ -42,16 +42,16 @@ JSON: dict[int | str, dict[str, Any]] = {
 """The documented answers of routes that use `made_of`."""
 
 VERSION = 6
-"""The version of these documents: part of the ETag, so that browsers ask again when it changes."""
+"""The version of these documents. It is part of the ETag, so browsers ask again when it changes."""
 
 
 def marked() -> str:
-    """Return the language in an ETag; nothing for English."""
+    """Return the language for an ETag; empty for English."""
     return "" if language() == "en" else f"-{language()}"
 
 
 def transcript_of(shared: Services, played: Played) -> Transcript | None:
-    """Return the match's record; None if there is none, or if the store has lost it, which is logged."""
+    """Return the match's record. Return None if there is none, or if the store has lost it, which is logged."""
     if played.transcript_sha256 is None:
         return None
     try:
@@ -63,20 +63,20 @@ def transcript_of(shared: Services, played: Played) -> Transcript | None:
 
 
 def record_file(shared: Services, sha256: str, filename: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the record itself, to be kept under that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
+    """Return the record itself as a file with that name. Raises BlobsAway, BlobMissing, BlobDamaged."""
     return stored_file(shared, sha256, MAX_TRANSCRIPT_BYTES, filename, "application/x-ndjson", headers)
 
 
 JSON_LINES: Mapping[str, Any] = {"content": {"application/x-ndjson": {}}, "description": "JSON Lines, see docs"}
 A_FILE: Mapping[str, Any] = {"content": {"application/octet-stream": {}}, "description": "The file"}
-"""What routes answer with, for the API's document."""
+"""The answers of routes that return a file, for the API's document."""
 
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}$")
-"""The only part of an upload's name that goes into a header, because a stranger has chosen the name."""
+"""The only part of an upload's name that is used in a header, because a stranger has chosen the name."""
 
 
 def uploaded_file(shared: Services, sha256: str, size_bytes: int, uploaded_as: str, name: str) -> Response:
-    """Answer with an upload, byte for byte, to be kept under that name with the ending that it had."""
+    """Return an upload, byte for byte, as a file with that name and its original ending."""
     suffix = SUFFIX.search(uploaded_as)
     kept_as = f"{name}{suffix.group() if suffix else ''}"
     length = {"Content-Length": str(size_bytes)}
@@ -91,8 +91,8 @@ def stored_file(
     media_type: str,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Answer with a file of the store, to be kept under that name. Most files are read completely before the answer
-    begins, so that damage gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
+    """Return a blob as a file with that name. Most blobs are read completely before the answer begins, so that damage
+    gives an error rather than a truncated answer. Raises BlobsAway, BlobMissing, BlobDamaged.
     """
     pieces = shared.blobs.stream(sha256, most_bytes)
     first = list(islice(pieces, READ_BEFORE))
@@ -101,15 +101,15 @@ def stored_file(
 
 
 def verified(transcript: Transcript, wrong: Sequence[str]) -> dict[str, Any]:
-    """Check whether the record replays, and belongs to its match: nothing is `wrong` with it. For a match under other
-    rules than today's, ``verified`` is null; ``problem`` says why it is not true.
+    """Check whether the record replays and belongs to its match; `wrong`: known errors. ``verified`` is null if the
+    match had other rules than today's; ``problem`` says why it is not true.
     """
     found, problem = verdict(transcript, wrong)
     return {"verified": found, "exchanges": len(transcript.exchanges), "problem": problem}
 
 
 def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcript], Any]) -> Body:
-    """Return a document made from a match's transcript, as JSON; it is kept as `what`.
+    """Return a document made from a match's transcript, as JSON. It is kept as `what`.
 
     Raises:
         WrongState: the store has lost the transcript.

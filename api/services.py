@@ -1,4 +1,4 @@
-"""Shared services of the routes: settings, connections, the queue, caches. One object per application."""
+"""Services that routes share: settings, connections, the queue, caches. There is one object per application."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Queue(Protocol):
     """The part of the queue that the API needs."""
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """Nudge a worker; raises the broker's errors."""
+        """Nudge a worker. Raises the broker's errors."""
 
     def check(self) -> None:
-        """Raise whatever the broker raises when it cannot be reached, or takes no message."""
+        """Raise the broker's error if it cannot be reached or takes no message."""
 
 
 class CeleryQueue:
-    """The real queue. Celery is imported with the first use, so that tests and tools do without it."""
+    """The real queue. Celery is imported on first use, so that tests and tools do without it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -72,10 +72,10 @@ CHECK_SECONDS = 2
 
 CACHED_BODIES = 256
 KEPT_BOARDS = 8
-"""The number of seasons whose newest ranking is kept; one of 2,000 bots is 1.3 MB."""
+"""The number of seasons whose newest ranking is kept. A ranking of 2,000 bots takes 1.3 MB."""
 
 KEPT_PARTS = 64
-"""The number of pieces of pages, and of what they are made from; a page of a leaderboard has 150 kB, the meetings of an
+"""The number of kept pieces of pages and of their data. A page of a leaderboard has 150 kB, the meetings of an
 evaluation of 1,600 players over 20 rounds some megabytes."""
 
 SHOWING = 4
@@ -88,12 +88,12 @@ PACKED = 5
 """The level of gzip: half the time of the usual 9, and 2 % more bytes."""
 
 FRESH_SECONDS = 1.0
-"""How long a cached answer is given without asking the database whether it is still the newest."""
+"""How long a cached answer is sent without asking the database whether it is still the newest."""
 
 
 @dataclass(slots=True)
 class Body:
-    """An answer ready to be sent. `version` says what it was made from, and `etag` is for clients to compare.
+    """An answer ready to be sent. `version`: the state from which it was made; `etag`: for clients to compare.
 
     `answers`: see `api.edge.caching.whole`.
     """
@@ -118,18 +118,18 @@ class Body:
 
 
 def worth_packing(size_bytes: int, media_type: str) -> bool:
-    """Say whether content of that size and kind gets much smaller by compression."""
+    """Say whether compression makes content of that size and kind much smaller."""
     return size_bytes > FITS_BYTES and (media_type == "image/svg+xml" or not media_type.startswith(("image/", "font/")))
 
 
 class Bodies:
-    """Answers kept as bytes; the least recently used are dropped first.
+    """Answers kept as bytes. The least recently used ones are dropped first.
 
-    `key` is the request, `version` the state that the answer depends on. Within `FRESH_SECONDS` the version is not
-    checked either. Two threads may make the same body at once: the later one stays.
+    `key` is the request, `version` the state on which the answer depends. Within `FRESH_SECONDS`, the version is not
+    checked. Two threads may make the same body at once: the later one stays.
 
-    Several threads keep answers, one at a time: otherwise one could drop an answer that another is about to move to the
-    end. Reading is a single look-up in a dictionary and takes no lock.
+    Several threads keep answers, but only one at a time, since one could otherwise drop an answer that another is about
+    to move. Reading is a single look-up in a dictionary and takes no lock.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
@@ -144,7 +144,7 @@ class Bodies:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
     def at(self, scope: Scope) -> Body | None:
-        """Return the answer to a request for this address, if it was checked a moment ago. `scope` gets the route."""
+        """Return the answer to a request for this address if it was just checked. `scope` gets the route."""
         found = self._addresses.get(_address(scope))
         body = None if found is None else self.fresh(found[0])
         if found is not None and body is not None:
@@ -152,14 +152,14 @@ class Bodies:
         return body
 
     def fresh(self, key: object) -> Body | None:
-        """Return the answer, if it was checked a moment ago."""
+        """Return the answer if it was just checked."""
         found = self._kept.get(key)
         if found is None or self._seconds() - found[0] > FRESH_SECONDS:
             return None
         return found[1]
 
     def current(self, key: object, version: object) -> Body | None:
-        """Return the answer, if it was made from this version; it then counts as checked now."""
+        """Return the answer if it was made from this version; it then counts as just checked."""
         found = self._kept.get(key)
         if found is None or found[1].version != version:
             return None
@@ -191,8 +191,8 @@ def _address(scope: Scope) -> Address:
 
 
 class Boards:
-    """The newest ranking of the seasons that people look at, decoded as far as pages show it; the least recently used
-    are dropped first. A ranking never changes.
+    """The newest rankings of the seasons that people view, decoded as far as pages show them. The least recently used
+    ones are dropped first. A ranking never changes.
     """
 
     def __init__(self) -> None:
@@ -200,7 +200,7 @@ class Boards:
         self._parts: OrderedDict[Hashable, Any] = OrderedDict()
 
     def newest(self, session: Session, season_id: int) -> Leaderboard:
-        """Return the newest ranking. If it is kept, the database is asked only for its number. Raises NotFound."""
+        """Return the newest ranking. If it is kept, the database is only asked for its number. Raises NotFound."""
         newest = newest_snapshot(session, season_id)
         board = self._kept.get(season_id)
         if board is None or board.snapshot_id != newest:
@@ -209,17 +209,17 @@ class Boards:
         return board
 
     def totals(self, session: Session, snapshot_id: int) -> dict[str, Any]:
-        """Return the totals of the log that a ranking was made from."""
+        """Return the totals of the log from which a ranking was made."""
         return self.part(("totals", snapshot_id), lambda: totals_of(session, snapshot_id))
 
     def part(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what `make` makes, kept under the key. The key names the rankings that it is made from; nothing else
-        that it reads changes.
+        """Return the result of `make`, kept under the key. The key names the rankings from which it is made; `make`
+        reads nothing else that may change.
         """
         return self.newest_part(key, None, make)
 
     def newest_part(self, key: Hashable, version: Hashable, make: Callable[[], Value]) -> Value:
-        """Return what `make` makes, kept until another version of it is asked for."""
+        """Return the result of `make`, kept until another version of it is requested."""
         found: tuple[Hashable, Value] | None = self._parts.get(key)
         if found is None or found[0] != version:
             found = version, make()
@@ -228,7 +228,7 @@ class Boards:
 
 
 class Choice:
-    """A number that takes a while to choose, and is chosen again after a minute; None if there is nothing to choose."""
+    """A number that takes a while to choose and is chosen again after a minute; None if there is nothing to choose."""
 
     KEPT_SECONDS = 60.0
 
@@ -237,7 +237,7 @@ class Choice:
         self._kept: tuple[float, int | None] | None = None
 
     def number(self, choose: Callable[[], int | None]) -> int | None:
-        """Return the number as it was last chosen; if two threads choose at once, the later one's stays."""
+        """Return the last chosen number. If two threads choose at once, the later one's stays."""
         kept = self._kept
         if kept is None or self._seconds() - kept[0] > self.KEPT_SECONDS:
             self._kept = kept = (self._seconds(), choose())
@@ -246,7 +246,7 @@ class Choice:
 
 @dataclass
 class Services:
-    """Shared by all requests of one application."""
+    """The services that all requests of one application share."""
 
     settings: Settings
     db: Database
@@ -270,7 +270,7 @@ class Services:
             self.provider = Provider(self.settings)
 
     def note_use(self, token_id: int) -> None:
-        """Note a token's use; a failure of this must not fail the request."""
+        """Note a token's use. A failure of this must not fail the request."""
         try:
             with self.db.transaction() as session:
                 access.note_use(session, token_id)
@@ -278,8 +278,8 @@ class Services:
             log.warning("could not note the use of token %d", token_id, exc_info=True)
 
     def nudge(self, life: Life, row_id: int) -> None:
-        """Tell a worker of a committed row. An unreachable broker must not fail a request: the sweeper finds it."""
+        """Tell a worker of a committed row. An unreachable broker must not fail a request: the sweeper finds rows."""
         try:
             self.queue.enqueue(life, row_id)
-        except Exception:  # brokers raise all sorts of exceptions, which do not concern the author
+        except Exception:  # brokers raise many kinds of exceptions, which do not concern the author
             log.warning("%s %d could not be enqueued; the sweeper will", life.queue, row_id, exc_info=True)

@@ -1,5 +1,5 @@
-"""Open streams of server-sent events, limited for the process and for each address, which could otherwise take all of
-them. Refused clients poll from time to time, like pages without streams.
+"""Open streams of server-sent events, limited per process and per address, because one address could otherwise take all
+of them. Refused clients poll from time to time, like pages without streams.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from starlette.requests import Request
 from deadheat.api.edge.rates import address
 
 SHARE = 8
-"""One address has at most an eighth of all streams: enough for an office, which is one address."""
+"""One address has at most an eighth of all streams, which is enough for an office with one address."""
 
 
 class Streams:
-    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may ask again."""
+    """Open streams of one kind, in the event loop's thread. `retry_seconds`: when a refused client may try again."""
 
     def __init__(self, most: int, retry_seconds: int) -> None:
         self._most = most
@@ -27,7 +27,7 @@ class Streams:
 
     @property
     def total(self) -> int:
-        """Return the number of open streams."""
+        """The number of open streams."""
         return self._open.total()
 
     def check(self, request: Request) -> None:
@@ -40,7 +40,7 @@ class Streams:
 
     @contextmanager
     def taken(self, request: Request) -> Iterator[None]:
-        """Hold one more stream inside the block."""
+        """Count one more stream inside the block."""
         asker = address(request)
         self._open[asker] += 1
         try:

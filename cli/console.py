@@ -1,6 +1,6 @@
 """Output of the command: data on stdout, everything else on stderr, a failure as one sentence.
 
-Colours are only red, green and magenta, and always repeat what words say: yellow and white vanish on a light
+The only colours are red, green and magenta, and they always repeat what words say: yellow and white vanish on a light
 background, blue and dim text on a dark one.
 """
 
@@ -32,20 +32,20 @@ err = Console(stderr=True, highlight=False, emoji=False)
 ROOT = Path(__file__).resolve().parent.parent
 
 REFUSED, USAGE, NO_ANSWER, INTERRUPTED = 1, 2, 3, 130
-"""Exit codes (docs/client.md); 130 is a shell's code for a command that Ctrl-C stopped."""
+"""Exit codes (docs/client.md); 130 is the shell's code for a command that Ctrl-C stopped."""
 
 AGAIN_SECONDS = 0.02
 """The pause before an ignored Ctrl-C is raised again."""
 
 
 def say(*parts: RenderableType) -> None:
-    """Print each part to stdout. A string may be untrusted: it is shown without markup and control characters."""
+    """Print each part to stdout. A string may be untrusted, so it is shown without markup and control characters."""
     for part in parts:
         out.print(harmless(part) if isinstance(part, str) else part, soft_wrap=isinstance(part, str | Text))
 
 
 def note(text: str, lead: str = "", colour: str = "magenta") -> None:
-    """Print a sentence to stderr; `lead` is its first words, in a colour. The text may be untrusted."""
+    """Print a sentence to stderr, with its first words `lead` in a colour. The text may be untrusted."""
     err.print(Text.assemble((lead, colour), " " if lead and text else "", harmless(text)), soft_wrap=True)
 
 
@@ -56,19 +56,19 @@ def fail(message: str, code: int = REFUSED) -> NoReturn:
 
 
 def cannot(what: str, error: OSError, code: int = REFUSED) -> NoReturn:
-    """End the command because the system refused to do something with a file."""
+    """End the command because the system refused an operation on a file."""
     fail(f"cannot {what}: {error.strerror}", code)
 
 
 def missing(error: ModuleNotFoundError) -> str:
-    """Return the package that an import lacks; raise the error if it lacks a module of Deadheat itself."""
+    """Return the package that an import lacks. Raise the error if it lacks a module of Deadheat itself."""
     if error.name is None or error.name.partition(".")[0] == "deadheat":
         raise error
     return error.name
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder unless it exists; end the command if that fails."""
+    """Make a folder unless it exists. End the command if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -87,7 +87,7 @@ def harmless(text: str, style: str = "") -> Text:
 
 
 def plain(text: str) -> str:
-    """Make untrusted text safe in a terminal and inside markup."""
+    """Make untrusted text safe to show in a terminal and inside markup."""
     return escape(harmless(text).plain)
 
 
@@ -129,8 +129,8 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C end a block wherever it arrives. In some callbacks, such as those that end an import, Python ignores
-    exceptions; one that was ignored there is raised again a moment later.
+    """Let Ctrl-C end a block at any point. In some callbacks, such as those that end an import, Python ignores
+    exceptions; an exception that was ignored there is raised again a moment later.
     """
     if current_thread() is not main_thread():
         yield
@@ -154,7 +154,7 @@ def interruptible() -> Iterator[None]:
 
 
 def command(*words: str) -> str:
-    """Return a command line to copy: `deadheat` with these arguments, as it can be started from here."""
+    """Return a command line to copy: `deadheat` with these arguments, as the user can start it."""
     script = ROOT / "deadheat"
     path = nearby(script if script.is_file() else Path(sys.argv[0]))
     start = "deadheat" if shutil.which("deadheat") else shlex.quote(path)
@@ -162,6 +162,6 @@ def command(*words: str) -> str:
 
 
 def nearby(path: Path) -> str:
-    """Return the shortest form of a path from here that a shell would start."""
+    """Return the shortest form of a path, relative to here, that a shell would start."""
     near = os.path.relpath(path)
     return min(near if near.startswith(os.pardir) else os.path.join(os.curdir, near), str(path), key=len)  # noqa: PTH118

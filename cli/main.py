@@ -1,7 +1,7 @@
 """`deadheat`: play and verify on this machine, talk to a server, run one.
 
-A command's module is imported when the command is called or asked for its help: importing all of them takes most of a
-second, and each completion would wait for that. Lists show what a command says of itself, read from its source.
+A command's module is imported when the command or its help is called: importing all of them takes most of a second, and
+each completion would wait for that. Lists show a command's own help, read from its source.
 """
 
 from __future__ import annotations
@@ -79,16 +79,16 @@ PANELS = {
         "user": "operator.users:group",
     },
 }
-"""Every command and group of commands, in the panels of the help, grouped by user, and where it is (module:name)."""
+"""Every command and group of commands with its place (module:name), in the panels of the help, grouped by user."""
 
 GAMES_HELP = (
     "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
     "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
 )
-"""It leaves out the games' names: to import them would cost a completion a tenth of a second."""
+"""The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
-"""Commands that `serve` and `worker` start, and nobody types."""
+"""Commands that `serve` and `worker` start, and that nobody types."""
 
 PLACES = PARTS | {name: place for verbs in PANELS.values() for name, place in verbs.items()}
 
@@ -106,7 +106,7 @@ def said_of(name: str) -> str:
 
 
 def load(name: str) -> Any:
-    """Import a command or a group of commands, as Typer runs it."""
+    """Import a command or a group of commands in the form that Typer runs."""
     module, _, attribute = PLACES[name].partition(":")
     found = getattr(import_module(f"deadheat.cli.{module}"), attribute)
     if isinstance(found, typer.Typer):
@@ -117,17 +117,17 @@ def load(name: str) -> Any:
 
 
 class Lazily(TyperGroup):
-    """Replaces a command of the lists by the command itself when somebody names it."""
+    """Replaces the placeholder of a listed command by the command itself when somebody names it."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Find a command of the lists, with its help."""
+        """Return a listed command, with its help."""
         found = super().get_command(ctx, cmd_name)
         if found is not None and not found.help:
             found.help = said_of(cmd_name)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """Find the command that the arguments name; the one of the lists completes what cannot be imported here."""
+        """Return the command that the arguments name. A placeholder completes what cannot be imported here."""
         name, listed, rest = super().resolve_command(ctx, args)
         try:
             return name, load(name) if name else listed, rest
@@ -137,7 +137,7 @@ class Lazily(TyperGroup):
             raise
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; an author's install lacks what only servers need, and says so."""
+        """Run a command. If an author's install lacks what only servers need, say so."""
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:

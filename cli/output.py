@@ -1,7 +1,7 @@
 """Commands as functions that return their output: JSON for programs, lines and tables for people.
 
-A command is written once, as a function of its own arguments; `says` adds shared options (--json, and in
-`cli.server.client` --server and --token) and shows what the function returns.
+A command is a function of its own arguments; `says` adds shared options (--json, and in `cli.server.client` --server
+and --token) and shows the function's result.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ ToFile = Annotated[Path | None, typer.Option("--output", "-o", help="Output file
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A command's output: the `answer` for programs, one object or one per line; the `text` for people, made only if it
-    is shown; and the exit `code`.
+    """A command's output: the `answer` for programs, one object or one per line; the `text` for people, made only if
+    shown; and the exit `code`.
     """
 
     answer: Answer | Iterable[Answer] = ()
@@ -47,7 +47,7 @@ Returned = Output | Iterable[Output]
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """A column of a table: its heading and the cell it makes of a row. A `whole` cell is never broken into lines."""
+    """A column of a table: its heading, and the function that makes a row's cell. A `whole` cell is never broken."""
 
     heading: str
     cell: Callable[[Row], object]
@@ -59,7 +59,7 @@ Columns = tuple[Column[Row], ...]
 
 
 def table(rows: Iterable[Row], columns: Columns[Row]) -> Table:
-    """Make a table, one line per row. Cells other than `Text` may be untrusted and are shown without markup."""
+    """Make a table, one line per row. Cells other than `Text` may be untrusted, so they are shown without markup."""
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         justify = "right" if column.right else "left"
@@ -81,7 +81,7 @@ def tabled(rows: Iterable[Row], columns: Columns[Row], nothing: str) -> Output:
 
 
 def listed(rows: Iterable[Row], lines: Callable[[Row], Lines], nothing: str) -> Output:
-    """Show answers as some lines each, or the sentence `nothing` if there are none."""
+    """Show answers as some lines each, or the sentence `nothing` if there are no answers."""
 
     def text() -> Iterator[RenderableType]:
         empty = True
@@ -99,7 +99,7 @@ def _parts(lines: Lines) -> Iterable[RenderableType]:
 
 
 def places(low: int, high: int) -> str:
-    """Show the places from `low` to `high`: "2", or "3-6"."""
+    """Return the places from `low` to `high` as text: "2", or "3-6"."""
     return f"{low}-{high}" if low < high else f"{low}"
 
 
@@ -137,10 +137,10 @@ def says(
     options: Mapping[str, tuple[Any, Any]] | None = None,
     opened: Callable[..., AbstractContextManager[Any]] | None = None,
 ) -> Command:
-    """Turn a function into a command with --json and further `options` (annotation and default by name).
+    """Turn a function into a command with --json and more `options` (annotation and default by name).
 
-    `opened`, called with these options, returns the function's first argument. A function that must know during its run
-    whether JSON is wanted has a parameter `as_json`.
+    `opened`, called with these options, returns the function's first argument. A function that needs to know whether
+    JSON is wanted has a parameter `as_json`.
     """
     own = list(inspect.signature(verb, eval_str=True).parameters.values())[1 if opened else 0 :]
     knows = any(parameter.name == "as_json" for parameter in own)

@@ -1,14 +1,13 @@
-"""The built-in games, one folder each, and the search for further ones.
+"""The built-in games, one folder each, and the search for others.
 
 Theory of operation
 -------------------
-Nothing is registered. A game is found in this package, in an installed distribution that announces it by an entry point
-of the group ``deadheat.games``, or in a folder that ``DEADHEAT_GAMES`` names; `engine.games.folder` says what its
-folder holds. The variable is read here and not by `league.config`, because authors need it without a server.
+Nothing is registered. Games are found in this package, in installed distributions that announce them by an entry point
+of the group ``deadheat.games``, and in folders named in ``DEADHEAT_GAMES``; `engine.games.folder` says what a game's
+folder contains. The variable is read here and not by `league.config`, because authors need it without a server.
 
-A folder that cannot be used is left out with one sentence that says why, in `Found.problems` and in the log; the other
-games are not affected. Of two games with the same name, the built-in one wins, then the installed one, then the
-variable's first.
+An unusable folder is left out; one sentence in `Found.problems` and in the log says why. Other games are not affected.
+Of games with the same name, the built-in one wins, then the installed one, then the variable's first.
 
 A game's rules run in our processes, with all their rights, so only the people who run a deployment can add one to it.
 """
@@ -41,18 +40,18 @@ NOT_HASHED = frozenset({"__pycache__"})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The games that are there, by name, in the order in which they are shown; and what is wrong with others."""
+    """The available games by name, in the order in which they are shown, and the problems of others."""
 
     games: dict[str, GameFolder]
     problems: tuple[str, ...]
 
 
 class _Unusable(Exception):
-    """Raised for a folder that holds no playable game; the text says why."""
+    """The folder holds no playable game; the text says why."""
 
 
 def find() -> Found:
-    """Look for every game, and log what is wrong with those that cannot be used."""
+    """Find all games, and log what is wrong with those that cannot be used."""
     found: dict[str, GameFolder] = {}
     problems: list[str] = []
     for where, load in _places():
@@ -70,7 +69,7 @@ def find() -> Found:
 
 
 def digest(folder: Path) -> str:
-    """Return the SHA-256 over the names and contents of all files of a folder but caches and hidden ones. It is the
+    """Return the SHA-256 over the names and contents of all files of a folder except caches and hidden files. It is the
     same on every machine.
     """
     hashed = sha256()
@@ -85,7 +84,7 @@ def digest(folder: Path) -> str:
 
 
 def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield every place of a game, in words, and what its `GameFolder` is found in."""
+    """Yield every place of a game in words, with a function that loads its `GameFolder`."""
     for module in iter_modules(__path__):
         if module.ispkg:
             yield f"The game in games/{module.name}", partial(_of_package, f"{__name__}.{module.name}")
@@ -97,7 +96,7 @@ def _places() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def _folders(path: Path) -> list[Path]:
-    """Return the named folder if it is a game's, or else all games' folders in it."""
+    """Return the named folder if it is a game's, or else all folders of games in it."""
     inside = [each.parent for each in sorted(path.glob("*/__init__.py"))]
     return [path] if (path / "__init__.py").is_file() or not inside else inside
 
@@ -112,7 +111,7 @@ def _announced(point: EntryPoint) -> Any:
 
 
 def _of_folder(folder: Path) -> Any:
-    """Import a folder as the package of its name, without making its neighbours importable."""
+    """Import a folder as the package with its name, without making its neighbours importable."""
     init = folder / "__init__.py"
     if not init.is_file():
         raise _Unusable("there is no folder with an __init__.py")
@@ -144,7 +143,7 @@ def _checked(game: Any) -> GameFolder:
     """Return the game if it can be used. Raises _Unusable."""
     if not isinstance(game, GameFolder):
         raise _Unusable("its GAME is not a GameFolder")
-    rules: Any = game.rules  # untyped: others wrote it, and nobody has checked its types
+    rules: Any = game.rules  # untyped, because others wrote it and nobody has checked its types
     version = rules.rules_version
     if not isinstance(rules.name, str) or not NAME.fullmatch(rules.name) or len(rules.name) > MOST_NAME:
         form = "lower-case letters and digits, separated by single hyphens"

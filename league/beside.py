@@ -1,4 +1,4 @@
-"""The figures beside a ranking, in sentences; from the JSON of a ranking or of `deadheat rate`."""
+"""The sentences about the figures beside a ranking, from the JSON of a ranking or of `deadheat rate`."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TALLIES = {
 
 
 def tally(config: Mapping[str, Any], second: Iterable[float | None]) -> str:
-    """Explain the column W / D / L, if a table has three seats or more, because only then are there the ratings
-    `second` by Plackett and Luce's model. With tables of two, the column needs no explanation.
+    """Explain the column W / D / L if a table has three seats or more. Only then are there the ratings `second` by
+    Plackett and Luce's model; with two seats, the column needs no explanation.
     """
     return gettext(TALLIES[Ranks(config["ranks"])]) if any(rating is not None for rating in second) else ""
 

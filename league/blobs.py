@@ -1,10 +1,10 @@
-"""Content by its name: uploads, built programs and transcripts.
+"""Content-addressed storage of uploads, built programs and transcripts.
 
-A blob's name is the SHA-256 of its content before compression, so writing twice is harmless, a name proves the
-content, and a database row can only point at its own content. At rest everything is compressed (zstd). The
-store is a local directory, memory (tests), or any object store that `obstore` opens from a URL; each of them makes
-a blob visible at once and whole. When `put` returns, it is on the disk, like the row that will soon name it, so a power
-failure never loses a result that was reported.
+A blob's name is the SHA-256 of its content before compression, so writing twice is harmless, a name proves the content,
+and a database row cannot point at anything else. At rest everything is compressed (zstd). The store is a local
+directory, memory (tests), or any object store that `obstore` opens from a URL; each of them makes a blob visible at
+once and whole. When `put` returns, the blob is on the disk, as the row that names it soon will be, so a power failure
+never loses a reported result.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _CHECK_NAME = "check"
 
 
 class Blobs:
-    """A blob store, which threads and processes may share."""
+    """A blob store that threads and processes may share."""
 
     def __init__(self, url: str) -> None:
         self._store = _open(url)
         self._folder = blob_folder(url)
         self._kept: set[Path] = set()
-        """The folders in ours that have been on the disk since this process used them first."""
+        """The folders of the store that this process has flushed to the disk."""
 
     def put(self, data: bytes) -> str:
         """Store the content, and return its name. Raises BlobsAway."""
@@ -67,7 +67,7 @@ class Blobs:
     def put_file(self, file: IO[bytes], sha256: str = "") -> str:
         """Store a seekable file's whole content in bounded memory, and return its name.
 
-        `sha256`: the name, if the caller has computed it while the content came in. Raises BlobsAway.
+        `sha256`: the name, if the caller has already computed it. Raises BlobsAway.
         """
         name = sha256 or _digest_of(file)
         if not self.has(name):
@@ -82,8 +82,8 @@ class Blobs:
         return name
 
     def has(self, name: str) -> bool:
-        """Say whether the blob is there. An empty file does not count: a power failure may leave one, and no blob is
-        empty.
+        """Say whether the blob is there. An empty file does not count: no blob is empty, but a power failure may leave
+        such a file.
         """
         try:
             with _answering():
@@ -96,7 +96,7 @@ class Blobs:
 
         Raises:
             BlobMissing: it is not there.
-            BlobDamaged: it is something else, or larger than `limit_bytes`.
+            BlobDamaged: it does not match its name, or is larger than `limit_bytes`.
             BlobsAway.
         """
         return b"".join(self.stream(name, limit_bytes))
@@ -106,7 +106,7 @@ class Blobs:
         return self._unpack(name, _Reader(self._pieces(name)), limit_bytes)
 
     def verify(self, name: str) -> None:
-        """Read a blob through. Raises as `get` does."""
+        """Read a whole blob and check it. Raises as `get` does."""
         for _ in self.stream(name, sys.maxsize):
             pass
 
@@ -141,18 +141,18 @@ class Blobs:
                 obstore.put(to._store, _path(name), packed)
 
     def must_take(self) -> None:
-        """Raise BlobsAway if nothing could be stored now. Call it before work whose result must be stored."""
+        """Raise BlobsAway if nothing can be stored now. Call this before work whose result must be stored."""
         with _answering():
             self.check()
 
     def check(self) -> None:
-        """Write and read back a few bytes; raises whatever the store raises."""
+        """Write a few bytes and read them back. Raises whatever the store raises."""
         obstore.put(self._store, _CHECK_NAME, b"deadheat")
         if bytes(obstore.get(self._store, _CHECK_NAME).bytes()) != b"deadheat":
             raise BlobDamaged(_CHECK_NAME, "the store returned different content from what was written")
 
     def _pieces(self, name: str) -> Iterator[bytes]:
-        """Return the stored bytes of a blob. Raises BlobMissing, BlobsAway."""
+        """Return the stored bytes of a blob in pieces. Raises BlobMissing, BlobsAway."""
         try:
             with _answering():
                 return iter(obstore.get(self._store, _path(name)).stream())
@@ -160,7 +160,7 @@ class Blobs:
             raise BlobMissing(name) from error
 
     def _to_disk(self, name: str) -> None:
-        """Write one of our files to the disk, against power failures. Other stores confirm only what is safe."""
+        """Flush a local file to the disk, against power failures. Other stores confirm only what is safe."""
         if self._folder is None:
             return
         file = self._folder / _path(name)
@@ -197,7 +197,7 @@ class Blobs:
 
 @contextmanager
 def _answering() -> Iterator[None]:
-    """Turn every failure of the store into BlobsAway; a blob that is missing stays FileNotFoundError."""
+    """Turn every failure of the store into BlobsAway, except that a missing blob stays FileNotFoundError."""
     try:
         yield
     except BaseError as error:
@@ -205,12 +205,12 @@ def _answering() -> Iterator[None]:
 
 
 def _unreadable(name: str, error: BaseError) -> BlobDamaged:
-    """Return the error for a blob that exists but can be read only in part, because of a bad sector for example."""
+    """Return the error for a blob that can be read only in part, for example because of a bad sector."""
     return BlobDamaged(name, f"it cannot be read ({error})")
 
 
 class _Reader(io.RawIOBase):
-    """Presents a store's stream of pieces as a file, which the decompressor reads."""
+    """A file interface to a store's stream of pieces, for the decompressor."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
@@ -255,8 +255,8 @@ def _is_there(file: Path) -> bool:
 
 
 def _write(file: Path, content: bytes) -> None:
-    """Write a file of the store to the disk, visible at once and whole, as obstore's local store does for several times
-    the CPU time. Lists by obstore leave out names such as the one that the file has at first.
+    """Write a file of the store to the disk so that it appears at once and whole. obstore's local store does the same
+    for several times the CPU time. Its lists leave out names such as the file's temporary one.
     """
     draft = file.with_name(f"{file.name}#{secrets.randbits(62)}")
     how = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -278,7 +278,7 @@ def _write(file: Path, content: bytes) -> None:
 
 
 def to_disk(path: Path) -> None:
-    """Wait until a file's content, or a folder's list of names, is on the disk. Raises OSError."""
+    """Wait until a file's content or a folder's list of names is on the disk. Raises OSError."""
     fd = os.open(path, os.O_RDONLY)
     try:
         os.fsync(fd)

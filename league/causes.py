@@ -1,10 +1,10 @@
-"""Why an attempt failed: every cause, and what follows from it.
+"""The causes for which an attempt failed, and what follows from each.
 
-The database keeps everything about a failure of the service for the operator: what a library said, including addresses,
-paths and names of machines. Everything that leaves the league is filtered here. Details are public only for causes
-whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces those of
-all others, including causes that nobody has thought of yet. Measurements (`evidence`) are public as they are, except a
-machine's reasons not to judge, which may be among them.
+For the operator, the database keeps everything about a failure of the service: a library's message, including
+addresses, paths and names of machines. Everything that leaves the league is filtered here. Details are public only for
+causes whose details we write ourselves, about what was measured or decided (`Cause.told`); a fixed sentence replaces
+those of all others, including unknown ones. Measurements (`evidence`) are public as they are, except for a machine's
+reasons not to judge, if they are among them.
 
 A row keeps its cause as a word. `Cause(word)` accepts any word: one that is not listed here, such as the class of an
 exception or another version's cause, is `Cause.UNKNOWN`.
@@ -22,20 +22,20 @@ from deadheat.engine.language import N_, gettext
 class Trait(Flag):
     """Properties of a cause."""
 
-    TOLD = auto()  # its details are in our own words, and public
+    TOLD = auto()  # we write its details ourselves, and they are public
     BLAMELESS = auto()  # the job would have succeeded elsewhere or later, so the attempt does not count against it
-    MACHINE = auto()  # the machine can play nothing at present, so it gets nothing until it is checked
-    CONDEMNS = auto()  # a watch on that machine reached its end, so the machine is unfit until its check passes
+    MACHINE = auto()  # the machine cannot play at present, so it gets no work until it is checked
+    CONDEMNS = auto()  # a watch on the machine fired, so the machine is unfit until its check passes
     BY_BOTS = auto()  # a bot may have caused it, although it counts against no series
-    DROPPED = auto()  # nobody wanted the job any longer
+    DROPPED = auto()  # the job was no longer needed
     LASTING = auto()  # the machine does not recover by itself, so a worker that starts there ends at once
     HOPELESS = auto()  # the next attempt there would fail too, so a command that plays ends at once
     COUNTED = auto()  # frequent, so its counters start at zero (see `workers.metrics`)
 
 
 class Cause(StrEnum):
-    """One stable word for why an attempt ended, a phrase that says so, its traits, and a sentence that replaces private
-    details.
+    """A stable word for why an attempt ended, with a phrase for people, its traits, and a sentence that replaces
+    private details.
     """
 
     phrase: str
@@ -140,7 +140,7 @@ class Cause(StrEnum):
     LEASE_EXPIRED = "lease-expired", N_("the worker stopped reporting"), Trait(0), N_("The worker stopped reporting.")
     WORKER_STOPPED = "worker-stopped", N_("the worker was stopped, and handed it back"), Trait.TOLD | Trait.BLAMELESS
 
-    # Nobody wanted the job any longer, which is not a failure.
+    # The job was no longer needed, which is not a failure.
     ENTRY_ABSENT = "entry-absent", N_("a bot had left the season"), Trait.TOLD | Trait.DROPPED
     CHALLENGE_OVER = "challenge-over", N_("its challenge was over"), Trait.TOLD | Trait.DROPPED
     EVALUATION_OVER = "evaluation-over", N_("its evaluation was over"), Trait.TOLD | Trait.DROPPED
@@ -160,31 +160,31 @@ class Cause(StrEnum):
 
     @classmethod
     def having(cls, trait: Trait) -> frozenset[Self]:
-        """All causes with this trait."""
+        """Return all causes with this trait."""
         return frozenset(cause for cause in cls if trait in cause.traits)
 
 
 BLAMELESS = Cause.having(Trait.BLAMELESS)
-"""Causes that say nothing about the job. It waits until they have passed, however long that takes. Any other
+"""Causes that say nothing about the job. The job waits until they have passed, however long that takes. Any other
 failure may be the job's own, so the job is abandoned after some attempts."""
 
 ELSEWHERE = BLAMELESS | Cause.having(Trait.CONDEMNS)
-"""Causes after which trying again on the same machine is useless."""
+"""Causes after which another attempt on the same machine is useless."""
 
 DROPPED = Cause.having(Trait.DROPPED)
 """Causes of series that were not played because they were no longer needed."""
 
 NOT_CHECKED = "It could not be checked"
-"""The start of a machine's reason not to judge if the check itself failed; the engine's words follow."""
+"""The beginning of a machine's reason not to judge if the check itself failed; the engine's message follows."""
 
 
 def explained(word: str) -> str:
-    """A cause as it was recorded, for the reader: its phrase, and the word in brackets."""
+    """Return a recorded cause for people: its phrase, and the word in brackets."""
     return f"{gettext(Cause(word).phrase)} ({word})"
 
 
 def told(word: str, detail: str) -> str:
-    """The public detail of an attempt that was recorded with this cause and detail."""
+    """Return the public detail of an attempt that was recorded with this cause and detail."""
     cause = Cause(word)
     if Trait.TOLD in cause.traits and NOT_CHECKED not in detail:
         return detail
@@ -192,20 +192,20 @@ def told(word: str, detail: str) -> str:
 
 
 def told_reasons(reasons: Collection[str]) -> tuple[str, ...]:
-    """The public reasons why a machine should not judge."""
+    """Return the public reasons why a machine should not judge."""
     return tuple(f"{NOT_CHECKED}." if reason.startswith(NOT_CHECKED) else reason for reason in reasons)
 
 
 def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """The public evidence of an attempt that was recorded with this evidence."""
+    """Return the public part of an attempt's recorded evidence."""
     if Cause.HOST_UNFIT not in evidence:
         return dict(evidence)
     return {**evidence, Cause.HOST_UNFIT: list(told_reasons(evidence[Cause.HOST_UNFIT]))}
 
 
 def told_findings(findings: Mapping[str, Any]) -> dict[str, Any]:
-    """The findings that an appeal's author may read (see `league.verification.review`), which copied the ledger until
-    2026-11.
+    """Return the findings that an appeal's author may read (see `league.verification.review`). Until 2026-11 they were
+    copied from the ledger.
     """
     if "attempts" not in findings:
         return dict(findings)

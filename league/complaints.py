@@ -1,4 +1,4 @@
-"""Explains in words for people what is wrong with their input; the library's messages are for programmers."""
+"""Explanations for people of what is wrong with their input; the library's messages are for programmers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PLAINLY = {
     "less_than_equal": N_("It should be at most %(bound)s"),
     "string_too_long": N_("It should have at most %(max_length)s characters"),
 }
-"""Sentences for kinds of errors."""
+"""Sentences by kind of error."""
 
 FORMATS = tuple(EvaluationFormat)
 NUMBERS = ("rounds", "matches", "keep", "further")
@@ -37,11 +37,11 @@ WORDS = (
     (r"a valid integer\b", "a whole number"),
     (r"a valid (string|list|dictionary|boolean|number)\b", r"a \1"),
 )
-"""Further replacements: patterns, and the text that replaces them."""
+"""Further replacements: pairs of a pattern and its replacement."""
 
 
 def plainly(complaint: Mapping[str, Any]) -> str:
-    """Return what is wrong with a field, from one of a ValidationError's `errors`."""
+    """Return a sentence about one of a ValidationError's `errors`."""
     if complaint.get("ctx", {}).get("pattern") == STAGE and "input" in complaint:
         return _stage(str(complaint["input"]))
     text, message = PLAINLY.get(complaint["type"]), complaint["msg"]
@@ -65,7 +65,7 @@ def _stage(line: str) -> str:
 
 
 def reworded(message: str) -> str:
-    """Return an error message of the library in our own words, as far as there are any."""
+    """Return one of the library's error messages in our own words, where we have any."""
     for pattern, words in WORDS:
         message = re.sub(pattern, words, message)
     return message

@@ -19,11 +19,10 @@ from deadheat.engine.referee import MATCH_ATTEMPTS
 MIB = 1024 * 1024
 
 HEARTBEAT_SECONDS = 7
-"""How often a worker renews its lease and a machine's keeper reports. A lease outlives three of these intervals."""
+"""How often a worker renews its lease and a machine's keeper reports. A lease lasts more than three such intervals."""
 
 REFIT_SECONDS = 10
-"""The shortest time between two rankings of a season while series of it are open; after the last, it is ranked at
-once."""
+"""The shortest time between two rankings of a season with open series. After the last series, it is ranked at once."""
 
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""
@@ -224,7 +223,7 @@ class Settings(BaseSettings):
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
 
     def may_measure(self, address: str) -> bool:
-        """Whether this address may read the metrics."""
+        """Return whether this address may read the metrics."""
         try:
             found = ip_address(address)
         except ValueError:  # a Unix socket: a proxy that is not trusted
@@ -234,12 +233,12 @@ class Settings(BaseSettings):
 
     @property
     def connections_per_address(self) -> int:
-        """Connections that one address may have, unless it is a trusted proxy's."""
+        """The most connections of one address, unless it is a trusted proxy's."""
         return max(1, self.connections // 4)
 
     @property
     def writes_per_minute(self) -> int:
-        """Changing requests per minute, per address and per user."""
+        """The most changing requests per minute, per address and per user."""
         return max(1, self.reads_per_minute // 5)
 
     @property

@@ -2,26 +2,26 @@
 
 Theory of operation
 -------------------
-Every use case is one transaction, written `with db.transaction() as session:`; it commits when the block ends and
-rolls back when an exception leaves it. A use case that only reads uses `with db.reading()`. That commits, too: after a
-rollback, psycopg forgets the statements that it has prepared, and PostgreSQL parses and plans each anew.
+Every use case is one transaction, written `with db.transaction() as session:`; it commits when the block ends and rolls
+back when an exception leaves it. A use case that only reads uses `with db.reading()`. Reads commit, too: after a
+rollback, psycopg forgets its prepared statements, and PostgreSQL parses and plans each again.
 
-Several processes write the same SQLite file (API, scheduler, workers). A transaction that reads first and writes
-later would begin as a reader, and SQLite refuses to make it a writer ("database is locked", at once, whatever the
-timeout) if another wrote in between. So writers begin with BEGIN IMMEDIATE: they then
-wait in line for at most `BUSY_TIMEOUT_MS`. The driver's own transactions are switched off, because they begin too
-late and not at all before schema changes. Readers never wait (write-ahead log). PostgreSQL's writers run at its
-default, READ COMMITTED; correctness rests on compare-and-set updates and unique constraints, not on isolation. Readers
-see one instant on both, whatever is committed while they read: SQLite's do anyway, PostgreSQL's by REPEATABLE READ.
+Several processes write the same SQLite file (API, scheduler, workers). A transaction that reads first and writes later
+would begin as a reader, and SQLite refuses to make it a writer ("database is locked", at once, whatever the timeout) if
+another wrote in between. So writers begin with BEGIN IMMEDIATE, and then wait for each other for at most
+`BUSY_TIMEOUT_MS`. The driver's own transactions are switched off, because they begin too late and not at all before
+schema changes. Readers never wait (write-ahead log). PostgreSQL's writers run at its default, READ COMMITTED;
+correctness rests on compare-and-set updates and unique constraints, not on isolation. On both, readers see one instant,
+whatever is committed meanwhile: SQLite's always do, PostgreSQL's by REPEATABLE READ.
 
-A session carries what a use case must not fetch for itself: the settings, a clock and a source of random bytes.
-Tests and simulations replace the last two.
+A session carries what a use case must not fetch itself: the settings, a clock and a source of random bytes. Tests and
+simulations replace the last two.
 
-Leases are instants that one machine writes and another compares with, so all machines of a league need one clock, and
-their own may be wrong: they use the PostgreSQL server's (`ServerClock`). SQLite's users are all on one machine.
+One machine writes the instants of leases and another compares them, so all machines of a league need one clock. Their
+own may be wrong, so they use the PostgreSQL server's (`ServerClock`). SQLite's users are all on one machine.
 
-A connection whose other end has silently gone must not block a worker for the quarter of an hour that TCP keeps trying.
-The kernel gives up after `SILENCE_SECONDS`, and that is an error like any other.
+If the other end of a connection disappears silently, TCP keeps trying for a quarter of an hour. That must not block a
+worker, so the kernel gives up after `SILENCE_SECONDS`, which is an error like any other.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ MAPPED_BYTES = 2**31 - 2**16
 """How much of a SQLite file is mapped into memory: the most that SQLite allows. `docs/decisions/league.md` says why."""
 
 POOL = {"pool_size": 5, "max_overflow": 40, "pool_use_lifo": True}
-"""The API's thread pool has 40 threads, and none of them should wait for a connection; few are kept when idle. The one
-used last is taken first, because it has prepared the most statements.
+"""The API has 40 threads, and none of them should wait for a connection; few are kept when idle. The most recently used
+one is taken first, because it has prepared the most statements.
 """
 
 SILENCE_SECONDS = 10
-"""A server that acknowledges nothing for this long counts as gone. It is shorter than a lease, so that a slow answer
-does not cost the lease. A statement may take longer: the server's kernel answers meanwhile.
+"""A server that acknowledges nothing for this long counts as gone. It is shorter than a lease, so a silent server does
+not cost the lease. A statement may take longer, because the server's kernel answers meanwhile.
 """
 
 REACHING: Mapping[str, object] = {
@@ -73,16 +73,16 @@ REACHING: Mapping[str, object] = {
     "keepalives_interval": 2,
     "keepalives_count": 3,
 }
-"""Options for libpq, which a URL may override."""
+"""Options of libpq; a URL may override them."""
 
 ASK_CLOCK_SECONDS = 10.0
-"""How often a process asks for the server's time; in between, its own monotonic clock continues it."""
+"""How often a process asks for the server's time. In between, it uses its own monotonic clock."""
 
 Clock = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """Return the wall clock's time, as an aware datetime."""
+    """Return the wall clock's time as an aware datetime."""
     return datetime.now(UTC)
 
 
@@ -114,7 +114,7 @@ def settings_of(session: Session) -> Settings:
 
 
 class ServerClock:
-    """The database server's clock, whatever this machine's says; raises what the database raises. Shared by threads."""
+    """The database server's clock, not this machine's. Threads may share it. Raises the database's errors."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -123,7 +123,7 @@ class ServerClock:
         self._told_at = 0.0
 
     def __call__(self) -> datetime:
-        """Return the time now: late by at most the time that the answer took, never early."""
+        """Return the present time: late by at most the time that the answer took, never early."""
         with self._lock:
             asked_at = time.monotonic()
             if self._told is None or asked_at - self._told_at > ASK_CLOCK_SECONDS:
@@ -142,19 +142,19 @@ class Database:
         clock: Clock | None = None,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Without a `clock`, use the server's, or this machine's if the server has none."""
+        """Create it. Without a `clock`, use the server's, or this machine's if the server has none."""
         engine = _engine(settings.database)
         on_server = engine.dialect.name == "postgresql"
         steady = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True} if on_server else {}
         self._readers, self._writers = engine.execution_options(**steady), engine.execution_options(immediate=True)
-        self.engine = engine.execution_options()  # for callers that need no session; the listener is on this copy only
+        self.engine = engine.execution_options()  # for callers without a session; only this copy has the listener
         event.listen(self.engine, "begin", _begin)
         clock = clock or (ServerClock(self.engine) if on_server else utc_now)
         self._surroundings = Surroundings(settings, clock, entropy, self.reading)
 
     @contextmanager
     def transaction(self) -> Iterator[Session]:
-        """Open a session that may write; it commits at the end of the block unless an exception leaves it."""
+        """Open a session that may write. It commits at the end of the block unless an exception leaves it."""
         with self._session(self._writers, _Session) as session:
             yield session
             session.commit()
@@ -168,17 +168,17 @@ class Database:
             session.commit()
 
     def migrate(self) -> None:
-        """Bring the schema to the newest version; returns quickly if it is there already."""
+        """Bring the schema to the newest version. Return quickly if it is there already."""
         with self._migrating() as config:
             command.upgrade(config, "head")
 
     def check(self) -> None:
-        """Raise whatever the database raises if it cannot be asked."""
+        """Raise whatever the database raises if it cannot be queried."""
         with self.reading() as session:
             session.exec(select(1)).one()
 
     def close(self) -> None:
-        """Give back every connection."""
+        """Close every connection."""
         self.engine.dispose()
 
     def _session(self, engine: Engine, kind: type[Session]) -> Session:
@@ -193,7 +193,7 @@ class Database:
 
 
 def is_there(url: str) -> bool:
-    """Say whether a database exists. It does not connect first, because that would make SQLite create the file."""
+    """Say whether a database exists, without connecting first, because SQLite would then create the file."""
     parsed = make_url(url)
     return parsed.get_backend_name() != "sqlite" or not parsed.database or Path(parsed.database).exists()
 
@@ -215,7 +215,7 @@ def _engine(url: str) -> Engine:
 
 
 def decoded(text: str | bytes) -> Any:
-    """Read a column's JSON. A ranking of 2,000 bots: 9 ms of CPU; 17 with the standard library."""
+    """Parse a column's JSON. A ranking of 2,000 bots takes 9 ms of CPU, and 17 with the standard library."""
     try:
         return from_json(text)
     except ValueError:  # half of a surrogate pair, or lists within hundreds of lists
@@ -241,10 +241,10 @@ def _begin(connection: Connection) -> None:
 
 
 class _Session(Session):
-    """A session that sends BEGIN itself: a listener on its engine would slow each statement by up to a half."""
+    """A session that sends BEGIN itself. A listener on its engine would slow each statement by up to a half."""
 
     def exec(self, statement: Any, *, params: Any = None, **options: Any) -> Any:
-        """See `Session.exec`. Columns are read past the ORM, which takes as long again to load no objects."""
+        """See `Session.exec`. Columns are read without the ORM, which would take twice as long and load no objects."""
         if options or not _selects_columns(statement):
             return super().exec(statement, params=params, **options)
         if self.autoflush:
@@ -262,8 +262,8 @@ def _selects_columns(statement: Any) -> bool:
 
 
 class _Reader(_Session):
-    """A session that keeps the rows that it has read: it reads one instant, so each row is read once. Other sessions
-    forget a row with the last reference to it, and each part of a page would read the season again.
+    """A session that keeps the rows that it has read, because it reads one instant and so needs each row once. Other
+    sessions forget a row with the last reference to it, and each part of a page would read the season again.
     """
 
     def get(self, *arguments: Any, **options: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Errors of the league that others cause. Our own mistakes are assertions, not errors.
+"""Errors of the league that callers cause. Our own mistakes are assertions, not errors.
 
-Every error has a stable `code` (a word for programs, from the name of its class) and, as attributes, data for programs;
-its text is a sentence for people. The HTTP status of each is in `api.errors`.
+For programs, every error has a stable `code` (a word, from the name of its class) and data as attributes. For people,
+its text is a sentence. The HTTP status of each is in `api.errors`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deadheat.league.states import SeasonState, either
 
 
 class LeagueError(Exception):
-    """Root of the tree; never raised itself."""
+    """The root of the tree; it is never raised itself."""
 
     code: ClassVar[str]
 
@@ -28,8 +28,8 @@ class LeagueError(Exception):
 
 
 class NotFound(LeagueError):
-    """The thing does not exist, or the caller must not learn that it does. `said` replaces the usual sentence where
-    people would not understand it.
+    """The thing does not exist, or the caller must not learn that it does. `said` replaces the usual sentence if people
+    would not understand that one.
     """
 
     def __init__(self, what: str, name: object, said: str = "") -> None:
@@ -37,24 +37,24 @@ class NotFound(LeagueError):
 
     @classmethod
     def entry(cls, bot_id: int) -> Self:
-        """The error for a bot that is not in the requested season."""
+        """Return the error for a bot that is not in the requested season."""
         return cls("entry", bot_id, _("Bot number %(bot_id)s is not in this season.", bot_id=bot_id))
 
     @classmethod
     def own_match(cls, match_id: int) -> Self:
-        """The error for a match that does not exist or is other people's."""
+        """Return the error for a match that does not exist or is somebody else's."""
         return cls("match", match_id, _("None of your bots plays in match %(match_id)s.", match_id=match_id))
 
 
 class NameTaken(LeagueError):
-    """The name is taken. Names that differ only in upper and lower case are the same."""
+    """The name is taken. Names that differ only in case are equal."""
 
     def __init__(self, what: str, name: str, said: str = "") -> None:
         super().__init__(said or _("A %(what)s named %(name)r already exists.", what=gettext(what), name=name))
 
     @classmethod
     def reserved(cls, name: str) -> Self:
-        """The error for a reserved name, whose owner others would mistake for somebody else."""
+        """Return the error for a reserved name, whose owner others might mistake for somebody else."""
         return cls("name", name, _("The name %(name)r is reserved; choose another.", name=name))
 
 
@@ -74,7 +74,7 @@ class WrongCredentials(LeagueError):
 
 
 class AccountClosed(LeagueError):
-    """The password is right, and the account is closed or banned; `reason` says why it was banned."""
+    """The password is right, but the account is closed or banned; `reason` says why it was banned."""
 
     def __init__(self, reason: str | None) -> None:
         super().__init__(
@@ -84,7 +84,7 @@ class AccountClosed(LeagueError):
 
 
 class ProviderRefused(LeagueError):
-    """Somebody was not let in through the OpenID provider; `text` says what they can do."""
+    """Somebody was not let in through the OpenID provider; `text` says what to do."""
 
 
 class ProviderAway(LeagueError):
@@ -95,14 +95,14 @@ class ProviderAway(LeagueError):
 
 
 class AlreadyLinked(LeagueError):
-    """Each account has one identity at the provider, and each identity one account."""
+    """Each account has at most one identity at the provider, and each identity at most one account."""
 
     def __init__(self) -> None:
         super().__init__(_("That identity belongs to another account, or this account is linked to another identity."))
 
 
 class SignInAgain(LeagueError):
-    """Somebody without a password must sign in again to prove who they are."""
+    """Somebody without a password must sign in again to prove their identity."""
 
     def __init__(self) -> None:
         super().__init__(_("Your sign-in is too old for this. Sign out, sign in again, and do it within ten minutes."))
@@ -118,8 +118,8 @@ class NotInvited(LeagueError):
 
 
 class BadToken(LeagueError):
-    """The access token is missing, unknown, revoked or expired; `why` says which. Or it was valid once, but the
-    account of its owner is `closed`.
+    """The access token is missing, unknown, revoked or expired, as `why` says; or it was valid, but its owner's account
+    is `closed`.
     """
 
     def __init__(self, why: str, closed: AccountClosed | None = None) -> None:
@@ -173,8 +173,8 @@ WITHHELD = N_(
 
 
 class WrongState(LeagueError):
-    """The request is impossible in the present `state`, e.g. entering a closed season. `said` tells people how things
-    are and what is possible, without naming states.
+    """The request is impossible in the present `state`, such as entering a closed season. `said` explains the situation
+    and what is possible, without naming states.
     """
 
     def __init__(self, state: str, said: str) -> None:
@@ -183,20 +183,20 @@ class WrongState(LeagueError):
 
     @classmethod
     def of_season(cls, state: SeasonState, possible: str, states: Sequence[SeasonState] = ()) -> Self:
-        """The error for a season; `possible` ends the sentence and says what is possible, and in which `states`."""
+        """Return the error for a season. `possible` ends the sentence and says what is possible, in which `states`."""
         possible = possible % {"states": either(states)} if states else possible
         said = _("The season is %(state)s; %(possible)s.", state=gettext(state.words), possible=possible)
         return cls(state, said)
 
     @classmethod
     def of_match(cls, state: str, possible: str) -> Self:
-        """The error for a match that is not done; `possible` ends the sentence."""
+        """Return the error for a match that is not done; `possible` ends the sentence."""
         known = gettext(_WITHOUT.get(state, N_("The match is not over yet")))
         return cls(state, _("%(state)s; %(possible)s.", state=known, possible=possible))
 
     @classmethod
     def withheld(cls) -> Self:
-        """The error for a finished match whose dice must not be shown yet (`league.service.series.deals`)."""
+        """Return the error for a finished match whose dice must not be shown yet (`league.service.series.deals`)."""
         return cls("withheld", gettext(WITHHELD))
 
 
@@ -205,11 +205,11 @@ _WITHOUT = {
     "held": N_("The match is held until an organiser decides on it"),
     "decided": N_("The match was decided by an organiser and has no transcript"),
 }
-"""How messages begin about a match that has no played result, by state."""
+"""The beginnings of messages about a match without a played result, by state."""
 
 
 class WrongGame(LeagueError):
-    """A bot for one game cannot enter a season of another."""
+    """A bot for one game cannot enter another game's season."""
 
     def __init__(self, bot_game: str, season_game: str) -> None:
         super().__init__(_("The bot plays %(its)s, but the season's game is %(game)s.", its=bot_game, game=season_game))
@@ -224,7 +224,7 @@ class NotReady(LeagueError):
 
 
 class TooMany(LeagueError):
-    """A user has reached the maximum number of something."""
+    """A user already has the maximum number of something."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=gettext(what), limit=limit))
@@ -232,7 +232,7 @@ class TooMany(LeagueError):
 
 
 class NoPlace(LeagueError):
-    """All places to play against bots are taken, or there are none."""
+    """All places for playing against bots are taken, or there are none."""
 
     def __init__(self, limit: int) -> None:
         full = _("All %(places)s for playing against a bot are taken. Try again later.", places=counted(limit, "place"))
@@ -241,14 +241,14 @@ class NoPlace(LeagueError):
 
 
 class IllegalMove(LeagueError):
-    """A person's move is against the rules; nothing is lost, and the person may try another."""
+    """A person's move breaks the rules. Nothing is lost, and the person may try another."""
 
     def __init__(self, why: str) -> None:
         super().__init__(_("That is not possible: %(why)s.", why=why))
 
 
 class OverQuota(LeagueError):
-    """A quota for a period is used up, or has fewer left (`left`) than were asked for; there are more after
+    """A quota for a period is used up, or fewer are left (`left`) than were requested; try again after
     `retry_after_seconds`.
     """
 
@@ -272,7 +272,7 @@ class TooSoon(LeagueError):
 
 
 class Unsettled(LeagueError):
-    """A season cannot close while something in it is open; `left` says what, in words."""
+    """A season cannot close while something in it is open; `left` lists it in words."""
 
     def __init__(self, season_id: int, left: Sequence[str]) -> None:
         *most, last = left
@@ -291,8 +291,8 @@ class BadSetting(LeagueError):
 
 
 class BadSeasonFile(LeagueError):
-    """A season's file has mistakes, or asks for something impossible; `mistakes` has all of them, each with its key's
-    path (empty: it is about the whole file) and the reason.
+    """A season's file has mistakes or asks for something impossible. `mistakes` lists all of them, each with its key's
+    path (empty: the whole file) and the reason.
     """
 
     def __init__(self, mistakes: Sequence[tuple[str, str]]) -> None:
@@ -303,7 +303,7 @@ class BadSeasonFile(LeagueError):
 
 
 class BadUpload(LeagueError):
-    """The upload cannot become a bot; `reason` is one of a few stable words, and the text says what to fix."""
+    """The upload cannot become a bot. `reason` is one of a few stable words, and the text says what to fix."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -319,14 +319,14 @@ class UploadTooLarge(LeagueError):
 
 
 class BadCursor(LeagueError):
-    """A page's cursor was not returned by any list."""
+    """No list returned this page's cursor."""
 
     def __init__(self) -> None:
         super().__init__("This cursor was not returned by any list.")
 
 
 class BlobsAway(LeagueError):
-    """The store does not answer or accepts nothing, for instance because it is full. This may pass."""
+    """The store does not answer, or accepts nothing, for instance because it is full. This may pass."""
 
     def __init__(self, why: str) -> None:
         super().__init__("Nothing can be stored or fetched at the moment; please try again later.")
@@ -334,14 +334,14 @@ class BlobsAway(LeagueError):
 
 
 class BlobMissing(LeagueError):
-    """The database names content that the store does not have; an operator must look."""
+    """The database names content that the store does not have. An operator must look."""
 
     def __init__(self, sha256: str) -> None:
         super().__init__(f"The content {sha256} is not in the store.")
 
 
 class BlobDamaged(LeagueError):
-    """The store's content is not what its name says, or is larger than it may be; an operator must look."""
+    """The store's content does not match its name, or is larger than it may be. An operator must look."""
 
     def __init__(self, sha256: str, why: str) -> None:
         super().__init__(f"The content {sha256} is damaged: {why}.")

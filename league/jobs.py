@@ -1,9 +1,9 @@
-"""What passes between the database and the workers: plain values, no rows.
+"""The plain values, not rows, that pass between the database and the workers.
 
 A worker gets a job from a claim, carries it out without a database connection, and hands back outcomes in one call. A
 job names its attempt; if the row has moved on to another attempt, the outcome is too late and is dropped (see
-`league.service`). This module has what all kinds of job share, and everything about series; the jobs of other kinds are
-in their own modules.
+`league.service`). This module has what all kinds of job share, and everything about series; other kinds have modules of
+their own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from deadheat.sandbox.box import Exit
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A machine that plays: its name, and which of its starts. Findings from before a reboot are void."""
+    """A machine that plays: its name, and one of its boots. Findings from before a reboot are void."""
 
     name: str
     boot: str
@@ -32,7 +32,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class ProgramRef:
-    """A version's built program: where it is, and how it is started."""
+    """A version's built program: its place, and how to start it."""
 
     version_id: int
     label: str  # bot name and version number, for transcripts and logs
@@ -43,7 +43,7 @@ class ProgramRef:
 
 @dataclass(frozen=True, slots=True)
 class MatchJob:
-    """One match of a series: `seats[seat]` is the version that sits there."""
+    """One match of a series: `seats[seat]` is the version in that seat."""
 
     match_id: int
     seed: bytes
@@ -82,7 +82,7 @@ class Latency:
 @dataclass(frozen=True, slots=True)
 class AttemptRecord:
     """One attempt at a match, for the ledger. `cause` is "played" or the reason why it is void; `evidence` then names
-    the `seat` that was to answer, if there was one.
+    the `seat` whose turn it was, if any.
     """
 
     started_at_ns: int  # wall clock, Unix epoch
@@ -103,7 +103,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """The place at which a seat failed, for people."""
+    """The place in a match at which a seat failed, for people."""
 
     seat: Seat
     fault: Fault

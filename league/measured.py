@@ -2,14 +2,13 @@
 
 Theory of operation
 -------------------
-prometheus_client has each process write files named after it, sums them when asked, and removes none: what a process
-counted still counts after it has ended. A sum that fell would look like a counter that restarted, and Prometheus would
-take all that is left for an increase. So the files of ended processes are merged into one for each kind of metric
-(`fold`), under a lock shared with readers: the sum is the same before and after. It is reset when a deployment starts
-in a folder that no process uses (`begin`).
+prometheus_client has each process write files named after it, sums them on request, and removes none: the counts of a
+process remain after it has ended. A sum that fell would look like a counter that restarted, and Prometheus would take
+all that is left for an increase. So the files of ended processes are merged into one for each kind of metric (`fold`),
+under a lock shared with readers: the sum is the same before and after. It is reset when a deployment starts and no
+process uses the folder (`begin`).
 
-A reader reports the sum of the whole folder, so two readers that Prometheus asks report everything twice
-(`told_alone`).
+A reader reports the sum of the whole folder, so if Prometheus asks two readers, everything counts twice (`told_alone`).
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ FOLD_SECONDS = 20
 """The interval between two searches for files of processes that have ended."""
 
 GONE = "gone"
-"""Replaces the process's number in a file's name."""
+"""The text that replaces the process's number in a file's name."""
 
 
 class Sums(MultiProcessCollector):
-    """A collector of what all processes of a folder have counted."""
+    """A collector of the counts of all processes of a folder."""
 
     def __init__(self, registry: CollectorRegistry, folder: Path) -> None:
         super().__init__(registry, str(folder))  # type: ignore[no-untyped-call]  # it has no types
@@ -50,7 +49,7 @@ class Sums(MultiProcessCollector):
 
 
 def begin(folder: Path) -> None:
-    """Start counting from zero for a new deployment, unless another process counts here."""
+    """Start counting from zero for a new deployment, unless another process counts in this folder."""
     folder.mkdir(parents=True, exist_ok=True)
     fold(folder)
     with _locked(folder, fcntl.LOCK_EX):
@@ -61,20 +60,20 @@ def begin(folder: Path) -> None:
 
 
 def fold(folder: Path) -> None:
-    """Add up the counts of processes that have ended, and remove their files."""
+    """Add up the counts of ended processes, and remove their files."""
     with _locked(folder, fcntl.LOCK_EX):
         for file in folder.glob("*.db"):
             number = _process(file)
             if number is None or _lives(number):
                 continue
             kind = file.stem.partition("_")[0]
-            if kind != "gauge":  # our gauges say what a process has now: after its end, nothing
+            if kind != "gauge":  # our gauges show what a process has now: nothing after its end
                 _add(file, folder / f"{kind}_{GONE}.db")
             file.unlink()
 
 
 def told_alone(folder: Path) -> bool:
-    """Say whether no other process reports this folder's sum. If so, this process does, for as long as it lives."""
+    """Say whether no other process reports this folder's sum. If so, this process reports it until it ends."""
     folder.mkdir(parents=True, exist_ok=True)
     lock = os.open(folder / "told", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)  # held until the process ends
     try:
@@ -96,7 +95,7 @@ def _add(file: Path, total: Path) -> None:
 
 
 def _process(file: Path) -> int | None:
-    """Return the number of the process that writes to a file, from the end of its name; None if no process does."""
+    """Return the number of the process that writes to a file, from the end of its name, or None if there is none."""
     number = file.stem.rpartition("_")[2]
     return int(number) if number.isdigit() else None
 

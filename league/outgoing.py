@@ -1,9 +1,8 @@
-"""Where the service may send what people ask it to send: addresses of the public internet, and nothing inside.
+"""Checks of the addresses to which people have the service send: the public internet, and nothing inside.
 
-An author chooses a webhook's address, but the service runs in its operator's network. Whatever can be reached only from
-there (the database, the broker, a cloud's metadata, printers) must stay out of reach. So every address that a name
-stands for must be public, including those that are wrapped in another (IPv4 in IPv6, 6to4, Teredo; NAT64's are
-reserved, and refused).
+An author chooses a webhook's address, but the service runs in its operator's network. Whatever only that network can
+reach (the database, the broker, a cloud's metadata, printers) must stay out of reach. So every address of a name must
+be public, including embedded ones (IPv4 in IPv6, 6to4, Teredo; NAT64's are reserved, and refused).
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ MOST_URL = 500
 PORTS = {"http": 80, "https": 443}
 
 NAME = re.compile(r"(?i)(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
-"""A host's name. Its last label begins with a letter: resolvers take 2130706433, 0x7f.1 and 127.1 for addresses."""
+"""A host's name. The last label begins with a letter: resolvers read 2130706433, 0x7f.1 and 127.1 as addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parts of an address. `path`: with its query. `host`: a name, or an address without brackets."""
+    """The parts of an address. `path` includes the query. `host` is a name, or an address without brackets."""
 
     scheme: str
     host: str
@@ -41,7 +40,7 @@ class Target:
 
 
 def read_url(url: str) -> Target:
-    """Parse a webhook's address. Raises ValueError with the end of a sentence about it."""
+    """Parse a webhook's address. Raises ValueError, whose text is the end of a sentence."""
     if len(url) > MOST_URL or not url.isascii() or not url.isprintable() or " " in url:
         raise ValueError(_("it must be an address of at most %(most)s ASCII characters without spaces", most=MOST_URL))
     parts = urlsplit(url)
@@ -71,7 +70,7 @@ def _is_address(host: str) -> bool:
 
 
 def is_public(address: str) -> bool:
-    """Say whether this is the address of one host on the public internet. Raises ValueError if it is not an address."""
+    """Say whether this is one host's address on the public internet. Raises ValueError if it is not an address."""
     found = ip_address(address.partition("%")[0])
     return all(
         one.is_global and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
@@ -80,7 +79,7 @@ def is_public(address: str) -> bool:
 
 
 def is_inside(host: str) -> bool:
-    """Say whether a host is certainly not public, as far as can be told without resolving its name."""
+    """Say whether a host is certainly not public, as far as that is possible without resolving its name."""
     if host.lower().rstrip(".").rpartition(".")[2] in {"localhost", "local", "internal"}:
         return True
     try:

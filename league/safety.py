@@ -1,8 +1,8 @@
-"""Settings that are unsafe in production: which, why, and how to fix them.
+"""Finds settings that are unsafe in production, with the reason and the remedy.
 
-`unsafe_settings` is a pure function of the settings, so everything that starts a part of a deployment refuses the same
-settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Settings that let a
-stranger run programs on the host are refused in development, too.
+`unsafe_settings` is a pure function of the settings, so every part of a deployment refuses to start with the same
+settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Development refuses those
+that let a stranger run programs on the host, too.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ WELL_KNOWN = (
     "redis",
     "secret",
 )
-"""Words that a password must not consist of: those of examples and of other software's defaults."""
+"""Passwords that are not allowed: from examples, and other software's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unsafe:
-    """One thing that is wrong. `setting`: its variable; `always`: in development too."""
+    """One unsafe setting. `setting`: its variable; `always`: it is unsafe in development, too."""
 
     setting: str
     why: str
@@ -44,7 +44,7 @@ class Unsafe:
 
 
 def unsafe_settings(settings: Settings) -> list[Unsafe]:
-    """Return all settings with which the service must not start; empty if none is known to be unsafe."""
+    """Return all settings with which the service must not start. It is empty if none is known to be unsafe."""
     found = [unsafe for look in _LOOKS for unsafe in look(settings)]
     return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
 
@@ -88,7 +88,7 @@ def _secrets(settings: Settings) -> Iterator[Unsafe]:
 
 
 def _weakness(password: str, user: str) -> str:
-    """Say what is wrong with a password that no person types; empty: nothing."""
+    """Say what is wrong with a password for programs; empty if nothing is."""
     plain = password.lower()
     if not password:
         return "is empty"

@@ -1,12 +1,12 @@
-"""Reads and writes a season as a file: everything that an organiser declares about one, in TOML.
+"""Reads and writes an organiser's declaration of a season as a TOML file.
 
-A file has a table for each group of settings (`league.terms.Group`), in which each setting has the name that it has
-everywhere. `[season]`, `invited`, `timezone`, `[[divisions]]` and
-`[[evaluations]]` (`league.timetable`) are declared here. What a file leaves out has its
-default; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of `timezone`.
+A file has a table for each group of settings (`league.terms.Group`), in which each setting has its usual name.
+`[season]`, `invited`, `timezone`, `[[divisions]]` and `[[evaluations]]` (`league.timetable`) are declared here. Omitted
+settings have their defaults; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of
+`timezone`.
 
-`read` reports every mistake that can be seen in the file alone and continues with the rest, so that the league
-(`league.service.seasons.declared`) can add what is not possible in this season.
+`read` reports every mistake that shows in the file alone and continues with the rest, so that the league
+(`league.service.seasons.declared`) can add what is impossible in this season.
 
 This module is pure, as `league.terms` is.
 """
@@ -31,10 +31,10 @@ from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSi
 from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
 
 MAX_CHARACTERS = 48_000
-"""The longest file that, as JSON, fits into a request to the API. It holds a list of 3,000 authors."""
+"""The most characters of a file: as JSON, it then fits into a request to the API. It has room for 3,000 authors."""
 
 NONE = "none"
-"""No value, where a setting may have none."""
+"""The text for no value, where a setting may have none."""
 
 DIVISIONS = "divisions"
 
@@ -46,12 +46,12 @@ LISTS = (DIVISIONS, EVALUATIONS)
 ZONE = "timezone"
 
 Mistake = tuple[str, str]
-"""The path of a key, empty for the file as a whole, and what is wrong: the end of a sentence."""
+"""A key's path (empty: the whole file), and what is wrong there, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The file's table that a key belongs to; empty: the key is a table of its own."""
+    """The file's table to which a key belongs; empty: the key is a table of its own."""
 
     table: str
 
@@ -96,29 +96,29 @@ def _path(name: str) -> str:
 
 
 PATHS: Mapping[str, str] = {name: _path(name) for name in Declaration.model_fields}
-"""Where each key of a declaration is in the file."""
+"""The path of each declared key in a file."""
 
 TABLES: Mapping[str, tuple[str, ...]] = {
     table: tuple(name for name, path in PATHS.items() if path.rpartition(".")[0] == table)
     for table in dict.fromkeys(["season", *(path.rpartition(".")[0] for path in PATHS.values())])
     if table
 }
-"""The file's tables with their keys, in their order."""
+"""The file's tables with their keys, in order."""
 
 KEYS: tuple[str, ...] = (*(name for names in TABLES.values() for name in names if name != ZONE), *LISTS)
-"""All that a file says of a season, in its order."""
+"""All keys of a file, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A file as it was understood, and all that is wrong with it."""
+    """The content of a file as far as it was understood, and all mistakes in it."""
 
     declared: Declaration
     mistakes: tuple[Mistake, ...]
 
 
 def read(text: str) -> Read:
-    """Read a file. It never fails: what is wrong is among the mistakes."""
+    """Read a file. Never fail: everything wrong is among the mistakes."""
     try:
         text.encode()
         tables = tomllib.loads(text)
@@ -193,7 +193,7 @@ def _plain(given: Mapping[str, Any], zone: ZoneInfo | None, mistakes: list[Mista
 
 
 def _plain_evaluation(number: int, given: object, zone: ZoneInfo | None, mistakes: list[Mistake]) -> object:
-    """Return one of the evaluations, with its dates in the form of JSON."""
+    """Return an evaluation with its dates in the form of JSON."""
     if not isinstance(given, dict):
         return given
     plain = dict(given)
@@ -225,7 +225,7 @@ def _date(value: object, zone: ZoneInfo | None) -> datetime | str:
 
 
 def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
-    """Return the values that are valid. They are checked as JSON, so that no other type passes, such as "5" for 5."""
+    """Return the valid values. They are checked as JSON, so that no other type passes, such as "5" for 5."""
     try:
         return Declaration.model_validate_json(json.dumps(plain, default=str), strict=True)
     except ValidationError as error:
@@ -236,7 +236,7 @@ def _checked(plain: Mapping[str, Any], mistakes: list[Mistake]) -> Declaration:
 
 
 def _why(found: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value, and which part of it is wrong."""
+    """Say what is wrong with a value, and in which part."""
     parts = (f"number {part + 1}" if isinstance(part, int) else part for part in found["loc"][1:])
     where = ", ".join(parts)
     return f"{where}: {_clause(plainly(found))}" if where else _clause(plainly(found))
@@ -247,8 +247,8 @@ def _clause(sentence: str) -> str:
 
 
 def write(season: Mapping[str, Any]) -> str:
-    """Return a file that declares a season: the values by their keys, `divisions` as pairs of a name and a size, and
-    `evaluations` as they are declared.
+    """Return a file that declares a season. `season` has the values by key, `divisions` as pairs of a name and a size,
+    and `evaluations` as declared.
     """
     lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]
     for table, names in TABLES.items():
@@ -271,7 +271,7 @@ def write(season: Mapping[str, Any]) -> str:
 
 
 def _spelled(value: object) -> str:
-    """Return a value in TOML. A text is written as JSON, which is also TOML if the text has no control characters."""
+    """Return a value in TOML. Text is written as JSON, which is also valid TOML if there are no control characters."""
     match value:
         case None:
             return _spelled(NONE)

@@ -1,11 +1,11 @@
 """Is the new version stronger than the old one? The generalised sequential probability ratio test (GSPRT).
 
-Two hypotheses about the difference of strength are weighed against each other while games come in: H0, it is `elo0`,
-and H1, it is `elo1`. For each, the likelihood is taken at the distribution that fits the results best among all with
-that difference, so nothing is assumed about how often games are drawn or how much the two games of a pair have in
-common. The logarithm of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves
-(log(beta / (1 - alpha)), log((1 - beta) / alpha)): below, H1 is rejected; above, it is accepted. Asking after every
-game is what the test is made for; `alpha` and `beta` are the shares of wrong verdicts under H0 and H1.
+While games come in, the test weighs two hypotheses about the difference of strength: H0, it is `elo0`, and H1, it is
+`elo1`. For each, the likelihood is that of the distribution that fits the results best among all with that difference,
+so nothing is assumed about how often games are drawn or how much the two games of a pair have in common. The logarithm
+of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves (log(beta / (1 - alpha)), log((1 - beta) /
+alpha)): below, H1 is rejected; above, it is accepted. The test is meant to be evaluated after every game; `alpha` and
+`beta` are the shares of wrong verdicts under H0 and H1.
 
 Results are counts by score, the worst first: losses, draws, wins of single games (trinomial), or the five scores of
 pairs of games that share their dice with seats exchanged (pentanomial: 0, 1/2, 1, 3/2, 2 points). Games of such pairs
@@ -34,14 +34,14 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 NORMALIZED_ELO_PER_T = 800 / math.log(10)
-"""347.44 normalized Elo are a mean of one deviation above 1/2, for single games."""
+"""The normalized Elo, 347.44, of a mean one deviation above 1/2, for single games."""
 
 UNSEEN = 1e-3
 """The count given to a score that did not occur: with 0 its probability would be 0 under every hypothesis but the
-observed one. Custom since the first testers of chess engines; after a dozen games no figure shown depends on it."""
+observed one. It is customary in testing chess engines; after a dozen games no figure shown depends on it."""
 
 MOST_COUNT = 10**12
-"""The highest count of one score; a larger one is a slip of the keyboard."""
+"""The highest count of one score; a larger one is a typing error."""
 
 MOST_ELO = 1000
 """The largest difference: beyond it, a mean is so close to 0 or 1 that no number of games can show it."""
@@ -101,7 +101,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A test after some games. `score` is the mean per game, 0 to 1; None before the first."""
+    """The state of a test after some games. `score` is the mean per game, 0 to 1; None before the first."""
 
     verdict: Verdict
     llr: float
@@ -115,7 +115,7 @@ def test(counts: Sequence[int], terms: Terms) -> State:
     """Evaluate the test: `counts` are losses, draws, wins, or the five scores of pairs, the worst first.
 
     Raises:
-        ValueError: the counts are neither three nor five numbers that are not negative.
+        ValueError: the counts are not three or five non-negative numbers.
     """
     if len(counts) not in (3, 5):
         raise ValueError("counts are three numbers (losses, draws, wins) or five (pairs of games, by score)")
@@ -154,8 +154,8 @@ def _given_mean(values: Vector, observed: Vector, mean: float) -> Vector:
     x.
 
     x is the only root of a decreasing function on the interval in which every probability is positive. Near an end of
-    the interval, a value that was hardly observed decides, so the root is measured from the nearer end: x is -(1 - z) /
-    edge, where `edge` is the deviation from the mean whose probability is unbounded at that end.
+    the interval, a rarely observed value decides, so the root is measured from the nearer end: x is -(1 - z) / edge,
+    where `edge` is the deviation from the mean whose probability is unbounded at that end.
     """
     away = values - mean
     least, most = float(away.min()), float(away.max())

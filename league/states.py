@@ -20,12 +20,12 @@ class _Ladder(StrEnum):
     """Words in ascending order; each allows everything that the earlier ones allow."""
 
     def allows(self, wanted: Self) -> bool:
-        """Whether this word permits what requires `wanted`."""
+        """Return whether this word permits what requires `wanted`."""
         return self in type(self).allowing(wanted)
 
     @classmethod
     def allowing(cls, wanted: Self) -> tuple[Self, ...]:
-        """The words that permit what requires `wanted`."""
+        """Return the words that permit what requires `wanted`."""
         ladder = tuple(cls)
         return ladder[ladder.index(wanted) :]
 
@@ -92,7 +92,7 @@ class JobState(StrEnum):
     QUEUED = "queued"  # waits for a worker
     RUNNING = "running"  # a worker holds the lease
     DONE = "done"
-    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or nobody wanted it any longer
+    ABANDONED = "abandoned"  # the service failed too often, nobody took it, or it is no longer needed
 
 
 class MatchState(StrEnum):
@@ -102,7 +102,7 @@ class MatchState(StrEnum):
     DONE = "done"
     HELD = "held"  # the service failed to play it too often; it waits for an organiser
     DECIDED = "decided"  # by an organiser: there is a result but no transcript
-    ABANDONED = "abandoned"  # it is not played: nobody wants it any longer, or an organiser decided so
+    ABANDONED = "abandoned"  # it is not played: it is no longer needed, or an organiser decided so
 
 
 class During(Flag):
@@ -153,7 +153,7 @@ class SeasonState(StrEnum):
         return all(self.is_after(state) for state in SeasonState if During.LADDER in state.during)
 
     def is_after(self, other: SeasonState) -> bool:
-        """Whether seasons reach this state later than the other; the states are listed in order."""
+        """Return whether seasons reach this state later than the other. The states are listed in order."""
         states = tuple(SeasonState)
         return states.index(self) > states.index(other)
 
@@ -297,22 +297,22 @@ class Absence(StrEnum):
 
 
 ENTERABLE = tuple(state for state in SeasonState if During.ENTRIES in state.during)
-"""Bots may enter, and new versions take over."""
+"""States in which bots may enter and new versions take over."""
 
 HOLDING = tuple(state for state in SeasonState if state.holds)
-"""Nothing is planned, and no waiting series is played."""
+"""States in which nothing is planned and no waiting series is played."""
 
 ON_LADDER = tuple(state for state in SeasonState if During.LADDER in state.during and not state.holds)
-"""The ladder is played."""
+"""States in which the ladder is played."""
 
 IN_PLAY = tuple(state for state in SeasonState if state.during & (During.LADDER | During.FINALS))
-"""Matches are played, rankings follow, and organisers rule on results."""
+"""States in which matches are played, rankings follow, and organisers rule on results."""
 
 GOING_ON = tuple(state for state in SeasonState if state.during)
-"""The season has not closed."""
+"""States of a season that has not closed."""
 
 FIXED = tuple(state for state in GOING_ON if state not in ENTERABLE)
-"""Entries and versions stay as they are until the season closes."""
+"""States in which entries and versions stay fixed until the season closes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,10 +320,10 @@ class SeasonStep:
     """How a season reaches a state.
 
     `verb` is what an organiser does, `done` the audit log's phrase for it, and `meaning` the help of its command
-    (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` that takes the
-    step on its own; None: organisers take it by hand. `past` labels a date that has passed, and `note` is shown on the
-    season's page while the season is in the state. `announced`: people are notified before its date, because they can
-    do less afterwards.
+    (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` at which the
+    step happens by itself; None: organisers take it manually. `past` labels a date that has passed, and `note` is shown
+    on the season's page while the season is in the state. `announced`: people are notified before its date, because
+    they can do less afterwards.
     """
 
     verb: str
@@ -337,7 +337,7 @@ class SeasonStep:
 
     @property
     def command(self) -> str:
-        """The command of `deadheat season` that makes the step: the last word of the verb."""
+        """The command of `deadheat season` that takes the step: the last word of the verb."""
         return self.verb.rpartition(" ")[2].lower()
 
 
@@ -382,14 +382,14 @@ SEASON_STEPS: Mapping[SeasonState, SeasonStep] = {
 
 
 def dated_steps(season: object, after: SeasonState) -> Iterator[tuple[SeasonState, str, datetime]]:
-    """The later states that a season reaches by date, each with the setting and its date, in order."""
+    """Yield the later states that a season reaches by date, each with the setting and its date, in order."""
     for state, step in SEASON_STEPS.items():
         if step.date and state.is_after(after) and (date := getattr(season, step.date)):
             yield state, step.date, date
 
 
 def either(states: Sequence[SeasonState]) -> str:
-    """The states as a choice in a sentence, such as "open, frozen or in its finals"."""
+    """Return the states as a choice in a sentence, such as "open, frozen or in its finals"."""
     *first, last = (gettext(state.words) for state in states)
     return _("%(most)s or %(last)s", most=", ".join(first), last=last)
 
@@ -404,7 +404,7 @@ UNRATED = (*OF_CHALLENGES, Purpose.EVALUATION)
 """The purposes whose matches are never rated, and which pairing ignores."""
 
 WITH_RESULT = (MatchState.DONE, MatchState.DECIDED)
-"""Matches whose seats have ranks."""
+"""States of matches whose seats have ranks."""
 
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 """States of series that have yet to bring results, and of people's matches that still hold a place."""
@@ -460,6 +460,6 @@ are equal strings.
 
 
 def allowed(before: StrEnum, after: StrEnum) -> bool:
-    """Whether `after` may follow `before`."""
+    """Return whether `after` may follow `before`."""
     assert type(before) is type(after), "states of different things do not follow each other"
     return after in LIVES[type(before)][before]

@@ -1,12 +1,12 @@
-"""Reports of a process's work: log lines that name their match and version, and traces.
+"""Reports on a process's work: traces, and log lines with the ids of their match and version.
 
 Theory of operation
 -------------------
-`doing` names the current work, with the ids of its objects. Every log line written meanwhile, in whatever module,
-carries those ids when logs are JSON (`DEADHEAT_LOG_FORMAT=json`); as text, the sentences name what matters. Where
-traces are on (`DEADHEAT_TRACES_URL`), it is a span as well. A span that leads to a message travels with it (`headers`),
-and its receiver continues it (`carrying_out`): so one trace shows an upload, its time in the queue, its
-build and its trial match.
+`doing` names the current work, with the ids of its objects. If logs are JSON (`DEADHEAT_LOG_FORMAT=json`), every log
+line written meanwhile, in any module, has those ids; as text, the sentences name what matters. Where traces are on
+(`DEADHEAT_TRACES_URL`), it is a span as well. A span that leads to a message travels with it (`headers`), and its
+receiver continues it (`carrying_out`): so one trace shows an upload, its time in the queue, its build and its trial
+match.
 
 Traces are off by default; OpenTelemetry is then not even imported. Spans begin and end where no bot's clock runs, and
 are sent by a thread of their own, in batches. Only the stable interface is used: the ready-made instrumentations are
@@ -56,14 +56,14 @@ def begin_logs(settings: Settings) -> None:
 
 
 def begin_traces(settings: Settings, service: str) -> None:
-    """Make and send traces, if the settings name a collector; call it again after a fork, because it needs a thread."""
+    """Make and send traces if the settings name a collector. Call it again after a fork, because it needs a thread."""
     if settings.traces_url:
         _send_traces(settings.traces_url, service, settings.worker_name or os.uname().nodename)
 
 
 @contextlib.contextmanager
 def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
-    """Everything in the block belongs to this work; an exception that leaves it marks the span as failed."""
+    """Make everything in the block part of this work. An exception that leaves the block marks the span as failed."""
     token = _about.set({**_about.get(), **ids})
     try:
         if _tracer is None:
@@ -78,7 +78,7 @@ def doing(what: str, kind: Kind = "INTERNAL", **ids: Any) -> Iterator[None]:
 
 
 def learned(**ids: Any) -> None:
-    """Add facts that have become known about the current work: to its span, not to log lines."""
+    """Add newly known facts about the current work to its span, but not to log lines."""
     if _tracer is not None:
         from opentelemetry.trace import get_current_span
 
@@ -97,7 +97,7 @@ def headers() -> dict[str, str]:
 
 @contextlib.contextmanager
 def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[None]:
-    """Carry out work that a message asked for, with that message's `headers`."""
+    """Carry out the work that a message requested, with that message's `headers`."""
     if _tracer is None:
         with doing(task, **ids):
             yield
@@ -114,13 +114,13 @@ def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[
 
 
 def _attributes(ids: Mapping[str, Any]) -> dict[str, Any]:
-    """Prefix our own names; standard names (with a dot) stay as they are."""
+    """Prefix our own names, but leave standard names (with a dot) unchanged."""
     return {name if "." in name else f"{SCOPE}.{name}": value for name, value in ids.items()}
 
 
 class _Json(JsonFormatter):
-    """One object a line: ``time`` (UTC, ISO 8601), ``level``, ``logger``, ``message``, ``process``; the ids; ``trace``;
-    ``exc_info`` with a traceback where there is one.
+    """Writes one object a line: ``time`` (UTC, ISO 8601), ``level``, ``logger``, ``message``, ``process``; the ids;
+    ``trace``; and ``exc_info`` with a traceback, if any.
     """
 
     def __init__(self) -> None:

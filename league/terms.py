@@ -1,9 +1,9 @@
-"""A season's settings: each is declared here, once, and everything else follows from the declaration.
+"""A season's settings. Each is declared once, here, and everything else follows from the declaration.
 
 `Terms` gives each setting's type and bounds, default, meaning, label in forms, and the last state in which it may
 change. From that follow the columns and checks of `league.tables.Season`, the shapes of HTTP, the organisers' form,
-`deadheat season settings`, its place in a season's file (`league.season_file`), what the next season inherits, and
-the export. The column needs a migration.
+`deadheat season settings`, its place in a season's file (`league.season_file`), what the next season inherits, and the
+export. The column needs a migration.
 
 This module is pure, so the command line can use it without the database library.
 """
@@ -29,15 +29,15 @@ Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=da
 
 
 FILLERS = "\u115f\u1160\u3164\uffa0"
-"""Letters of Hangul that show nothing."""
+"""Hangul letters that show nothing."""
 
 _Composed = BeforeValidator(lambda name: unicodedata.normalize("NFC", name) if isinstance(name, str) else name)
-"""Names are compared and measured in their composed form."""
+"""A validator that composes names, since they are compared and measured in that form."""
 
 
 def _named(marks: str, name: str) -> str:
     """Return a name. Raises ValueError at the first character that is neither a letter or digit of any language nor one
-    of `marks`; the first must be a letter or digit.
+    of `marks`. The first character must be a letter or digit.
     """
     for at, char in enumerate(name):
         kind = unicodedata.category(char)[0]
@@ -63,7 +63,7 @@ DivisionSize = Annotated[int, Field(ge=2, le=10_000)]
 MAX_DIVISIONS = 20
 
 PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
-"""A bot of a panel: its author's or team's name, and its own."""
+"""A bot in a panel: the name of its author or team, and its own."""
 
 
 STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)*$"
@@ -73,7 +73,7 @@ MOST_STAGES = 20
 
 
 class Group(StrEnum):
-    """Settings that belong together; the values are the form's headings, the names in lower case a file's tables."""
+    """Groups of settings. The values are the form's headings; the names in lower case are a file's tables."""
 
     MATCHES = "Matches"
     DATES = "Dates, in UTC"
@@ -88,8 +88,8 @@ class Setting:
     """Everything about a setting except its type, bounds, default and meaning.
 
     `until` is the last state of a season in which it may change: the ladder's rules are fixed before it begins, the
-    finals' before they begin. `options` are the labels of a choice, by value. When a setting with `ranked_by` has
-    changed, a new ranking is due. `in_words`: the season's page has a sentence for it, and does not list it.
+    finals' before they begin. `options` are the labels of a choice, by value. A change of a setting with `ranked_by`
+    requires a new ranking. `in_words`: the season's page has a sentence for it, and does not list it.
     """
 
     group: Group
@@ -332,8 +332,8 @@ class Terms(BaseModel, use_attribute_docstrings=True):
 class Term:
     """A setting as listed in `TERMS`.
 
-    `kind` is `int`, `bool`, `datetime`, `list` or an enumeration, `optional` whether it may be none. `least` and `most`
-    bound a number. `meaning` calls that null, as JSON does.
+    `kind` is `int`, `bool`, `datetime`, `list` or an enumeration; `optional`: it may be none. `least` and `most` bound
+    a number. `meaning` calls that null, as JSON does.
     """
 
     name: str
@@ -352,12 +352,12 @@ class Term:
 
     @property
     def words(self) -> str:
-        """Its description in commands and files, on one line: none instead of null, and the words of a choice."""
+        """Its description in commands and files, on one line, with "none" for null and the words of a choice."""
         choices = f" One of: {', '.join(self.kind)}." if issubclass(self.kind, StrEnum) else ""
         return " ".join(self.meaning.split()).replace("null", "none") + choices
 
     def may_change(self, state: SeasonState) -> bool:
-        """Whether it may still be changed in a season of that state."""
+        """Return whether it may still change in a season of that state."""
         return not state.is_after(self.setting.until)
 
 
@@ -380,4 +380,4 @@ TERMS: Mapping[str, Term] = {name: _term(name, info) for name, info in Terms.mod
 """All settings by name, in order."""
 
 DATES = tuple(name for name, term in TERMS.items() if term.kind is datetime)
-"""A season's dates, in their required order; None: the step is manual, or does not happen."""
+"""A season's dates, in their required order. If one is None, the step is manual or does not happen."""

@@ -75,7 +75,7 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def faults(self) -> Iterator[str]:
-        """Why it cannot be run like this, whenever: ends of sentences."""
+        """The reasons why it is impossible at any time, as ends of sentences."""
         if self.format is EvaluationFormat.KNOCKOUT:
             yield _("a knock-out is played as a stage of the finals only")
         if self.format is EvaluationFormat.SWISS and self.rounds is None:
@@ -86,7 +86,7 @@ class DeclaredEvaluation(BaseModel):
 
     @property
     def time_faults(self) -> Iterator[str]:
-        """Find what is wrong with its times: ends of sentences."""
+        """The mistakes in its times, as ends of sentences."""
         span = (self.every_minutes, self.first_at, self.last_at)
         if None in span and any(one is not None for one in span):
             yield _("“every_minutes”, “from” and “until” belong together")
@@ -96,7 +96,7 @@ class DeclaredEvaluation(BaseModel):
             yield _("it needs times: either “at”, or “every_minutes” with “from” and “until”")
 
     def newest_due(self, since: datetime, at: datetime) -> datetime | None:
-        """Return the last of its times after `since` that has come; None: there is none."""
+        """Return the last of its times after `since` that has come; None if there is none."""
         due = [time for time in self.at if since < time <= at]
         if self.every_minutes is not None and self.first_at and self.last_at and self.first_at <= at:
             step = timedelta(minutes=self.every_minutes)
@@ -105,7 +105,7 @@ class DeclaredEvaluation(BaseModel):
         return max(due, default=None)
 
     def next_due(self, at: datetime) -> datetime | None:
-        """Return the first of its times that is still to come."""
+        """Return the first of its times that is still to come, or None."""
         due = [time for time in self.at if time > at]
         if self.every_minutes is not None and self.first_at and self.last_at:
             step = timedelta(minutes=self.every_minutes)
@@ -115,7 +115,7 @@ class DeclaredEvaluation(BaseModel):
 
 
 def stamp(at: datetime) -> str:
-    """Return an instant in UTC to the minute, as sentences have it."""
+    """Return an instant in UTC to the minute, as in sentences."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -130,7 +130,7 @@ def timetable(kept: Sequence[dict[str, Any]] | None) -> list[DeclaredEvaluation]
 
 
 def timetable_faults(declared: Sequence[DeclaredEvaluation]) -> Iterator[str]:
-    """Find what is wrong with a timetable as a whole, and with each line: ends of sentences."""
+    """Yield the mistakes in a timetable as a whole and in each line, as ends of sentences."""
     names = [one.name.lower() for one in declared]
     if len(set(names)) < len(names):
         yield _("two of them have the same name")

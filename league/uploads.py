@@ -1,4 +1,4 @@
-"""From a stranger's bytes to a buildable upload: recognised, checked and stored before any row is written."""
+"""Turns a stranger's bytes into a buildable upload: recognises, checks and stores it before any row is written."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def accept(
 ) -> Upload:
     """Inspect an upload (received within the size limit and hashed on the way) and store it.
 
-    `installed` are the languages of the judge image, or None while they are unknown; then the build will show.
+    `installed` are the languages of the judge image, or None while they are unknown; the build then finds out.
 
     Raises:
-        BadUpload: whatever is wrong with it, in words for its author.
+        BadUpload: the text says what is wrong with it, for its author.
     """
     size = file.seek(0, 2)
     if not size:

@@ -1,4 +1,4 @@
-"""Matches in one process, for programs that learn: the rules that judge, played move by move.
+"""Matches in one process for programs that learn: the judge's rules, played move by move.
 
 Theory of operation
 -------------------
@@ -6,11 +6,11 @@ Theory of operation
 `step`. Its interface is PettingZoo's agent environment cycle (AEC), on which it does not depend: with PettingZoo
 installed, `env` returns a subclass that also has its spaces (`training.pettingzoo`).
 
-What an agent observes is computed by a `View`, which is given the lines that one seat was sent and that seat's own
-replies, and nothing else. So an observation cannot hold what the protocol has not told that seat. Actions are numbers
-for lines, and every line is judged by the rules.
+A `View` computes an agent's observation from the lines sent to one seat and that seat's own replies, and nothing else.
+So an observation cannot contain more than the protocol has told that seat. Actions are numbers for lines, and the rules
+judge every line.
 
-There are no clocks: a reply takes no time, so nobody times out and a time bank stays full.
+There are no clocks: a reply takes no time, so nobody times out, and time banks stay full.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from deadheat.training.environment import Environment
 from deadheat.training.view import View
 
 VIEWS: Mapping[str, type[View]] = Parts("training", "VIEW")
-"""By game, what its agents observe and do; a game without a view cannot be trained for."""
+"""The views by game: what its agents observe and do. A game without a view does not support training."""
 
 
 def env(name: str, seats: int | None = None, variant: Mapping[str, int] | None = None) -> Environment:
@@ -34,7 +34,7 @@ def env(name: str, seats: int | None = None, variant: Mapping[str, int] | None =
     installed. Call `reset` first.
 
     Raises:
-        ValueError: there is no such game to train for, that many seats cannot play it, or it has no such variant.
+        ValueError: no such game supports training, it does not have so many seats, or it has no such variant.
     """
     if name not in VIEWS:
         raise ValueError(f"no game to train for is called {name!r}; there are {', '.join(sorted(VIEWS))}")

@@ -1,4 +1,4 @@
-"""A match as an environment: `reset`, then `step` for each seat that is asked; see the top of `training`."""
+"""A match as an environment: `reset`, then `step` for each seat whose turn it is; see the top of `training`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.training.view import View
 
 Observation = dict[str, Any]
-"""``observation``: the numbers of a `View`; ``action_mask``: 1 for each legal action, all 0 when it is not asked."""
+"""``observation``: the numbers of a `View`; ``action_mask``: 1 for each legal action, all 0 out of turn."""
 
-KEPT_REPLIES = 8192  # more than the actions of any game; lines that are not actions have no bound
+KEPT_REPLIES = 8192  # more than the actions of any game, while the number of other lines is unlimited
 
 
 class Environment:
-    """One match after another, with the attributes and methods of PettingZoo's AEC environments.
+    """A series of matches, with the attributes and methods of PettingZoo's AEC environments.
 
-    Agents are ``seat_0``, ``seat_1`` and so on. Seats that are asked at the same time step one after the other, and
+    Agents are ``seat_0``, ``seat_1`` and so on. Seats that are prompted at the same time step one after the other, and
     none observes another's action before all have stepped.
     """
 
@@ -44,7 +44,7 @@ class Environment:
         self.metadata = {
             "name": f"{game.name.replace('-', '_')}_v{game.rules_version}",
             "render_modes": ["ansi"],
-            "is_parallelizable": len(game.seats) == 1 and seats == 2,  # a duel, in which both are always asked
+            "is_parallelizable": len(game.seats) == 1 and seats == 2,  # a duel, in which both always get prompts
         }
         self.render_mode = "ansi"
         self.match_seed = b""
@@ -58,11 +58,11 @@ class Environment:
     # Playing ---------------------------------------------------------------------------------------------------------
 
     def reset(self, seed: int | str | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Begin the next match. All seats have answered READY.
+        """Begin the next match, in which all seats have already answered READY.
 
         `seed` chooses the dice as ``deadheat play --seed`` does: the same seed gives the same matches, of which each
-        reset without a seed begins the next, and the 32 hexadecimal digits of a match's own seed repeat that match's
-        dice. Without any, the dice are new in each process. `options` are ignored.
+        reset without a seed begins the next. The 32 hexadecimal digits of a match's own seed repeat that match's dice.
+        Without any seed, the dice are new in each process. `options` are ignored.
         """
         if seed is not None or self._seeds is None:
             self._seeds = seeds(secrets.token_hex(SEED_BYTES) if seed is None else str(seed))
@@ -88,13 +88,13 @@ class Environment:
         self._tell()
 
     def step(self, action: SupportsIndex | str | None) -> None:
-        """Answer for `agent_selection`, with the number of an action or a line of the protocol (without newline).
+        """Answer for `agent_selection` with the number of an action or a line of the protocol (without newline).
 
-        The rules judge it as a bot's line: an illegal one is a fault of that seat. Once the match is over, step each
+        The rules judge it like a bot's line: an illegal line is a fault of that seat. Once the match is over, step each
         remaining agent with None to remove it.
 
         Raises:
-            ValueError: no such action, or the match is over; nothing has changed.
+            ValueError: there is no such action, or the match is over; nothing has changed.
         """
         agent = self.agent_selection
         if not self.agents:
@@ -126,7 +126,7 @@ class Environment:
         return view.line(number)
 
     def _tell(self) -> None:
-        """Give the rules all replies, and record what they say, until a seat is asked or the match is over."""
+        """Pass all replies to the rules and record the results, until a seat is prompted or the match is over."""
         try:
             while True:
                 replies = self._replies
@@ -181,16 +181,16 @@ class Environment:
 
     @property
     def line(self) -> str:
-        """The last line that `agent_selection` was sent: its prompt, until the match is over."""
+        """The last line sent to `agent_selection`: its prompt, until the match is over."""
         return self.lines[-1]
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Every line that `agent_selection` was sent since its last reply; its first ones begin with READY."""
+        """All lines sent to `agent_selection` since its last reply; the first ones begin with READY."""
         return tuple(self._lines[self._seats[self.agent_selection]])
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent knows by the protocol, and which actions it may take; see `Observation`."""
+        """Return an agent's knowledge by the protocol, and the actions that it may take; see `Observation`."""
         seat = self._seats[agent]
         view = self._views[seat]
         asked = self._result is None and seat in self._asked and seat not in self._replies
@@ -198,8 +198,8 @@ class Environment:
         return {"observation": view.observation(), "action_mask": mask}
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """Return `agent_selection`'s observation (None if not `observe`), reward since its last step, whether the match
-        is over, False (a match is never cut short), and info.
+        """Return `agent_selection`'s observation (None if not `observe`), its reward since its last step, whether the
+        match is over, False (a match is never cut short), and info.
 
         Info is empty until the match is over; then it has ``rank``, ``points`` (None after a forfeit), and ``fault``.
         """
@@ -213,14 +213,14 @@ class Environment:
         )
 
     def agent_iter(self, max_iter: int = 2**63) -> Iterator[str]:
-        """Yield the agent that is to step, until all agents are removed or `max_iter` have been yielded."""
+        """Yield the agent whose step is next, until all agents are removed or `max_iter` have been yielded."""
         for _ in range(max_iter):
             if not self.agents:
                 return
             yield self.agent_selection
 
     def transcript(self) -> Transcript:
-        """Return the finished match, for `engine.transcript.encode`: it can be replayed, viewed and verified.
+        """Return the finished match for `engine.transcript.encode`: it can be replayed, viewed and verified.
 
         Raises:
             ValueError: the match is not over.
@@ -235,11 +235,11 @@ class Environment:
         )
 
     def render(self) -> str:
-        """Return the lines that each seat was sent since its last reply."""
+        """Return the lines sent to each seat since its last reply."""
         return "\n".join(f"{agent} << {line}" for agent, seat in self._seats.items() for line in self._lines[seat])
 
     def close(self) -> None:
-        """Do nothing: there is nothing to release."""
+        """Do nothing, because there is nothing to release."""
 
     @property
     def num_agents(self) -> int:

@@ -1,4 +1,4 @@
-"""The environment as PettingZoo's own class, with Gymnasium's spaces; needs ``pettingzoo``."""
+"""The environment as PettingZoo's own class, with Gymnasium's spaces. It needs ``pettingzoo``."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class PettingZooEnvironment(Environment, AECEnv):  # type: ignore[misc]  # Petti
         return spaces.Dict({"observation": observation, "action_mask": spaces.Box(0, 1, (self.actions,), np.int8)})
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """Return the space of `observe`; always the same object for an agent."""
+        """Return the space of `observe`, which is always the same object for an agent."""
         return self._observations[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """Return the space of actions; always the same object for an agent."""
+        """Return the space of actions, which is always the same object for an agent."""
         return self._actions[agent]

@@ -1,4 +1,4 @@
-"""What one seat knows, as numbers; see the top of `training`."""
+"""One seat's knowledge as numbers; see the top of `training`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from deadheat.engine.core import Game
 
 Numbers = NDArray[np.float32]
-"""Of shape (layout.size,)."""
+"""An array of shape (layout.size,)."""
 
 Mask = NDArray[np.int8]
-"""Of shape (actions,): 1 where the action is legal."""
+"""An array of shape (actions,): 1 where the action is legal."""
 
 
 class Layout:
-    """The named fields of an observation: where each is in the vector, and between which numbers it stays.
+    """The named fields of an observation: the place of each in the vector, and its range of numbers.
 
     Fields are given as ``name=(size, low, high)`` and follow one another in that order.
     """
@@ -46,14 +46,14 @@ class Layout:
 
 
 class View(ABC):
-    """The lines and replies of one seat as numbers, and the answers that it may give now."""
+    """The lines and replies of one seat as numbers, and the replies that it may now give."""
 
     layout: ClassVar[Layout]
     start: ClassVar[Numbers]
-    """What is known before the first line."""
+    """The knowledge before the first line."""
 
     actions: ClassVar[int]
-    """How many actions there are, legal or not."""
+    """The number of actions, legal or not."""
 
     def __init__(self, seat: int, seats: int) -> None:
         self.seat = seat
@@ -61,23 +61,23 @@ class View(ABC):
         self.numbers: Numbers = self.start.copy()
 
     def begin(self, rules: Game) -> None:  # noqa: B027  most views need to know no more than they are told
-        """Take in the rules of the match, if a variant of the game changes what is known before the first line."""
+        """Read the rules of the match, if a variant of the game changes what is known before the first line."""
 
     @abstractmethod
     def hear(self, line: str) -> None:
-        """Take in a line that the seat is sent."""
+        """Process a line that is sent to the seat."""
 
     @abstractmethod
     def reply(self, line: str) -> None:
-        """Take in the seat's own reply, which the rules may still refuse."""
+        """Process the seat's own reply, which the rules may still refuse."""
 
     @abstractmethod
     def line(self, action: int) -> str:
-        """Return the reply that an action stands for; 0 <= action < `actions`."""
+        """Return the reply for an action; 0 <= action < `actions`."""
 
     @abstractmethod
     def mask(self) -> Mask:
-        """Return which actions the rules accept as the answer to the last prompt."""
+        """Return which actions the rules accept as replies to the last prompt."""
 
     def observation(self) -> Numbers:
         """Return a copy of the numbers."""

@@ -1,1 +1,1 @@
-"""The site's pages, one module each. Rendered here; no script is needed to read them."""
+"""The site's pages, one module each. They are rendered here, and no script is needed to read them."""

@@ -1,4 +1,4 @@
-"""The audit page: how honest the league has been, and who decided what; for everyone."""
+"""The audit page, for everyone: how honest the league has been, and who decided what."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from deadheat.league.service.views.subjects import subject_names, subjects_named
 router = APIRouter()
 
 RECORDS = 50
-"""Records on one page."""
+"""The number of records on one page."""
 
 PAGES = {
     N_("announcement"): "",
@@ -36,7 +36,7 @@ PAGES = {
     N_("team"): "/teams/",
     N_("user"): "",
 }
-"""The address of a subject's page, by its kind; "": it has none."""
+"""The address of a subject's page by the subject's kind; "" if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def audit(
 
 
 def _subjects(session: Session, about: str) -> list[str]:
-    """Return the subjects that somebody means: ``season/1``, "season 1" in the reader's language, or a name."""
+    """Return the subjects that the input may mean: ``season/1``, "season 1" in the reader's language, or a name."""
     kind, _, number = about.replace("/", " ").partition(" ")
     kinds = {word: one for one in PAGES for word in (one, gettext(one))}
     numbered = [f"{kinds[kind.lower()]}/{int(number)}"] if kind.lower() in kinds and number.isdecimal() else []
@@ -103,7 +103,7 @@ def _subjects(session: Session, about: str) -> list[str]:
 
 
 def _data(record: AuditRecord) -> dict[str, object]:
-    """Return the record's figures; of a setting that was changed both values, where the record has the old one."""
+    """Return the record's figures. For a changed setting, return both values if the record has the old one."""
     data = json.loads(record.data)
     was = data.pop("was") if isinstance(data.get("was"), dict) else {}
     data |= {key: f"{_shown(old)} → {_shown(data.get(key))}" for key, old in was.items()}

@@ -1,5 +1,5 @@
-"""The lines of long tables: of a leaderboard, of a season's participants and of a bot's opponents. Templates took four
-times as long for them: a third of what a page costs.
+"""The lines of long tables: of a leaderboard, a season's participants and a bot's opponents. With templates they took
+four times as long, a third of a page's cost.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ Row = Mapping[str, Any]
 
 
 def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | None, second: bool) -> Markup:
-    """Write the line of a bot. `times`: its response times, if it has any; `second`: whether the table has a column for
-    the second model's ratings.
+    """Return the line of a bot. `times`: its response times, if any; `second`: whether the table has a column for the
+    second model's ratings.
     """
     author = _text(row["author"])
     team = _note(_text(row["team"])) if row["team"] else ""
@@ -42,7 +42,7 @@ def line(season_id: int, row: Row, bar: Bar, way: Trend | None, times: Row | Non
 
 
 def entered(entry: Entry, row: Row | None) -> Markup:
-    """Write the line of a participant. `row`: its row of the ranking, if it has a place."""
+    """Return the line of a participant. `row`: its row of the ranking, if it has a place."""
     takes_part = gettext(entry.absence.value) if entry.absence else _("rests") if entry.rests else _("yes")
     return _line(
         f'<th scope="row">{bot_link(entry.bot_id, entry.bot)}{_note(f"v{entry.version}")}</th>',
@@ -53,7 +53,7 @@ def entered(entry: Entry, row: Row | None) -> Markup:
 
 
 def met(bot_id: int, other: Opponent) -> Markup:
-    """Write the line of a bot's opponent."""
+    """Return the line of a bot's opponent."""
     matches = counted(other.matches, "match", "matches")
     about = escape(_("%(matches)s against %(bot)s", matches=matches, bot=shown(other.bot)))
     path = f"/bots/{bot_id}/matches?opponent={other.bot_id}"
@@ -90,7 +90,7 @@ def _version(row: Row) -> str:
 
 
 def _results(season_id: int, row: Row) -> Iterator[str]:
-    """Yield the cells of its games, how they ended, and its faults."""
+    """Yield the cells for its games, their results, and its faults."""
     games, faults = row["games"], row["timeouts"] + row["other_faults"]
     before = _note(escape(_("of %(count)s", count=number(row["bot_games"])))) if row["bot_games"] > games else ""
     yield f'<td class="number">{number(games)}{before}</td>'

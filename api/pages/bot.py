@@ -1,4 +1,4 @@
-"""A bot, and its opponents: ratings, response times, failures, versions; public, without secrets."""
+"""A bot and its opponents: ratings, response times, failures, versions. The pages are public and have no secrets."""
 
 from __future__ import annotations
 
@@ -101,16 +101,16 @@ WHAT_IFS = (
 """Smaller limits, as parts of the real one, for which the page counts late answers."""
 
 NEAR = 4
-"""The neighbours shown above and below, among those within reach."""
+"""The number of neighbours shown above and below, among those within reach."""
 
 LOOKED_AT = 100
-"""The rows above and below in which they are looked for."""
+"""The number of rows above and below in which neighbours are searched."""
 
 EXTREMES = 3
 """The number of best and of worst opponents shown."""
 
 MET_OFTEN = 4
-"""The matches against an opponent from which on it may be among them."""
+"""The number of matches from which on an opponent may be among the best or worst."""
 
 NOWHERE: dict[str, Any] = {
     "near": [],
@@ -127,7 +127,7 @@ NOWHERE: dict[str, Any] = {
     "recent_failures": [],
     "waits": None,
 }
-"""The page's figures for a bot in no season."""
+"""The page's figures for a bot without a season."""
 
 
 def _chosen(parts: Sequence[Part], season_id: int | None) -> Part | None:
@@ -165,7 +165,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
 
 
 def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tuple[Row, charts.Bar]]:
-    """Return the bot in this row among the neighbours whose places' intervals overlap its own."""
+    """Return the bot in this row with the neighbours whose intervals of places overlap its own."""
     if own is None or own["rank"] is None:
         return []
 
@@ -179,7 +179,7 @@ def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tu
 
 
 def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:
-    """Return the opponents from whom it took the most points, and the fewest, among those met often enough."""
+    """Return the opponents from whom the bot took the most points, and the fewest, among those met often enough."""
     often = sorted((one for one in met if one.matches >= MET_OFTEN), key=lambda one: one.share, reverse=True)
     best = [one for one in often[:EXTREMES] if one.share > 0.5]
     worst = [one for one in often[::-1][:EXTREMES] if one.share < 0.5]

@@ -1,4 +1,4 @@
-"""The command for authors, as a wheel that fits this server and is built from its own files."""
+"""The authors' command as a wheel that matches this server and is built from its files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def download(shared: Shared, request: Request) -> Response:
 
 @router.get("/{name}")
 def wheel(name: str) -> Response:
-    """Return the wheel; processes with the same files return the same bytes."""
+    """Return the wheel. Processes with the same files return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
     with _building:
@@ -46,7 +46,7 @@ def wheel(name: str) -> Response:
 
 
 def _can_build() -> bool:
-    """Say whether this server runs from a source tree; an installed package cannot be built again."""
+    """Say whether this server runs from a source tree, because an installed package cannot be built again."""
     return (TREE / "pyproject.toml").is_file()
 
 

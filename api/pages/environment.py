@@ -1,4 +1,4 @@
-"""The judging environment, as the image describes it."""
+"""The judging environment, according to its image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ router = APIRouter()
 @router.get("/environment")
 @everyones
 def environment(shared: Shared) -> str:
-    """Show languages, versions, commands and limits, as the image describes them."""
+    """Show the image's description of languages, versions, commands and limits."""
     with shared.db.reading() as session:
         found = environments.environment(session)
     described = None if found is None else schemas.Environment.of(found, shared.settings)

@@ -1,4 +1,4 @@
-"""Evaluations of a season: the list of them, and each with its standings and the pairings of a round."""
+"""Evaluations of a season: their list, and each one's standings and pairings by round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deadheat.league.service.seasons.seasons import season_info
 router = APIRouter()
 
 ROWS_OF_ONE = 50
-"""Places on one page of standings, and boards on one page of a round."""
+"""The number of places on one page of standings, and of boards on one page of a round."""
 
 Page = Annotated[RowId, Query(le=100_000)]
 
@@ -59,8 +59,7 @@ def evaluation(
 ) -> str:
     """Show a page of the standings, and of the boards of the newest or the requested round.
 
-    With `q`, show only bots that it matches by their own, their author's or their team's name, and their boards of all
-    rounds.
+    With `q`, show only bots whose own, author's or team's name matches, and their boards of all rounds.
     """
     with shared.db.reading() as session:
         versions = views.versions_named(session, evaluation_id, q) if q.strip() else None

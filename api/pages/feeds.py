@@ -1,4 +1,4 @@
-"""Atom feeds (RFC 4287) of a season, a bot and a game, for readers who do not visit their pages every day."""
+"""Atom feeds (RFC 4287) of a season, a bot and a game, for people who do not visit the pages every day."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ATOM = "http://www.w3.org/2005/Atom"
 MEDIA_TYPE = "application/atom+xml"
 
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
-"""The date of the last change in a feed of a game in which nothing has happened."""
+"""The date of the last change in a game's feed if nothing has happened."""
 
 _no_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -33,7 +33,7 @@ everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 @router.get("/seasons/{season_id}/feed")
 @everyones_feed
 def season(shared: Shared, season_id: Id) -> str:
-    """Show a season's feed."""
+    """Return a season's feed."""
     with shared.db.reading() as session:
         return atom(shared, feeds.season_feed(session, season_id))
 
@@ -41,7 +41,7 @@ def season(shared: Shared, season_id: Id) -> str:
 @router.get("/bots/{bot_id}/feed")
 @everyones_feed
 def bot(shared: Shared, bot_id: Id) -> str:
-    """Show a bot's feed."""
+    """Return a bot's feed."""
     with shared.db.reading() as session:
         return atom(shared, feeds.bot_feed(session, bot_id))
 
@@ -49,7 +49,7 @@ def bot(shared: Shared, bot_id: Id) -> str:
 @router.get("/games/{name}/feed")
 @everyones_feed
 def game(shared: Shared, name: str) -> str:
-    """Show a game's feed."""
+    """Return a game's feed."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:
@@ -57,7 +57,7 @@ def game(shared: Shared, name: str) -> str:
 
 
 def atom(shared: Services, feed: Feed) -> str:
-    """Render the feed. If the site's own address is not set, links are relative to the feed's address."""
+    """Render the feed. Unless the site's own address is set, links are relative to the feed's address."""
     site = shared.settings.site_url
     root = Element("feed", xmlns=ATOM)
     _add(root, "id", feed.id.urn)

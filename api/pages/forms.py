@@ -1,8 +1,8 @@
-"""Common parts of pages with forms: the visitor, the fields sent, and complaints about them.
+"""The parts that pages with forms share: the visitor, the sent fields, and complaints about them.
 
-Every form works without a script: it is posted, and the answer sends the browser on (303), so that going back or
-loading again repeats nothing. Refusals are shown beside the form, which keeps what was typed, except passwords. Such
-pages belong to one person and are never cached.
+Every form works without a script: it is posted, and the answer redirects the browser (303), so that going back or
+reloading repeats nothing. Refusals are shown beside the form, which keeps the input, except passwords. Such pages
+belong to one person and are never cached.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ MAX_FIELDS = 60
 HOME = "/account"
 
 MAX_NEXT = 500
-"""The most characters of an address to return to after signing in."""
+"""The most characters of an address to which to return after signing in."""
 
 Fields = Mapping[str, str]
 _Shape = TypeVar("_Shape", bound=BaseModel)
@@ -58,7 +58,7 @@ _Shape = TypeVar("_Shape", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A signed-in visitor, with the number of unread notices. `csrf` belongs in each form."""
+    """A signed-in visitor, with the number of unread notices. `csrf` belongs in every form."""
 
     person: Person
     secret: str
@@ -72,7 +72,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A signed-in visitor's form, proved to come from a page of this site."""
+    """A signed-in visitor's form that certainly comes from a page of this site."""
 
     visit: Visit
     fields: Fields
@@ -80,7 +80,7 @@ class Posted:
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Why a form was refused: as a whole, and by field. `given`: what was typed."""
+    """Why a form was refused: as a whole, and by field. `given`: the input."""
 
     form: str
     status: int
@@ -110,7 +110,7 @@ def present(request: Request, shared: Shared) -> Visit | None:
 
 
 def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depends(present)]) -> Visit:
-    """Return the signed-in visitor; others are sent to sign in. Raises OverQuota."""
+    """Return the signed-in visitor, and send others to sign in. Raises OverQuota."""
     if found is not None:
         shared.rates.write_by(request, found.person.id)
         return found
@@ -118,8 +118,8 @@ def visit(request: Request, shared: Shared, found: Annotated[Visit | None, Depen
 
 
 def sign_in_first(request: Request, shared: Services) -> HTTPException:
-    """Redirect to the sign-in page, and from there back to the requested page, or to the page whose form was posted. If
-    the browser's session ended with its account, that page says so.
+    """Return a redirect to the sign-in page, and from there back to the requested page or the page with the posted
+    form. If the browser's session ended with its account, that page says so.
     """
     came = local_part(str(request.url)) if request.method in sessions.SAFE else came_from(request, shared)
     asked = {"next": came or HOME}
@@ -133,7 +133,7 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 
 
 async def fields(request: Request, shared: Shared) -> Fields:
-    """Read the fields that a page of this site posted, all of them plain text, including a file's."""
+    """Read the fields that a page of this site posted. All are plain text, including a file's."""
     sessions.must_be_ours(request, shared.settings)
     async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
         sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
@@ -144,7 +144,7 @@ async def fields(request: Request, shared: Shared) -> Fields:
 
 
 async def _text(file: UploadFile) -> str:
-    """Return the text of a file, or "" if none was chosen. The limit on the body limits its size too."""
+    """Return the text of a file, or "" if none was chosen. The limit on the body also limits its size."""
     try:
         return (await file.read()).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -164,13 +164,13 @@ Submitted = Annotated[Posted, Depends(posted)]
 
 
 def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
-    """Validate the form as one of the API's shapes; an empty field counts as left out. Raises ValidationError."""
+    """Validate the form as one of the API's shapes. Empty fields count as omitted. Raises ValidationError."""
     kept = {name: value for name, value in given.items() if value != ""}
     return shape.model_validate(kept, context=base.TEXT)
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
-    """Do what a form asks for, or show its page again with the complaints."""
+    """Carry out a form, or show its page again with the complaints."""
     try:
         return act()
     except ValidationError as error:
@@ -186,7 +186,7 @@ def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callab
 
 
 def posting(form: str, page: Callable[..., Response]) -> Callable[[Callable[..., Response]], Callable[..., Response]]:
-    """Make a route of a function that carries out a form: see `attempt`. `form` may name arguments of the route in
+    """Turn a function that carries out a form into a route (see `attempt`). `form` may name arguments of the route in
     braces. `page` shows the form again: it is called, by name, with the `complaint`, the `visit` of the signed-in
     visitor, and the route's arguments.
     """
@@ -215,12 +215,12 @@ def private(shared: Services, name: str, visitor: Visit | None, complaint: Compl
 
 
 def onward(path: str) -> Response:
-    """Redirect to that page, with GET."""
+    """Redirect to that page with GET."""
     return RedirectResponse(path, 303, {"Cache-Control": "no-store"})
 
 
 def local_path(path: str | None) -> str:
-    """Return the path if it is on this site, or else the account's: no link to us may lead people elsewhere."""
+    """Return the path if it is on this site, or else the account's, because no link to us may lead people elsewhere."""
     if path is None or len(path) > MAX_NEXT:
         return HOME
     plain = path.isascii() and path.isprintable() and "\\" not in path
@@ -234,7 +234,7 @@ def local_part(address: str) -> str:
 
 
 def came_from(request: Request, shared: Services) -> str | None:
-    """Return the page that the browser came from, if it is on this site (a refused form's address takes only forms)."""
+    """Return the page from which the browser came, if on this site (a refused form's address takes only forms)."""
     address = request.headers.get("referer", "")
     try:
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(address))
@@ -247,14 +247,14 @@ def came_from(request: Request, shared: Services) -> str | None:
 
 
 def _said(found: ErrorDetails) -> str:
-    """Return a complaint about a field, in words for people."""
+    """Return a complaint about a field in words for people."""
     text = plainly(found)
     place = next((part + 1 for part in found["loc"][1:] if isinstance(part, int)), None)
     return text if place is None else _("Number %(place)s: %(text)s", place=place, text=text)
 
 
 def _marked(error: LeagueError) -> Fields:
-    """Return the field to mark for a refusal, if it concerns one."""
+    """Return the field to mark for a refusal, if it concerns a field."""
     match error:
         case BadSetting():
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}

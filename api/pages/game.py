@@ -1,4 +1,4 @@
-"""A game: its rules, its seasons, the best bots, and programs to start from."""
+"""A game: its rules, its seasons, the best bots, and starter programs."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ TOP = 10
 """The number of players shown."""
 SEASONS = 20
 STARTERS = ("random", "starter")
-"""The house bots to start from, which every game has (`engine.games.folder`)."""
+"""The house bots that serve as starters, which every game has (`engine.games.folder`)."""
 SMALLEST = "hello-"
-"""How the names of the smallest bots begin."""
+"""The beginning of the names of the smallest bots."""
 RECENT = 10
 """The number of newest versions and matches shown."""
 
@@ -84,7 +84,7 @@ def game(shared: Shared, name: str) -> str:
 
 @router.get("/{name}/kits/{kit}.zip")
 def kit(name: str, kit: str) -> Response:
-    """Download a program to start from, in the form in which it can be uploaded."""
+    """Download a starter program in the form in which it can be uploaded."""
     if name not in GAMES or kit not in house_bots(name):
         raise NotFound("starter kit", kit)
     headers = {"Content-Disposition": f'attachment; filename="{name}-{kit}.zip"'}
@@ -100,14 +100,14 @@ def rules(name: str, reader: str) -> Markup | None:
 
 @dataclass(frozen=True, slots=True)
 class Kit:
-    """A house bot as a program to start from."""
+    """A house bot as a starter program."""
 
     name: str
     language: Recipe
 
 
 def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[Kit]]]:
-    """Yield the kits by what they are for, each group with a sentence; those whose languages this server lacks last."""
+    """Yield the kits by purpose, each group with a sentence. Kits in languages that this server lacks come last."""
     lacking = [kit for kit in kits if installed is not None and kit.language.name not in installed]
     here = [kit for kit in kits if kit not in lacking]
     first = [kit for kit in here if kit.name in STARTERS]
@@ -120,7 +120,7 @@ def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[s
 
 @cache
 def kits(name: str) -> tuple[Kit, ...]:
-    """Return the game's house bots; without folders that are no programs."""
+    """Return the game's house bots, without folders that contain no program."""
     found = []
     for kit in house_bots(name):
         try:
@@ -138,7 +138,7 @@ def _language(folder: Path) -> str:
 
 @cache
 def zipped(name: str, kit: str) -> bytes:
-    """Zip the program's files; the bytes are the same each time."""
+    """Zip the program's files. The bytes are the same each time."""
     folder = bots_of(name) / kit
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:

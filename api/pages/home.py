@@ -1,4 +1,4 @@
-"""Home: a match that plays by itself, the seasons, the games, and what is new."""
+"""The home page: a match that plays by itself, the seasons, the games, and news."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NEWEST = 6
 """The number of matches, running series and versions shown."""
 
 TRIED = 5
-"""The number of matches whose transcripts are looked for before none is shown."""
+"""The most matches whose transcripts are searched before none is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Card:
 @router.get("/")
 @everyones
 def home(shared: Shared, before: Number = None) -> str:
-    """Show the newest seasons, or those before one."""
+    """Show the newest seasons, or those before a given one."""
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         announcements = league_announcements.announcements(session, limit=3)

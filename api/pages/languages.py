@@ -1,4 +1,4 @@
-"""Choosing a language: a link at the foot of every page, which leads back to that page."""
+"""The choice of a language: a link at the foot of every page, which leads back to that page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ router = APIRouter()
 
 @router.get("/language/{chosen}")
 def choose(request: Request, shared: Shared, visit: Present, chosen: str) -> Response:
-    """Store the choice in this browser, and for messages to a signed-in person; then return."""
+    """Store the choice in this browser, and for messages to a signed-in person, then go back."""
     if chosen not in LANGUAGES:
         raise HTTPException(404)
     came = came_from(request, shared)

@@ -77,7 +77,7 @@ def submissions(shared: Shared, name: str, before: Number = None) -> str:
 @router.get("/seasons/{season_id}/participants")
 @everyones
 def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) -> str:
-    """List everybody's bots in a season, with their places."""
+    """List all bots in a season, with their places."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         found, count = entries_named(session, season_id, q, skip=(page - 1) * ROWS, limit=ROWS)

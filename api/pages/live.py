@@ -1,12 +1,11 @@
-"""News of a season as server-sent events: that there is a new ranking, and which. Pages then fetch themselves again.
+"""News of a season as server-sent events: the number of each new ranking. Pages then reload themselves.
 
 Theory of operation
 -------------------
-A stream holds a connection and nothing else: no thread, no database session. All streams of a season look at one value,
-which one of them renews from the database, at most every `LOOK_SECONDS`, in a thread. A process has at most
-`MOST_STREAMS` (`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so that one whose
-reader has silently gone does not stay. If there is no news, a stream sends a sign of life now and then, so that no
-proxy closes it.
+A stream holds only a connection: no thread, no database session. All streams of a season read one value, which one of
+them renews from the database, at most every `LOOK_SECONDS`, in a thread. A process has at most `MOST_STREAMS`
+(`api.streams`). A stream ends after `STREAM_SECONDS` and the browser opens another, so a stream whose reader has
+silently gone does not stay. Without news, a stream sends a sign of life now and then, so that no proxy closes it.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SILENCE_SECONDS = 20.0
 
 
 class News:
-    """The newest ranking of each season that is being watched, and the number of its readers."""
+    """The newest ranking of each watched season, and the number of its readers."""
 
     def __init__(self) -> None:
         self.streams = Streams(MOST_STREAMS, retry_seconds=30)
@@ -70,7 +69,7 @@ class News:
 
 @router.get("/seasons/{season_id}/events")
 async def events(shared: Shared, request: Request, season_id: Id) -> StreamingResponse:
-    """Open a stream of new rankings, beginning with the newest or after the one that the browser saw last."""
+    """Open a stream of new rankings, beginning with the newest or after the last one that the browser saw."""
     news: News = request.app.state.news
     newest = await news.newest(shared, season_id)
     last = request.headers.get("last-event-id", "")

@@ -1,4 +1,4 @@
-"""A match: who won and why, the replay, whose fault a missed deadline was, and how to verify it all."""
+"""A match: who won and why, the replay, the cause of a missed deadline, and how to verify everything."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from deadheat.league.states import Asked, MatchState
 router = APIRouter()
 
 MAX_MOVES = 3000
-"""Rows in the page's own table; the viewer and the transcript have all moves."""
+"""The most rows in the page's own table; the viewer and the transcript have all moves."""
 
 MAX_RULINGS = 100
-"""The newest decisions about the match; the audit log has all."""
+"""The most decisions about the match that are shown, the newest; the audit log has all."""
 
 
 @router.get("/matches/{match_id}")
@@ -69,7 +69,7 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
 
 @router.get("/matches/{match_id}/embed")
 def embedded(shared: Shared, match_id: Id) -> Response:
-    """Show the board of a public match, for a frame on sites that the operator allows."""
+    """Show only the board of a public match, for a frame on sites that the operator allows."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id)
     played = detail.state is MatchState.DONE and not detail.withheld
@@ -87,13 +87,13 @@ WORDS = {
     "match-held": N_("Match held"),
     "match-left": N_("Match left"),
 }
-"""Decisions that are described by their action alone."""
+"""Decisions described by their action alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """A record of the audit log about this match, in words. `again`: the match that replaces it; `remark`: what
-    everyone may know about the person who decided.
+    """A record of the audit log about this match, in words. `again`: the match that replaces it; `remark`: public facts
+    about the person who decided.
     """
 
     words: str
@@ -130,7 +130,7 @@ def _watched(shared: Services, match: Match, viewer: Person | None) -> Telling |
 
 
 def ended(match: Match) -> str:
-    """Return the result of a finished match, as a sentence."""
+    """Return the result of a finished match as a sentence."""
     if all(seat.fault for seat in match.seats):  # not `rated`, which is never set at a promotion gate
         return _("Nobody won.")
     winners = [name for name, seat in zip(match.names, match.seats, strict=True) if seat.rank == 1]

@@ -1,4 +1,4 @@
-"""All matches played in a season or by a bot, the last to end first, page by page; their own pages show the newest."""
+"""All matches of a season or a bot, latest end first, page by page. Their own pages show only the newest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ router = APIRouter()
 @router.get("/seasons/{season_id}/matches")
 @everyones
 def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
-    """List the matches of a season, or those before one."""
+    """List the matches of a season, or those before a given one."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
     return _listed(shared, f"/seasons/{season_id}", season.name, before, season=season)
@@ -32,8 +32,8 @@ def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
 def of_bot(
     shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None, lost: Annotated[bool, Query()] = False
 ) -> str:
-    """List the matches of a bot, of all its versions and seasons: against everybody, or against one `opponent`; all, or
-    those in which it was not first.
+    """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and all or only
+    those in which the bot was not first.
     """
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)

@@ -21,13 +21,13 @@ from deadheat.league.service.views.careers import Part
 router = APIRouter()
 
 PICTURES = 4
-"""The number of seasons for which an author's or team's course through the evaluations is drawn."""
+"""The number of seasons for which the courses of an author's or a team's bots through the evaluations are drawn."""
 
 MOST_WAYS = 10
 """The most bots in one of these pictures."""
 
 Course = list[tuple[Part, Mapping[str, Any] | None, int]]
-"""A bot's seasons, the newest first: each with its row of the standings (None: no place), and how many have a place."""
+"""A bot's seasons, the newest first: each with its row (None: no place) and the number of bots with a place."""
 
 
 @router.get("/authors/{name}")

@@ -1,7 +1,7 @@
-"""Renders pages: templates, the filters they use, and pages kept as bytes.
+"""Renders pages: templates, their filters, and pages kept as bytes.
 
 A page that many people request is rendered at most once a second. Input from strangers passes the templates' escaping
-and, where it may contain control or direction marks, the filter `shown`.
+and, if it may contain control or direction marks, the filter `shown`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ MAX_SHOWN = 300
 
 @cache
 def templates() -> Jinja2Templates:
-    """Return the site's templates, compiled once in a process; an undefined name in one is an error, not empty text."""
+    """Return the site's templates, compiled once per process. An undefined name in one is an error, not empty text."""
     own = {"games": PrefixLoader({name: FileSystemLoader(game.path) for name, game in folders().items()})}
     environment = Environment(
         loader=ChoiceLoader([FileSystemLoader(SITE / "templates"), PrefixLoader(own)]),
@@ -113,16 +113,14 @@ def templates() -> Jinja2Templates:
 
 
 def translated(message: str, /, **values: object) -> Markup:
-    """Translate a message and insert the values, which are escaped; in a third of the time that the extension's own
-    function takes.
-    """
+    """Translate a message and insert the escaped values, in a third of the time of the extension's own function."""
     text = gettext(message) % {name: escape(value) for name, value in values.items()}
     return Markup(text)  # noqa: S704  what is inserted was escaped
 
 
 def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callable[..., Awaitable[Response]]:
-    """Make a route of a function that renders the same page for everyone. It is called at most once a second for the
-    same arguments and language, and the answer is 304 if the client has the page.
+    """Turn a function that renders the same page for everyone into a route. The function is called at most once a
+    second for the same arguments and language, and the answer is 304 if the client has the page.
     """
 
     async def route(*, shared: Services, request: Request, **chosen: Any) -> Response:
@@ -155,31 +153,31 @@ ROWS = 50
 def first_of(
     found: Sequence[_Item], count: int, number: Callable[[Any], int] = attrgetter("id")
 ) -> tuple[Sequence[_Item], int | None]:
-    """Return the first items of a list that was requested with one more, and the number before which a page of older
-    ones begins; None if there are none.
+    """Return the first items of a list that was requested with one more, and the number before which the page of older
+    items begins, or None if there are none.
     """
     return found[:count], number(found[count - 1]) if len(found) > count else None
 
 
 def shown(value: object, limit: int = MAX_SHOWN) -> str:
-    """Show text as plain text: control and direction marks are spelled out, and the length is limited."""
+    """Return text with control and direction marks spelled out, limited in length."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     cut = text[:limit] + ("..." if len(text) > limit else "")
     return visible(cut, "")
 
 
 def bot_link(bot_id: int, name: str) -> Markup:
-    """Return a bot's name, which always leads to its page. A macro takes five times as long."""
+    """Return a bot's name as a link to its page. A macro takes five times as long."""
     return Markup(f'<a href="/bots/{bot_id}">{escape(shown(name))}</a>')  # noqa: S704  the name is escaped
 
 
 def author_link(name: str) -> Markup:
-    """Return an author's name, which always leads to its page."""
+    """Return an author's name as a link to its page."""
     return Markup(f'<a href="/authors/{quote(name)}">{escape(shown(name))}</a>')  # noqa: S704  quoted, and escaped
 
 
 def paragraph(text: str, limit: int = 4000) -> str:
-    """Show text of several lines, which stay lines."""
+    """Return text of several lines, which stay lines."""
     return "\n".join(shown(line, limit) for line in text[:limit].splitlines())
 
 
@@ -195,7 +193,7 @@ def instant(at: datetime) -> str:
 
 
 def moment(at: datetime) -> Markup:
-    """Format an instant as an element: UTC to the minute, which `times.js` turns into the reader's own time."""
+    """Format an instant as an element: UTC to the minute, which `times.js` converts to the reader's own time."""
     return Markup(f'<time datetime="{at:%Y-%m-%dT%H:%M:%SZ}">{at:%Y-%m-%d %H:%M} UTC</time>')  # noqa: S704  figures only
 
 
@@ -205,7 +203,7 @@ def number(value: int) -> str:
 
 
 def to_come(matches: int) -> str:
-    """Format the number of matches to come as `season_waiting` counts them."""
+    """Format the number of matches to come, as counted by `season_waiting`."""
     return f"{number(COUNTED)}+" if matches > COUNTED else str(matches)
 
 
@@ -217,7 +215,7 @@ def figure(value: float) -> str:
 
 
 def grouped_points(value: Points | str) -> str:
-    """Format points with separated thousands; text that is not a number stays."""
+    """Format points with separated thousands. Text that is not a number stays unchanged."""
     whole, dot, rest = points(value).partition(".")
     return minus(
         f"{int(whole):,}{dot}{rest}" if whole.removeprefix("-").isdecimal() and whole != "-0" else whole + dot + rest
@@ -225,7 +223,7 @@ def grouped_points(value: Points | str) -> str:
 
 
 def minus(figure: str) -> str:
-    """Return a figure with the minus sign that boards have, too."""
+    """Return a figure with the minus sign that boards also use."""
     return f"\N{MINUS SIGN}{figure[1:]}" if figure.startswith("-") else figure
 
 
@@ -236,7 +234,7 @@ def outcome(match: Match, seat: SeatView) -> str:
 
 
 def difference(match: Match, seat: SeatView) -> str:
-    """Return the points by which a seat was ahead of the only other one; empty where nothing tells."""
+    """Return the points by which a seat was ahead of the only other one; empty if they are not known."""
     others = [other.points for other in match.seats if other.seat != seat.seat]
     scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
     return minus(signed(float(scores[0] - scores[1]))) if len(scores) == len(match.seats) == 2 else ""
@@ -248,7 +246,7 @@ def game_title(name: str) -> str:
 
 
 def differences(season: Season) -> list[str]:
-    """Say where the season's game differs from its rules, in the reader's language."""
+    """Return where the season's game differs from its rules, in the reader's language."""
     try:
         return variants.differences(variants.rules(season.game, season.variant))
     except (KeyError, variants.BadVariant):  # the game or its bounds are unknown here
@@ -262,7 +260,7 @@ def game_picture(name: str) -> str:
 
 
 def game_file(name: str, file: str) -> str:
-    """Return the address of one of a game's files for browsers; empty if the game has no such file."""
+    """Return the address of one of a game's files for browsers, or "" if the game has no such file."""
     return (web_address(name, file) if name in GAMES else None) or ""
 
 
@@ -273,14 +271,14 @@ def game_style(name: str) -> Markup:
 
 
 def declared(value: object) -> str:
-    """Return a value as a season's file spells it, a list as its items."""
+    """Return a value as a season's file spells it, and a list as its items."""
     if isinstance(value, list):
         return shown(", ".join(map(str, value)), 2000) or _("none")
     return _("none") if value is None else shown(value).lower() if isinstance(value, bool) else shown(str(value))
 
 
 def players(seats: range) -> str:
-    """Say how many people play a game: "2 players", "3 to 6 players"."""
+    """Return how many people play a game: "2 players", "3 to 6 players"."""
     return _("%(count)s players", count=span(seats))
 
 
@@ -296,9 +294,9 @@ def said_by_scripts() -> tuple[str, ...]:
 
 
 def _figures() -> Iterator[str]:
-    """Return what the charts of matches draw."""
+    """Yield the names of the figures in the charts of matches."""
     for game in DIRECTORS:
-        with contextlib.suppress(Exception):  # whatever is wrong with one game's scenes, others are shown
+        with contextlib.suppress(Exception):  # if one game's scenes fail, others are still shown
             yield DIRECTORS[game].figure
 
 
@@ -319,7 +317,7 @@ def elo(value: float) -> str:
 
 
 def size(count_bytes: int) -> str:
-    """Return bytes in the largest binary unit that leaves one or more, to a tenth."""
+    """Format bytes in the largest binary unit that gives at least one, to a tenth."""
     for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
         if count_bytes >= 1 << power:
             return f"{round(count_bytes / (1 << power), 1):g} {unit}"
@@ -335,5 +333,5 @@ def places(row: Mapping[str, Any]) -> str:
 
 
 def share(part: int, whole: int) -> str:
-    """Format as a percentage."""
+    """Format a part of a whole as a percentage."""
     return f"{100 * part / whole:.1f} %" if whole else "-"

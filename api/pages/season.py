@@ -65,7 +65,7 @@ class Chosen(base.Query):
         return f"&{found}" if found else ""
 
     def places(self, rows: Rows, named: Sequence[Row]) -> Sequence[int]:
-        """Return the places of the matching rows in the list. `named`: all rows, with names where these are sought."""
+        """Return the places of the matching rows in the list. `named`: all rows, with names if these are searched."""
         found: Sequence[int] = range(len(rows))
         if wanted := self.q.strip().casefold():
             names = (f"{row['bot']}\n{row['author']}\n{row['team'] or ''}" for row in named)  # no name has a line break
@@ -147,7 +147,7 @@ def _absent(absent: Sequence[AbsentBot], rows: Rows) -> Mapping[str, Sequence[Ab
 
 
 def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
-    """Return the matches as the ranking counted them, because counting takes a second; the rest as it is now."""
+    """Return the matches as the ranking counted them, because counting takes a second; the rest is up to date."""
     if totals is None:
         return season_progress(session, info.id, whole=False)
     scheduled, held = season_waiting(session, info.id)
@@ -157,11 +157,11 @@ def _progress(session: Session, info: Season, totals: Row | None) -> Progress:
 
 
 def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen, info: Season) -> Shown:
-    """Return the requested page of the matching rows, by the name of their division, with pictures of their intervals
-    and trends. The intervals of a page share a scale; with a filter it contains the ratings of all rows.
+    """Return the requested page of the matching rows, by the name of their division, with pictures of intervals and
+    trends. The intervals of a page share a scale. With a filter, the scale contains the ratings of all rows.
     """
     rows: Rows = board.standings["rows"]
-    before = ("bot", "author", "team", "part") if chosen.q else ()  # side by side in a row, and then the rating
+    before = ("bot", "author", "team", "part") if chosen.q else ()  # adjacent in a row, followed by the rating
     named = rows.cut(*before, "elo") if chosen.query else []
     found = chosen.places(rows, named)
     page = slice((chosen.page - 1) * ROWS, chosen.page * ROWS)
@@ -183,8 +183,8 @@ def shown(shared: Services, session: Session, board: Leaderboard, chosen: Chosen
 
 
 def _limits(info: Season) -> list[tuple[str, str]]:
-    """Return the labels and values of what the season sets otherwise than usual for those who enter and upload, except
-    what the page says in words.
+    """Return the labels and values of the season's unusual settings for those who enter and upload, except those that
+    the page states in words.
     """
     found = []
     for name, term in TERMS.items():

@@ -18,17 +18,17 @@ from deadheat.league.service.seasons.seasons import season_info
 router = APIRouter(prefix="/seasons/{season_id}")
 
 CYCLES = 3
-"""The cycles drawn: those in which the weakest of the three wins is clearest."""
+"""The number of cycles drawn: those in which the weakest of the three wins is clearest."""
 
 HEATS = 10
-"""Steps of the heat map's scale, from no point to all of them."""
+"""The number of steps of the heat map's scale, from no points to all of them."""
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One bot's points of the games against another, as text, and the step of the scale."""
+    """One bot's points in the games against another, as text, and the step of the scale."""
 
     text: str
     heat: int
@@ -45,7 +45,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class SeatBar:
-    """A seat's value in Elo, its 95 % interval, and where they are drawn (0 to 100)."""
+    """A seat's value in Elo, its 95 % interval, and their places in the picture (0 to 100)."""
 
     seat: int
     elo: float
@@ -81,7 +81,7 @@ def matrix(season_id: Id) -> RedirectResponse:
 
 
 def points(standings: Row) -> list[tuple[Row, list[Cell | None]]]:
-    """Return the counted bots, each with the points that it took from the others; None if two did not meet."""
+    """Return the counted bots, each with its points against the others; None if two did not meet."""
     pairs = standings["pairs"]
     if pairs is None or len(standings["rows"]) < 2:
         return []
@@ -97,7 +97,7 @@ def _cell(took: float, of: int) -> Cell | None:
 
 
 def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
-    """Return the clearest cycles among the first bots: each beat the next, and the last the first."""
+    """Return the clearest cycles among the first bots: each beats the next, and the last beats the first."""
     pairs = standings["pairs"]
     if pairs is None:
         return []
@@ -115,7 +115,7 @@ def cycles(standings: Row) -> list[tuple[Beat, Beat, Beat]]:
 
 
 def seat_bars(effect: Row) -> list[SeatBar]:
-    """Return the seats of tables of one size on a common scale, with zero in its middle."""
+    """Return the seats of tables of one size on a common scale with zero in the middle."""
     errors = [NORMAL_95 * se for se in effect["se_elo"]]
     most: float = max([abs(elo) + error for elo, error in zip(effect["elo"], errors, strict=True)] + [10.0])
 

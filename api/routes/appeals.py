@@ -1,4 +1,4 @@
-"""Appeals: an author doubts a match, the service re-simulates it, an organiser rules."""
+"""Appeals: an author doubts a match, the service re-simulates it, and an organiser rules."""
 
 from __future__ import annotations
 

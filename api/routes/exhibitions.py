@@ -1,4 +1,4 @@
-"""Matches of people against bots, once they are over: to watch, to verify, to download."""
+"""Finished matches of people against bots: to watch, to verify, to download."""
 
 from __future__ import annotations
 

@@ -35,10 +35,10 @@ class Format(StrEnum):
 MEDIA = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv; charset=utf-8"}
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""Text that begins like this, perhaps after blanks, is a formula to a spreadsheet unless an apostrophe precedes it."""
+"""The beginnings, perhaps after blanks, of text that is a formula to a spreadsheet unless an apostrophe precedes it."""
 
 NUMBER = re.compile(r"-?\d+(/\d+)?")
-"""Points: a whole number or a fraction, which is no formula."""
+"""The pattern of points: a whole number or a fraction, which is not a formula."""
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""Matches to watch, also while they are played, and to verify."""
+"""Matches to watch, even during play, and to verify."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def watch(shared: Shared, viewer: Viewer, match_id: Id, request: Request) -> Res
 
 
 def _kept(match: Match) -> str:
-    """The caching directive for documents made from a match."""
+    """Return the caching directive for documents made from a match."""
     return NOWHERE if match.asked is Asked.PRIVATE else "no-cache"
 
 

@@ -49,7 +49,7 @@ _FORM = {
 
 
 def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
-    """The bot, before any of the body is read. Raises NotFound, OverQuota."""
+    """Return the bot's id before any of the body is read. Raises NotFound, OverQuota."""
     with shared.db.reading() as session:
         may_upload(session, asker, bot_id)
     return bot_id
@@ -120,7 +120,7 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response
 
 
 def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> Version:
-    """Inspect, store, commit, and only then tell a worker."""
+    """Inspect and store an upload, commit, and only then tell a worker."""
     with shared.db.reading() as session:
         installed = installed_languages(session)
     upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)

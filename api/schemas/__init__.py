@@ -1,1 +1,1 @@
-"""The shapes of HTTP that are its own: what may be sent (nothing unknown is ignored), and lists of records."""
+"""HTTP's own shapes: requests (in which unknown fields are errors), and lists of records."""

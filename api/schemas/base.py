@@ -37,7 +37,7 @@ Name = Annotated[
 Label = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._@+:-]*$", max_length=64)]
 
 MOST_LISTED = 1000
-"""The most items that may be requested in one page."""
+"""The most items that may be requested per page."""
 
 Limit = Annotated[int, Field(ge=1, le=MOST_LISTED)]
 
@@ -47,15 +47,15 @@ PAGE_LIMIT = 100
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
 
 MAX_ID = 2**31 - 1
-"""The database's integers; anything larger names nothing."""
+"""The largest of the database's integers. A larger number identifies nothing."""
 
 RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
 
 PLAIN = f"^[^{_CONTROL}]*$"
-"""Every text that people send must be without control characters, except tabs and line ends. Nobody can see
-them, PostgreSQL keeps no NUL, and terminals obey some of them.
+"""The pattern of every text that people send: no control characters, except tabs and line ends. Nobody can see them,
+PostgreSQL stores no NUL, and terminals obey some of them.
 """
 
 UNSEEN = "It contains invisible control characters. Remove them."
@@ -64,7 +64,7 @@ _unseen = re.compile(f"[{_CONTROL}]")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text has no control characters (`PLAIN`)."""
+    """Return whether a text has no control characters (`PLAIN`)."""
     return _unseen.search(text) is None
 
 
@@ -99,7 +99,7 @@ class Input(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
-        """Add `PLAIN` to every text that has no stricter pattern."""
+        """Add `PLAIN` to every text without a stricter pattern."""
         schema = handler(core)
         for field in handler.resolve_ref_schema(schema).get("properties", {}).values():
             for kind in (field, field.get("items", {}), *field.get("anyOf", ())):
@@ -123,7 +123,7 @@ class Page(Query):
 
     @property
     def before(self) -> int | None:
-        """The id after which the page begins; None: it is the first page. Raises BadCursor."""
+        """The id after which the page begins; None for the first page. Raises BadCursor."""
         return read_cursor(self.cursor)
 
     @property
@@ -132,7 +132,7 @@ class Page(Query):
         return min(self.limit, self.most)
 
     def next(self, found: Sequence[Item], number: Callable[[Item], int]) -> str | None:
-        """Return the cursor of the page after the one that was found, by the number of its last item, if it is full."""
+        """Return the cursor of the page after this one, if it is full, from the number of its last item."""
         return write_cursor(number(found[-1])) if len(found) == self.size else None
 
 
@@ -149,7 +149,7 @@ class Paged(Items[Item], Generic[Item]):
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether the texts in a field are plain. Nested shapes check their own texts."""
+    """Return whether the texts in a field are plain. Nested shapes check their own texts."""
     if isinstance(value, list):
         return all(map(_is_plain, value))
     return is_plain(value) if isinstance(value, str) else True
@@ -174,7 +174,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\dT")
 
 
 def _fits(annotation: Any, value: Any) -> bool:
-    """Whether a JSON value's type matches the annotation; false only if pydantic would convert it."""
+    """Return whether a JSON value's type matches the annotation; false only if pydantic would convert the value."""
     kinds = _kinds(annotation)
     if isinstance(value, bool):
         return bool in kinds or not kinds & {*_NUMBERS}
@@ -189,8 +189,8 @@ def _fits(annotation: Any, value: Any) -> bool:
 
 @cache
 def _kinds(annotation: Any) -> frozenset[type]:
-    """The plain types of an annotation, including those inside `Annotated` and unions. Enumerations of text count as
-    text.
+    """Return the plain types of an annotation, including those inside `Annotated` and unions. Enumerations of text
+    count as text.
     """
     if get_origin(annotation) is Annotated:
         return _kinds(get_args(annotation)[0])

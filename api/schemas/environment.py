@@ -103,7 +103,7 @@ class Environment(BaseModel):
 
     @classmethod
     def of(cls, found: EnvironmentInfo, settings: Settings) -> Self:
-        """A worker's description, and what the API itself bounds."""
+        """Combine a worker's description with the API's own limits."""
         uploads = UploadLimits(
             upload_bytes=settings.upload_limit_bytes,
             unpacked_bytes=settings.unpacked_limit_bytes,

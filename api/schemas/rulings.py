@@ -1,4 +1,4 @@
-"""What organisers and appealing authors send, and lists of what they see."""
+"""The requests of organisers and appealing authors, and the lists that they see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An author's commands for unrated matches on the league's machines: ask for them, look at them, stop them."""
+"""An author's commands for unrated matches on the league's machines: request, show and stop them."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ChallengeState
 
 MOST_TESTED = 200
-"""Games of a test unless --games says otherwise, as at a promotion gate."""
+"""The number of games of a test without --games, as at a promotion gate."""
 
 POLL_LOOKS = 4
-"""The interval between two looks at a challenge, in half seconds: its series take longer."""
+"""The interval between two looks at a challenge, in half seconds. It is long because series take long."""
 
 WAIT_SECONDS = 86_400
 
 UNTIMED = frozenset({"most_of_a_limit", "host_ms"})
-"""Figures of a tournament's bots that only transcripts tell: the report has them."""
+"""Figures of a tournament's bots that only transcripts contain: the report shows them."""
 
 Wait = Annotated[bool, typer.Option("--wait", help="Wait until it is over, and show its table.")]
 Report = Annotated[
@@ -113,7 +113,7 @@ COLUMNS: Columns[AskedChallenge] = (
 
 
 def _where(client: Client, number: int, bot: str) -> tuple[Season, Bot]:
-    """Return the season and the user's bot that the arguments name. An omitted argument must leave no choice."""
+    """Return the season and the user's bot that the arguments name. An omitted argument must leave only one choice."""
     own = [one for one in client.bots() if one.versions]
     if bot:
         found = find_bot(client, bot, client.season(number).game if number else "")
@@ -160,7 +160,7 @@ def _bounds(text: str) -> dict[str, float]:
 
 
 def _over(client: Client, found: AskedChallenge, timeout: int) -> AskedChallenge:
-    """Wait until the challenge is over and its last series is played, and return it; report progress meanwhile."""
+    """Wait until the challenge is over and its last series is played, and return it. Report progress meanwhile."""
     patience = Patience(timeout, f"challenge {found.id} is not over")
     told = -1
     while True:
@@ -195,7 +195,7 @@ def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
 
 
 def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:
-    """Show a challenge as a tournament is shown, and write its report if one is wanted."""
+    """Show a challenge like a tournament, and write its report if requested."""
     from deadheat.cli.tournament.of_league import lines, standings_of, write_report  # they import the ratings' numpy
     from deadheat.cli.tournament.standings import summary
 

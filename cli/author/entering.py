@@ -1,4 +1,4 @@
-"""An author's commands for a bot in seasons: enter it, watch its gate, withdraw it, appeal a match."""
+"""An author's commands for a bot in seasons: enter it, follow its gate, withdraw it, appeal a match."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _appealed(made: Appeal) -> Iterator[RenderableType]:
 
 
 def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
-    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; "" no bot, 0."""
+    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; 0 for no name."""
     if not wanted:
         return 0
     if (number := number_in(wanted)) is not None:
@@ -129,7 +129,7 @@ def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> in
 
 
 def find_entry(client: Client, season: int, wanted: str) -> Entry:
-    """Return the season's entry for a bot of any author: its number, its name, or AUTHOR/NAME."""
+    """Return the season's entry for a bot of any author, by its number, its name, or AUTHOR/NAME."""
     entries = list(client.entries(season))
     for entry in entries:
         if wanted == str(entry.bot_id):

@@ -53,7 +53,7 @@ def _shown(found: EvaluationDetail) -> Iterator[RenderableType]:
 
 
 def _ties(found: EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
-    """Return the columns of the tie-breaks; none if the server follows rules that this command does not know."""
+    """Return the columns of the tie-breaks, or none if the server follows rules unknown to this command."""
     if found.tie_breaks is not None:
         return [_column(CHOICE[name]) for name in found.tie_breaks if name in CHOICE]
     known = RULES[found.rules - 1].get(found.format, ()) if found.rules <= NEWEST else ()
@@ -78,7 +78,7 @@ def _winner(one: BracketTie) -> str:
 
 
 def _rounds(one: Evaluation, of: str) -> str:
-    """Return the round of all rounds, and how many further ones two bots at the cut have had."""
+    """Return the round out of all rounds, and the number of further ones between two bots at the cut."""
     more = one.round - one.rounds
     return f"{min(one.round, one.rounds)}{of}{one.rounds}" + (f" + {more}" if more > 0 else "")
 

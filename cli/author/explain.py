@@ -46,7 +46,7 @@ SLOWEST = 5
 ASKED_WIDTH = 28
 STDERR_LINES = 12
 KILLED = "It was still running after a second and was killed. The result stands. Exit when you read FINISH."
-LOCAL_BOT = "my_bot.py"  # stands for a program that is not where the transcript says
+LOCAL_BOT = "my_bot.py"  # replaces a program that is not where the transcript says
 
 
 @says
@@ -77,7 +77,7 @@ def explain(
 
 
 def _only_failure(transcript: Transcript) -> int:
-    """Return the only seat that failed, counted from 1; end the command unless there is exactly one."""
+    """Return the only seat that failed, counted from 1. End the command unless there is exactly one."""
     if len(transcript.result.faults) != 1:
         fail("a file does not say which seat is yours; choose one with --seat", USAGE)
     return seat_number(next(iter(transcript.result.faults)))
@@ -90,13 +90,13 @@ DETAILS = {
     "evidence": "The evidence",
     "cure": "Cure",
 }
-"""The parts of an explanation, and their headings for people."""
+"""The parts of an explanation, with their headings for people."""
 
 
 def _text(
     file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int, own_match: int | None
 ) -> Iterator[RenderableType]:
-    """Yield the explanation for people. `own_match`: the number of the league's match whose logs the user can read."""
+    """Yield the explanation for people. `own_match`: the league's match, if the user can read its logs."""
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
         note(f"{facts['problem']}. The rest is only what the file claims.", "Not verified:", "red")
@@ -283,7 +283,7 @@ def _stderr(file: Path, seat: Seat) -> bytes | None:
 
 
 def _again(file: Path, transcript: Transcript, seat: Seat) -> str:
-    """Return the command that makes the others repeat their recorded replies."""
+    """Return the command that plays the match again, with the recorded replies of the others."""
     name = players(transcript)[seat]
     mine = name if name.startswith(HOUSE) or Path(name).exists() else LOCAL_BOT
     bots = [mine if s == seat else f"{RECORDED}{file}#{seat_number(s)}" for s in range(transcript.seats)]

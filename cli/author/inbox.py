@@ -1,4 +1,4 @@
-"""An author's inbox: what happened that concerns them."""
+"""An author's inbox: notices of events that concern them."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def newest_with_results(client: Client, author: str) -> int:
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
-    """List entries that are no longer in the ranking, in a line for each reason."""
+    """List entries that are no longer in the ranking, one line per reason."""
     ranked = {row.bot_id for row in board.rows}
     names: dict[str, list[str]] = {}
     for entry in entries:
@@ -59,12 +59,12 @@ def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
 
 
 GAP = 2
-"""Characters between columns; with these, all figures of a season with divisions fit into 80."""
+"""The number of characters between columns. With so few, all figures of a season with divisions fit into 80."""
 
 
 def standings_table(board: Leaderboard) -> Table:
-    """Make a table of a ranking; `places` is the 95 % interval of the place. If the terminal is too narrow, names are
-    cut and figures are not.
+    """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, but
+    figures are not.
     """
     divided = len({row.division for row in board.rows}) > 1
     headings = [*(["div"] if divided else []), "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]

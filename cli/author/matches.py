@@ -1,4 +1,4 @@
-"""`deadheat matches`, `logs`, `download`: what was played, what your bots wrote, and the transcripts as files."""
+"""`deadheat matches`, `logs`, `download`: matches, the output of your bots, and transcripts as files."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _details(match: MatchDetail) -> Iterator[RenderableType]:
 
 
 def tried(attempt: AttemptView) -> str:
-    """Describe one line of the ledger: result, dice, seat to answer, and machine."""
+    """Describe one line of the ledger: result, dice, seat whose turn it was, and machine."""
     facts = [] if attempt.seed_number is None else [f"seed {attempt.seed_number}"]
     facts += [] if attempt.seat is None else [f"seat {seat_number(attempt.seat)} was to answer"]
     facts += [] if attempt.machine is None else [f"machine {attempt.machine}"]
@@ -152,7 +152,7 @@ def logs(
 
 
 def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
-    """Follow the log on stdout, and the version's state on stderr."""
+    """Follow the log on stdout and the version's state on stderr."""
     reader, state = LogReader(client, version.bot_id, version.number), ""
     for seen in looks(client, version, Patience(timeout_s, f"version {version.number} is not built")):
         lines = reader.look(last=seen.ended)
@@ -210,7 +210,7 @@ def download(
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A transcript to look at. `name` is its file or match, for people. `match` and `season` are the league's records,
+    """A transcript to inspect. `name` is its file or match, for people. `match` and `season` are the league's records
     if it was requested by number.
     """
 
@@ -221,7 +221,7 @@ class Looked:
 
 
 def look(file: Path, server: str, token: str) -> Looked:
-    """Load a transcript from a file, or a match's by its number; nothing is written."""
+    """Load a transcript from a file, or a match's by its number, without writing anything."""
     number = match_number(file)
     if number is None:
         return Looked(str(file), load(file))
@@ -237,7 +237,7 @@ def match_number(file: Path) -> int | None:
 
 
 def own_seat(number: int, server: str, token: str) -> int:
-    """Return the only seat, from 1, of the user's bots in a match; end the command unless there is exactly one."""
+    """Return the only seat, from 1, of the user's bots in a match. End the command unless there is exactly one."""
     with connect(server, token) as client:
         own = {bot.id for bot in client.bots()} if client.has_token else set()
         seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
@@ -249,7 +249,7 @@ def own_seat(number: int, server: str, token: str) -> int:
 
 
 def local_file(file: Path, server: str, token: str) -> Path:
-    """Return the file, or for a match's number its transcript in a new temporary folder with the user's own stderr."""
+    """Return the file, or a match's transcript in a new temporary folder, with the stderr of the user's own bots."""
     number = match_number(file)
     if number is None:
         return file
@@ -260,7 +260,7 @@ def local_file(file: Path, server: str, token: str) -> Path:
 
 
 def save(client: Client, match: Match, folder: Path) -> Path:
-    """Save the transcript and return its file; end the command if there is none, or it is not the published one."""
+    """Save the transcript and return its file. End the command if there is none, or it is not the published one."""
     path = folder / f"match-{match.id}.jsonl"
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
@@ -275,7 +275,7 @@ def save(client: Client, match: Match, folder: Path) -> Path:
 
 
 def published(client: Client, match: Match) -> bytes:
-    """Return the match's transcript; end the command if its SHA-256 is not the one that the match has published."""
+    """Return the match's transcript. End the command if its SHA-256 is not the published one."""
     content = client.transcript(match.id)
     if _sha256(content) != match.transcript_sha256:
         fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
@@ -283,7 +283,7 @@ def published(client: Client, match: Match) -> bytes:
 
 
 def _own_endings(client: Client, match_id: int) -> list[EndingView]:
-    """Return how the user's bots ended; nothing without a token, or for a user who did not play."""
+    """Return how the user's bots ended; empty without a token, or if the user did not play."""
     if not client.has_token:
         return []
     try:

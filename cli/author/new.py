@@ -1,4 +1,4 @@
-"""`deadheat new`: a starter that plays legally at once."""
+"""`deadheat new`: a starter bot that plays legally at once."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""Files by language, in the game's folder of house bots. The C starter is valid C++ as well."""
+"""The starters by language, in the game's folder of house bots. The C starter is valid C++, too."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
 
 _LINK = re.compile(r"\[([^]]*)\]\((?!https?:|#)[^)]*\)")
-"""A link to another page, which is not copied along; group 1 is its text."""
+"""A link to another page, which is not copied with it; group 1 is its text."""
 
 _PAGE = re.compile(r"[\w/]*\bprotocol\.md")
-"""How a starter refers to the page about its game, which is copied beside it under the game's name."""
+"""A starter's reference to the page about its game, which is copied beside it under the game's name."""
 
 
 class Language(StrEnum):
@@ -72,7 +72,7 @@ def new(
 
 
 def _check(folder: Path, entry: str) -> None:
-    """Refuse a folder whose files would leave it unclear which of them is the bot."""
+    """Refuse a folder in which it would be unclear which file is the bot."""
     names = [path.name for path in folder.iterdir() if path.is_file()]
     if entry in names or "deadheat.toml" in names:
         return  # opening an existing entry file fails later; a manifest settles which file is the bot
@@ -83,7 +83,7 @@ def _check(folder: Path, entry: str) -> None:
 
 
 def _rules_beside(game: str, folder: Path) -> Path | None:
-    """Put the page about the game, which the bot's text cites, beside the bot unless it is there already."""
+    """Copy the page about the game, which the bot's text cites, beside the bot unless it is already there."""
     page, copy = protocol_of(game), folder / f"{game}.md"
     if page is None:
         return None
@@ -93,7 +93,7 @@ def _rules_beside(game: str, folder: Path) -> Path | None:
 
 
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return the next steps, each as a purpose and a command."""
+    """Return the next steps as pairs of a purpose and a command."""
     bot = str(folder)
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"

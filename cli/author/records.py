@@ -64,7 +64,7 @@ def export(
     """Export everything public about a season, table by table, as JSON Lines or CSV (docs/export.md)."""
     with visit(server) as client:
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
-        content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is made
+        content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is created
         try:
             if output is None:
                 sys.stdout.buffer.writelines(content)
@@ -81,7 +81,7 @@ def export(
 
 def _save(pieces: Iterable[bytes], path: Path) -> None:
     """Write the whole file or nothing, so that a partial file never looks complete."""
-    if path.exists() and not path.is_file():  # a device or a pipe, which no file must replace
+    if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced by a file
         with path.open("wb") as target:
             target.writelines(pieces)
         return

@@ -41,10 +41,10 @@ from deadheat.league.records.panels import PanelResult
 from deadheat.league.states import ENTERABLE
 
 PLACE_LOOKS = 60
-"""How many looks for matches come between two at the place in the queue: half a minute or more."""
+"""The number of looks for matches between two at the place in the queue: half a minute or more."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
-"""The most bytes read from a bot's folder: more than any server accepts, less than this machine's memory."""
+"""The most bytes read from a bot's folder: more than any server accepts, but less than this machine's memory."""
 
 
 @asks
@@ -84,7 +84,7 @@ def submit(
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
     if season:
-        client.season(season)  # fails before a gate is played and the bot uploaded in vain
+        client.season(season)  # so that it fails before a gate is played and the bot uploaded in vain
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
@@ -103,7 +103,7 @@ def submit(
 
 
 def _season_of(client: Client, game: str, name: str) -> int:
-    """Return the one open season of the bot, or else the scheduled one; end the command unless there is exactly one."""
+    """Return the bot's one open season, or else its scheduled one. End the command unless there is exactly one."""
     bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
     states = {
         season.id: season.state
@@ -120,7 +120,7 @@ def _season_of(client: Client, game: str, name: str) -> int:
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:
-    """Play a gate as `deadheat tournament` does, reporting on stderr; end the command unless every condition is met."""
+    """Play a gate as `deadheat tournament` does, reporting on stderr. End the command unless every condition is met."""
     words = ["tournament", game, str(bot), "--gate", str(gate), "--sandbox", sandbox.value]
     played = subprocess.run([sys.executable, "-m", "deadheat.cli.main", *words], stdout=sys.stderr, check=False)
     if played.returncode == REFUSED:
@@ -149,7 +149,7 @@ class Submission:
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
-        """Wait until the version is ready or broken; with `log`, show the build's output as it appears."""
+        """Wait until the version is ready or broken. With `log`, show the build's output as it appears."""
         reader = LogReader(self.client, self.version.bot_id, self.version.number)
         line = ""
         for version in looks(self.client, self.version, patience):
@@ -170,7 +170,7 @@ class Submission:
             self.say(f"{self.name} version {self.version.number} is ready ({self.version.language}).")
 
     def enter(self, season: int) -> None:
-        """Enter a season with the newest version that is ready; newer ones follow."""
+        """Enter a season with the newest ready version; newer ones follow."""
         try:
             self.client.enter(season, self.version.bot_id)
         except Refused as error:
@@ -181,7 +181,7 @@ class Submission:
         self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
 
     def tell_company(self, season: int) -> None:
-        """Say if the ladder lacks opponents, because then the wait may be long."""
+        """Report if the ladder lacks opponents, because the wait may then be long."""
         terms = self.client.season(season)
         if not terms.ladder:
             return
@@ -197,8 +197,8 @@ class Submission:
         )
 
     def follow_panel(self, season: int, patience: Patience) -> None:
-        """Show how the version fares against the season's panel, if there is one, until that is over; end the command
-        if it has too few points.
+        """Show the version's results against the season's panel, if there is one, until they are complete. End the
+        command if the version has too few points.
         """
         told: dict[int, str] = {}
         while True:
@@ -239,7 +239,7 @@ class Submission:
             say(sentence)
 
     def end(self, built: bool) -> None:
-        """Print the JSON, and end with an error if the version is broken or failed in its first matches."""
+        """Print the JSON. End with an error if the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
             panel = None if self.panel is None else as_object(self.panel)
@@ -259,7 +259,7 @@ class Submission:
 
 
 class Place:
-    """The reason why a version's next result is pending: requested from time to time, and shown when it changes."""
+    """The reason why a version's next result is pending, requested from time to time and shown when it changes."""
 
     def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
         self._client, self._season, self._version, self._hidden = client, season, version, hidden
@@ -267,7 +267,7 @@ class Place:
         self._found: Waiting | None = None
 
     def look(self) -> Waiting:
-        """Ask the server at each `PLACE_LOOKS`-th look; in between return its last answer."""
+        """Ask the server at each `PLACE_LOOKS`-th look, and return its last answer in between."""
         if self._found is None or self._looks % PLACE_LOOKS == 0:
             found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
             if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
@@ -278,7 +278,7 @@ class Place:
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:
-    """Return a bot's file for upload; a folder becomes a zip of its content. End the command if there is none."""
+    """Return a bot's file for upload. A folder becomes a zip of its content. End the command if there is none."""
     try:
         if path.is_file():
             _bounded(path.stat().st_size, path)

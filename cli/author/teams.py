@@ -69,7 +69,7 @@ def give(
 
 
 def find_team(client: Client, wanted: str) -> int:
-    """Return the number of the team of that name that the user is in or invited to."""
+    """Return the number of the team of that name to which the user belongs or is invited."""
     if (number := number_in(wanted)) is not None:
         return number
     teams = {team.name.lower(): team.id for team in client.teams()}

@@ -1,4 +1,4 @@
-"""`deadheat game`: for people who write a game. `engine.games.folder` says what a game's folder contains."""
+"""`deadheat game`: commands for people who write a game. `engine.games.folder` says what a game's folder contains."""
 
 from __future__ import annotations
 

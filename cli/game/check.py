@@ -1,4 +1,4 @@
-"""`deadheat game check`: all that can be said about a game without knowing its rules, within a minute."""
+"""`deadheat game check`: all checks of a game that need no knowledge of its rules, within a minute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from deadheat.engine.games.folder import GameFolder
 from deadheat.engine.trial import NotConforming
 
 SPOILT = 500
-"""How many spoilt replies the rules are tested with; each takes some 10 ms."""
+"""The number of spoilt replies with which the rules are tested; each takes some 10 ms."""
 
 Look = tuple[str, Callable[[], Iterable[str]]]
 

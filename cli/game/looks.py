@@ -1,4 +1,4 @@
-"""What `deadheat game check` looks at besides the rules: pages, pictures, forms, bots. Each look yields complaints."""
+"""The checks of `deadheat game check` besides the rules: pages, pictures, forms, bots. Each yields complaints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished, unfinished
 
 GAMES, FEWEST = 40, 4
-"""The games of the house bots' tournament: in all, and at least for each table."""
+"""The number of games in the house bots' tournament, and the fewest per table."""
 TOURNAMENT_SECONDS = 30
 BROWSER_SECONDS = 20
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -44,7 +44,7 @@ TERMINAL_WIDTH = 80
 
 
 class Advice(str):
-    """A complaint that need not be fixed; all others must be."""
+    """A complaint that need not be fixed. All others must be."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ TRAINING: Mapping[str, Any] = Parts("training", "VIEW")
 
 
 def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
-    """Look at the page for bot authors: it must name every prompt and every way to lose."""
+    """Check the page for bot authors: it must name every prompt and every way to lose."""
     page = folder / "protocol.md"
     if not page.is_file():
         yield "there is no protocol.md: describe every line with its limit, and every fault, for bot authors"
@@ -69,7 +69,7 @@ def protocol(game: GameFolder, folder: Path) -> Iterator[str]:
 
 
 def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
-    """Look at every scene of some matches: words for all, states that are JSON, a figure for each seat."""
+    """Check every scene of some matches: it must have words, a state that is JSON, and a figure for each seat."""
     name = game.rules.name
     if name not in DIRECTORS:
         yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it is in the transcript")
@@ -105,7 +105,7 @@ def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
 
 
 def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iterator[str]:
-    """Make a person's form for every prompt of some matches, and look for its macro."""
+    """Make a person's form for every prompt of some matches, and check for its macro."""
     found = FORMS.get(game.rules.name)
     asked = [command for command in game.rules.commands if command != "READY"]
     missing = asked if found is None else [command for command in asked if command not in found]
@@ -144,7 +144,7 @@ def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kind
 
 
 def training(game: GameFolder) -> Iterator[str]:
-    """Play some matches as a learning program does: there must always be an action, and it must be legal."""
+    """Play some matches as a learning program does: there must always be a legal action."""
     if game.rules.name not in TRAINING:
         yield Advice("there is no training.py with a VIEW: programs cannot learn the game")
         return
@@ -173,7 +173,7 @@ def training(game: GameFolder) -> Iterator[str]:
 
 
 def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
-    """Draw a match in a browser, if one is here, and read what it has drawn and complained of."""
+    """Draw a match in a browser, if there is one, and read what it has drawn and any errors."""
     board = folder / "web" / "board.js"
     if not board.is_file():
         yield Advice("there is no web/board.js: browsers show words without a board")
@@ -202,7 +202,7 @@ def browser(game: GameFolder, folder: Path, match: Transcript) -> Iterator[str]:
 
 
 def names(game: GameFolder, folder: Path) -> Iterator[str]:
-    """Look up the house bots that the folder names, and read its pictures."""
+    """Check that the house bots named in the folder exist, and that its pictures can be read."""
     bots = house_bots(game.rules.name)
     adviser = ADVISERS.get(game.rules.name)
     told = [("the panel", bot) for bot in game.panel] + ([("advice.py", adviser.bot)] if adviser else [])
@@ -217,7 +217,7 @@ def names(game: GameFolder, folder: Path) -> Iterator[str]:
 
 
 def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
-    """Let the house bots play a seeded tournament as programs: without faults, none below random, and one above it."""
+    """Let the house bots play a seeded tournament as programs: no faults, none below random, and one above it."""
     bots = house_bots(game.rules.name)
     seats = game.rules.seats.start
     if len(bots) < seats:
@@ -254,7 +254,7 @@ def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[str]:
-    """Compare each bot with random: its share of their games, and twice the error of that share."""
+    """Compare each bot with random: its share of their games, and twice the standard error of that share."""
     stronger = False
     for bot in bots:
         ranks = [dict(zip(game["players"], game["ranks"], strict=True)) for game in games]
@@ -272,7 +272,7 @@ def _order(games: Sequence[Mapping[str, Any]], bots: Sequence[str]) -> Iterator[
 
 
 def crash(error: Exception) -> str:
-    """Say what a module of the game raised, and where in its folder."""
+    """Name the exception that a module of the game raised, and its place in the folder."""
     trace = error.__traceback__
     where = ""
     while trace is not None:

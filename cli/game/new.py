@@ -1,4 +1,4 @@
-"""`deadheat game new`: a folder with a small game that plays at once, to be turned into another one."""
+"""`deadheat game new`: a folder with a small game that can be played at once, as a basis for another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A game's folder, opened by the commands that look at it, and matches of its bots in this process."""
+"""Opens a game's folder for the commands that inspect it, and plays matches of its bots in this process."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from deadheat.engine.trial import Bot
 RANDOM = "random"
 
 NewBot = Callable[[int], Bot]
-"""Makes a bot for the match or the seat of this number."""
+"""A function that creates a bot for the match or the seat with this number."""
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The game's folder, with its __init__.py.")]
 
 
 def opened(folder: Path) -> GameFolder:
-    """Return the game of a folder; end the command with a sentence if it has none that can be played."""
+    """Return the game of a folder. End the command with a sentence if it has none that can be played."""
     if not (folder / "__init__.py").is_file():
         fail(f"{folder} has no __init__.py: name the folder that holds the game", USAGE)
     mine = str(folder.absolute())
@@ -42,7 +42,7 @@ def opened(folder: Path) -> GameFolder:
 
 
 def bot_class(folder: Path) -> Any:
-    """Return what the Python bot in this folder calls `Bot`."""
+    """Return the object named `Bot` in the Python bot of this folder."""
     name = f"bot_{folder.parent.name}_{folder.name}".replace("-", "_")
     spec = importlib.util.spec_from_file_location(name, folder / "main.py")
     assert spec is not None
@@ -53,7 +53,7 @@ def bot_class(folder: Path) -> Any:
 
 
 def seated(bot: Bot) -> Player:
-    """Return a bot in the form that the in-memory transport takes."""
+    """Return a bot in the form that the in-memory transport requires."""
 
     def play(message: Message) -> str | None:
         return None if message.line == "FINISH" else bot.answer(message.line + "\n")
@@ -62,7 +62,7 @@ def seated(bot: Bot) -> Player:
 
 
 def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) -> Sequence[Transcript]:
-    """Play `each` matches of every number of seats between bots of one kind."""
+    """Play `each` matches with every number of seats between bots of one kind."""
     dice = seeds(seed)
     found = []
     for seats in game.rules.seats:

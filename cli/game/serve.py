@@ -1,7 +1,7 @@
-"""`deadheat game serve`: a match of a game's bots in the browser, played again whenever a file of the folder changes.
+"""`deadheat game serve`: a match of a game's bots in the browser, replayed whenever a file of the folder changes.
 
-Each page is made by a process of its own, because a process keeps the modules that it has imported. The browser asks a
-few times a second whether there is another page, and loads it.
+A separate process makes each page, because a process keeps the modules that it has imported. A few times a second, the
+browser asks whether there is another page, and loads it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deadheat.cli.output import Output, says
 
 PAGE_SECONDS = 60
 LONGEST_LOOK = 2000
-"""Files of a folder whose times are looked at; a game has some twenty."""
+"""The most files of a folder whose times are checked; a game has some twenty."""
 
 RELOADING = """<!doctype html><meta charset="utf-8"><title>{title}</title>
 <style>html,body,iframe{{margin:0;border:0;width:100%;height:100%}}body{{overflow:hidden}}</style>
@@ -58,14 +58,14 @@ def serve(
 
 
 def state_of(folder: Path) -> str:
-    """Return what changes whenever a file of the folder does."""
+    """Return a text that changes whenever a file of the folder does."""
     files = (path for path in sorted(folder.rglob("*"))[:LONGEST_LOOK] if "__pycache__" not in path.parts)
     newest = [(path.stat().st_mtime_ns, str(path)) for path in files if path.is_file()]
     return f"{len(newest)}-{max(newest, default=(0, ''))[0]}"
 
 
 def match_of(folder: Path) -> str:
-    """Return the page of a match, made in a process of its own, or what that process complains of."""
+    """Return the page of a match, made in a separate process, or that process's error message."""
     command = [sys.executable, "-c", "from deadheat.cli.game.serve import write; write()", str(folder)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PAGE_SECONDS, check=False)
@@ -75,12 +75,12 @@ def match_of(folder: Path) -> str:
 
 
 def write() -> None:
-    """Print the page of a match of the folder that is the first argument."""
+    """Print the page of a match of the folder named by the first argument."""
     folder = Path(sys.argv[1])
-    sys.dont_write_bytecode = True  # Python would not notice an edit of the same length within a second
+    sys.dont_write_bytecode = True  # Python would miss an edit of the same length within a second
     try:
         game = opened(folder)
-    except typer.Exit as ended:  # it has said why
+    except typer.Exit as ended:  # it has printed the reason
         sys.exit(ended.exit_code)
     match = random_matches(game, bot_class(folder / "bots" / RANDOM), "serve")[0]
     sys.stdout.writelines(match_page(Looked(game.rules.name, match)))
@@ -95,7 +95,7 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
     one_at_a_time = Lock()
 
     class Handler(BaseHTTPRequestHandler):
-        """Answers this page's three addresses and no others."""
+        """Serves this page's three addresses and no others."""
 
         def do_GET(self) -> None:
             match self.path.partition("?")[0]:
@@ -124,6 +124,6 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def log_message(self, *arguments: object) -> None:
-            """Say nothing about requests."""
+            """Log no requests."""
 
     return Handler

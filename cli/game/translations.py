@@ -1,4 +1,4 @@
-"""What `deadheat game check` says about a game's texts in the site's languages other than English."""
+"""The part of `deadheat game check` about a game's texts in the site's other languages."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")
 
 
 def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
-    """Look for texts that a reader of another language sees in English. In a language that the folder does not bring,
-    they need not be fixed.
+    """Look for texts that a reader of another language sees in English. They need not be fixed in a language that the
+    folder does not provide.
     """
     with reading(_Unreadable()):
         scenes = document(match, [str(seat) for seat in range(match.seats)])["scenes"]
@@ -38,7 +38,7 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
 
 
 class _Unreadable(NullTranslations):
-    """A language whose words have no letters, so that whatever has some was not looked up."""
+    """A language whose words have no letters, so any text with letters was not looked up."""
 
     def gettext(self, message: str) -> str:
         return LETTER.sub(lambda found: found[0] if len(found[0]) > 1 else "-", message)
@@ -65,7 +65,7 @@ def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[s
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:
-    """Return a catalogue's translated messages; of those that depend on a count, the first form and its translation."""
+    """Return a catalogue's translated messages. For those with a count, return the first form and its translation."""
     from deadheat.league.locale import read
 
     found = {}

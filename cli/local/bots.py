@@ -1,4 +1,4 @@
-"""Turn the BOT that a person names into a program that a box can start."""
+"""Turns the BOT that a person names into a program that a box can start."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deadheat.sandbox.local import LocalSandbox
 HOUSE = "house:"
 MAX_FILES = 2000
 IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
-"""Folders inside a bot's folder that are not its sources."""
+"""Folders inside a bot's folder that do not belong to its sources."""
 
 
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
@@ -44,7 +44,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
         if path.is_file() and not _is_source(path):
             return _executable(path, name, folder)
         return _built(path, name, sandbox, folder)
-    except OSError as error:  # missing permission, a long name, a socket in the folder, a full disk
+    except OSError as error:  # no permission, a long name, a socket in the folder, a full disk
         raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
 
 
@@ -66,14 +66,14 @@ def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
 
 
 def _as_here(recipe: Recipe, sandbox: Sandbox) -> Recipe:
-    """Start a plain program with the author's own Python if the system has none, as with the Python of uv or pyenv."""
+    """Use the author's own Python for a plain program if the system has none, as with the Python of uv or pyenv."""
     if recipe.name != "python" or not isinstance(sandbox, LocalSandbox) or Path(recipe.tools[0]).exists():
         return recipe
     return recipe.started_by(shutil.which("python3") or sys.executable)
 
 
 def locate(game: Game, name: str) -> Path:
-    """Return the file or folder that a name stands for. Raises BadBot: there is none."""
+    """Return the file or folder for a name. Raises BadBot if there is none."""
     if not name.startswith(HOUSE):
         path = Path(name)
         if not name or not path.exists():
@@ -112,20 +112,20 @@ def _executable(path: Path, name: str, folder: Path) -> Program:
 
 
 def _let_all_read(folder: Path) -> None:
-    """Make the files readable, because in a container the bot runs as a user other than their owner."""
+    """Make the files readable, because in a container the bot does not run as their owner."""
     for path in (folder, *folder.rglob("*")):
         mode = path.stat().st_mode
         path.chmod(mode | (0o555 if path.is_dir() or mode & 0o100 else 0o444))
 
 
 def sources_of(folder: Path) -> Iterator[Path]:
-    """Yield the files in a bot's folder, relative to it, without those that are not its sources."""
+    """Yield the files in a bot's folder, relative to it, without those that do not belong to its sources."""
     inside = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
     return (file for file in inside if not set(file.parts) & set(IGNORED))
 
 
 def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
-    """Copy the sources; return their language and the file to start with."""
+    """Copy the sources. Return their language and the file to start with."""
     try:
         if path.is_file():
             language, entry = detect(path.name, [path.name], None)

@@ -1,10 +1,10 @@
-"""Pages in one file, which need no network: the site's style, the site's viewer, and matches inside.
+"""Pages in one file that need no network: they contain the site's style, its viewer, and matches.
 
-A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So what strangers wrote
-(names, replies) is shown as text, and would not run even if it got out of its place.
+A page's policy allows its own style sheet and its own script by their hashes, and nothing else. So text by strangers
+(names, replies) is shown as text, and would not run even if it escaped from its place.
 
-The site's scripts are modules, and a browser loads no modules for a page that was opened from a disk. `_script` makes
-one script of them: each becomes a function that is called once and returns what the module exports. It knows the few
+The site's scripts are modules, and a browser loads no modules for a page that was opened from a disk. `_script` turns
+them into one script: each becomes a function that is called once and returns the module's exports. It knows the few
 forms that these modules have and refuses all others.
 
 A match is the viewer's JSON document (`engine.scenes`) and its lines, compressed: 4 to 6 kB in the page.
@@ -34,15 +34,15 @@ from deadheat.engine.visible import visible
 SITE = ROOT / "dashboards" / "site"
 STYLES = ("site.css", "replay.css", "report.css")
 VIEWER = ("say.js", "text.js", "replay-draw.js", "replay-chart.js", "replay.js")
-"""The viewer's modules, each after those that it imports. A game's board is a module of the game's name."""
+"""The viewer's modules, each after those that it imports. A game's board is a module with the game's name."""
 
 NAME_WIDTH = 40
-"""Characters of a bot's name in the viewer, whose columns are narrow."""
+"""The most characters of a bot's name in the viewer, whose columns are narrow."""
 
 POLICY = (
     "default-src 'none'; script-src 'sha256-{script}'; style-src 'sha256-{style}'; connect-src blob:; base-uri 'none'"
 )
-"""Blobs are what the page makes itself: the lines of the match that is shown."""
+"""The content policy. Blobs are made by the page itself: the lines of the shown match."""
 
 Row = TypeVar("Row")
 _RIGHT = {False: "", True: ' class="number"'}
@@ -55,18 +55,18 @@ _OTHERWISE = re.compile(r"^\s*(?:import|export)\b|\bimport\s*\(|</script", re.MU
 
 
 def shown(value: object) -> str:
-    """Make HTML of text that may be a stranger's, with all marks visible."""
+    """Return HTML for text that may come from a stranger, with all marks visible."""
     return escape(visible(str(value)))
 
 
 def data(name: str, value: object) -> str:
-    """Make an element that contains JSON for the page's script, under this id."""
+    """Return an element that contains JSON for the page's script, under this id."""
     text = json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{text}</script>\n'
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
-    """Make a page piece by piece. `body` is HTML, `title` text; `scripts`: files of the site besides the viewer's."""
+    """Yield a page piece by piece. `body` is HTML, `title` is text; `scripts`: the site's besides the viewer's."""
     boards = {game: _board(game, "board.js") for game in _drawn()}
     style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
     viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))
@@ -92,7 +92,7 @@ def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterat
 
 
 def table(label: str, rows: Iterable[Row], columns: Columns[Row], head: int = 0) -> Iterator[str]:
-    """Make a table, one line per row. Cells are HTML; the column `head` names the rows."""
+    """Yield a table, one line per row. Cells are HTML; the column `head` names the rows."""
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{shown(label)}">\n<table>\n<thead><tr>'
     for column in columns:
         yield f"<th{_RIGHT[column.right]}>{column.heading}</th>"
@@ -107,7 +107,7 @@ def table(label: str, rows: Iterable[Row], columns: Columns[Row], head: int = 0)
 
 
 def viewer(first: int | None = None) -> str:
-    """Make the place where a match is shown: the game of that number at once, or none until one is chosen."""
+    """Return the element that shows a match: the game with that number at once, or none until one is chosen."""
     opened = "" if first is None else f' data-first="{first}"'
     lines = '<details data-part="lines"><summary>Lines as sent</summary><pre tabindex="0"></pre></details>'
     return f"""<div id="watched" class="watched"{opened}></div>
@@ -119,12 +119,12 @@ def viewer(first: int | None = None) -> str:
 
 
 def part(name: str) -> str:
-    """Read a part of a page, a template of the site that has nothing to fill in but messages, which stay English."""
+    """Read a part of a page: a template of the site without variables, except messages, which stay English."""
     return _MESSAGE.sub(r"\1\2", (SITE / "templates" / name).read_text(encoding="utf-8"))
 
 
 def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
-    """Make the element that contains a verified match for the viewer, with these names by seat."""
+    """Return the element that contains a verified match for the viewer, with these names by seat."""
     match = document(transcript, [short(name, NAME_WIDTH) for name in names])
     for scene in match["scenes"]:
         scene["words"] = visible(scene["words"])
@@ -134,7 +134,7 @@ def packed(number: int, transcript: Transcript, names: Sequence[str]) -> str:
 
 
 def save(file: Path, pieces: Iterable[str]) -> None:
-    """Write a file as a whole or not at all. Raises OSError, which names this file."""
+    """Write a file as a whole or not at all. Raises OSError with the name of this file."""
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         with unfinished.open("w", encoding="utf-8", newline="\n") as stream:
@@ -169,18 +169,18 @@ def _static(name: str) -> str:
 
 
 def _drawn() -> list[str]:
-    """List the games that have a board for browsers."""
+    """Return the games that have a board for browsers."""
     return [name for name in folders() if _board(name, "board.js")]
 
 
 def _board(game: str, file: str) -> str:
-    """Read one of a game's files for browsers; empty if the game has none."""
+    """Read one of a game's files for browsers. It is empty if the game has none."""
     path = folders()[game].path / "web" / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _script(sources: Mapping[str, str]) -> str:
-    """Join modules, named as others import them, into one script."""
+    """Join modules, by their import names, into one script."""
     modules = "".join(f'modules["{name}"] = (() => {{\n{_function_body(js)}}})();\n' for name, js in sources.items())
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 

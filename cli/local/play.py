@@ -1,7 +1,7 @@
-"""Play on this machine, with the judge's own referee, clock and sandbox.
+"""Plays on this machine, with the judge's own referee, clock and sandbox.
 
-The progress bar has no thread, because nothing else may run in the referee's interpreter while a bot's time runs. It is
-drawn between exchanges, when no clock is running.
+The progress bar has no thread, because nothing else may run in the referee's interpreter during a bot's time. It is
+drawn between exchanges, when no clock runs.
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
 
 REDRAW_SECONDS = 0.2
-STDERR_LINES = 8  # shown for a bot that did not get past READY
+STDERR_LINES = 8  # shown for a bot that failed READY
 
 
 class Backend(StrEnum):
-    """How the bots of a match are run."""
+    """The ways to run the bots of a match."""
 
     DOCKER = "docker"
     BWRAP = "bwrap"
@@ -68,7 +68,7 @@ class Backend(StrEnum):
 
 
 def _usual() -> Backend:
-    """Choose containers if all that they need is installed; otherwise, as in an author's install, plain programs."""
+    """Choose containers if all that they need is installed, and otherwise plain programs, as in an author's install."""
     try:
         return Backend.DOCKER if find_spec("docker") and find_spec("pydantic_settings") else Backend.LOCAL
     except ModuleNotFoundError:
@@ -94,7 +94,7 @@ Variant = Annotated[
 
 
 def rules_with(game: str, words: Sequence[str] | None) -> Game:
-    """Return a game's rules with what was set, or end the command."""
+    """Return a game's rules with the chosen variant, or end the command."""
     try:
         return variants.rules(game, words)
     except KeyError:
@@ -155,15 +155,15 @@ class Run:
     game: Game
     bots: Sequence[str]
     folder: Path | None
-    """Where transcripts go; None: a new temporary folder, made with the first transcript."""
+    """The folder for transcripts; None: a new temporary folder, created with the first transcript."""
     sandbox: Backend
     as_json: bool
     score: Score = field(init=False)
     recordings: dict[Seat, tuple[Transcript, Seat]] = field(init=False)
-    """What seats of recorded bots repeat."""
+    """The recordings that seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
     killed: Counter[Seat] = field(default_factory=Counter)
-    """In how many matches a seat's program had to be killed after FINISH."""
+    """The number of matches after which a seat's program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
     telling: tuple[Path, Seat] | None = None
@@ -175,7 +175,7 @@ class Run:
         self.score = Score(len(self.bots), recorded=self.recordings.keys())
 
     def play_all(self, arena: Arena, programs: Sequence[Program], all_seeds: Sequence[bytes]) -> None:
-        """Play every match, until the last, Ctrl-C, or a bot that fails READY in the first."""
+        """Play every match, until the last, Ctrl-C, or a bot that fails READY in the first match."""
         columns = (TextColumn("{task.description}"), BarColumn(None), MofNCompleteColumn(), TimeRemainingColumn(True))
         quiet = self.as_json or not err.is_terminal
         with Progress(*columns, console=err, transient=True, auto_refresh=False, disable=quiet) as progress:
@@ -224,7 +224,7 @@ class Run:
             print_json(_match_object(number, seed, transcript, voids, path))
 
     def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Keep each seat's stderr, and which seats were killed after FINISH (a seat that failed is not sent FINISH)."""
+        """Keep each seat's stderr, and note the seats killed after FINISH (a seat that failed is not sent FINISH)."""
         for seat in range(transcript.seats):
             ended = played.exits.get(seat)
             killed = ended is not None and ended.lingered and seat not in transcript.result.faults
@@ -242,7 +242,7 @@ class Run:
                 self.telling = path, faulted or 0
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        """Report the match in which the replies of a recorded bot no longer fit."""
+        """Report the match in which the replies of a recorded bot stopped fitting."""
         for seat, (then, its_seat) in self.recordings.items():
             if (exchange := parting(then, its_seat, transcript, seat)) is not None:
                 failed = seat in transcript.result.faults
@@ -259,7 +259,7 @@ class Run:
         return summary
 
     def end(self) -> None:
-        """Say where everything is, and exit with the right code."""
+        """Print where all files are, and exit with the right code."""
         if self.folder is not None:
             note(f"Transcripts in {self.folder}")
         if self.no_start is not None:
@@ -292,7 +292,7 @@ class _Redraw:
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:
-    """Yield a seed for each match (see `engine.chance.seeds`); without a text they are new each time."""
+    """Yield a seed for each match (see `engine.chance.seeds`). Without a text, the seeds are new each time."""
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
 
 
@@ -313,7 +313,7 @@ def _match_object(
 
 
 def open_backend(backend: Backend, work: Path) -> Sandbox:
-    """Return the sandbox of a backend, with its files below `work`; warn if it confines nothing."""
+    """Return the sandbox of a backend, with its files below `work`. Warn if it confines nothing."""
     if backend is Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
@@ -347,7 +347,7 @@ def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> l
 
 
 def our_failure(error: TransportError) -> str:
-    """Say in a sentence why this machine cannot play."""
+    """Return a sentence about why this machine cannot play."""
     if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
         return f"{error.detail} (or use --sandbox bwrap, or local for your own bots)"
     reason = error.__cause__

@@ -1,4 +1,4 @@
-"""BOT as `recorded:FILE#SEAT`: a program that repeats what a seat, counted from 1, said in a recorded match."""
+"""BOT as `recorded:FILE#SEAT`: a program that repeats the lines of a seat, counted from 1, in a recorded match."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def recorded(game: Game, name: str, folder: Path) -> Program:
 
 
 def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
-    """Read the match that `name` stands for, and which seat of it. Raises BadBot as `recorded` does."""
+    """Read the match that `name` stands for, and its seat. Raises BadBot as `recorded` does."""
     file, separator, number = name.removeprefix(RECORDED).rpartition("#")
     if not separator or not re.fullmatch("[0-9]{1,3}", number):
         raise BadBot(f"{name} does not end with # and a seat, as in {RECORDED}match.jsonl#1")
@@ -60,8 +60,8 @@ def recording(game: Game, name: str) -> tuple[Transcript, Seat]:
 
 
 def parting(recording: Transcript, seat: Seat, played: Transcript, now: Seat) -> int | None:
-    """Return the first exchange of a match in which a recorded bot, now at seat `now`, was sent other lines than in its
-    recording; None: there is none.
+    """Return the first exchange of a match in which a recorded bot, now in seat `now`, received other lines than in its
+    recording, or None.
     """
     before = [_sent(exchange, seat) for exchange in recording.exchanges]
     for number, exchange in enumerate(played.exchanges):
@@ -75,7 +75,7 @@ def _sent(exchange: Exchange, seat: Seat) -> list[str]:
 
 
 def script(transcript: Transcript, seat: Seat) -> dict[str, list[str]]:
-    """Return what `recorded_bot` needs: its lines, and the kinds of line that it answers with them."""
+    """Return the input of `recorded_bot`: its lines, and the kinds of line that it answers with them."""
     lines: list[str] = []
     prompts: set[str] = set()
     notices: set[str] = set()

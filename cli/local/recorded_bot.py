@@ -1,7 +1,7 @@
-"""Repeats what a seat said in a recorded match; copied beside ``script.json`` and started like any bot.
+"""Repeats the lines of a seat in a recorded match. It is copied beside ``script.json`` and started like any bot.
 
-It answers the kinds of line that were prompts in that match, one recorded line each, and ends when none is left. It
-ignores everything else: against another opponent its lines may come at the wrong point, or be illegal there.
+It answers the kinds of line that were prompts in that match, with one recorded line each, and ends when none is left.
+It ignores everything else: against another opponent, its lines may come at the wrong time, or be illegal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def kind(line: str) -> str:
-    """Return what identifies lines with the same question: the first word, or the field names of a JSON object."""
+    """Return a key for lines with the same question: the first word, or the field names of a JSON object."""
     if line.startswith("{"):
         try:
             return " ".join(sorted(json.loads(line)))

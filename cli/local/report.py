@@ -1,4 +1,4 @@
-"""The report of `deadheat play`: the running score, and at the end the score, the faults and the clock."""
+"""The report of `deadheat play`: the running score, and at the end the score, the faults and the response times."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NAME_WIDTH = 22
 
 
 def running(score: Score) -> str:
-    """Return the count so far in a few words, for a progress bar."""
+    """Return the present score in a few words, for a progress bar."""
     counts = " : ".join(map(str, score.firsts))
     drawn = f", {score.draws} drawn" if score.draws else ""
     first = score.share(0)

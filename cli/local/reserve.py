@@ -1,4 +1,4 @@
-"""Processors reserved for as long as something runs: `deadheat run -- COMMAND`, and what plays on this machine."""
+"""Reserves processors while something runs: `deadheat run -- COMMAND`, and programs that play on this machine."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
 from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
 
 LOOK_ROUNDS = round(1 / RETRY_SECONDS)
-"""How many times a lock is tried until the next look at who has it: once a second."""
+"""The number of tries for a lock between two looks at its holder: one look a second."""
 
 NOT_FOUND, NOT_STARTED = 127, 126
-"""A shell's exit codes for a command that does not exist, and for one that cannot be started."""
+"""A shell's exit codes for a command that does not exist, and for a command that cannot be started."""
 
 
 def locks_folder() -> Path:
-    """Return the folder of locks: DEADHEAT_LOCK_DIR as a server's workers have it, or the machine's own."""
+    """Return the folder of locks: DEADHEAT_LOCK_DIR, as for a server's workers, or the machine's own."""
     try:
         folder = Path(os.environ.get("DEADHEAT_LOCK_DIR") or shared_folder())
         folder.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def locks_folder() -> Path:
 
 
 def own_processors() -> tuple[int, ...]:
-    """Return the processors that this process may use, the last ones first: most other programs prefer the first."""
+    """Return the processors that this process may use, the last ones first: most programs prefer the first ones."""
     return tuple(sorted(os.sched_getaffinity(0), reverse=True))
 
 
 def reserve(count: int) -> Hold:
-    """Wait for so many processors (all, if this machine has fewer) and say for whom; Ctrl-C ends the command."""
+    """Wait for so many processors (all, if this machine has fewer), and name their holders. Ctrl-C ends the command."""
     cpus = own_processors()
     processors = Processors(locks_folder())
     told: list[str] = []
@@ -68,7 +68,7 @@ def reserve(count: int) -> Hold:
 
 @contextmanager
 def reserved(count: int) -> Iterator[tuple[int, ...]]:
-    """Hold processors during a block, in ascending order."""
+    """Reserve processors during a block, and yield them in ascending order."""
     with reserve(count) as hold:
         yield tuple(sorted(hold.cpus))
 

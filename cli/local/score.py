@@ -1,7 +1,7 @@
 """The running count over matches: wins, shares with their uncertainty, points, faults.
 
 A bot's *share* of a match is the part of its opponents that it beat, a tie counting half; between two bots it is 1, 1/2
-or 0. Its interval is Wilson's, which stays inside 0 to 1 and is honest after few matches, widened or narrowed by the
+or 0. Its interval is Wilson's, which stays within 0 to 1 and is honest after few matches, widened or narrowed by the
 observed spread: draws and matches of many seats vary less than wins and losses alone.
 """
 
@@ -21,7 +21,7 @@ ELO_PER_NAT = 400 / math.log(10)
 NORMAL_95 = 1.959963984540054
 
 VARIANCE_PRIOR = 0.5
-"""A prior added to the observed and the greatest possible spread: two matches, one of them won. Without it the first
+"""A prior added to the observed and the greatest possible spread: two matches, one of them won. Without it, the first
 two draws would count as certainty."""
 
 
@@ -52,8 +52,8 @@ class _Sum:
 
 @dataclass
 class Score:
-    """The running count. Matches in which every seat failed have no winner and count for nobody's share. Nor do those
-    in which a recorded bot failed: its lines did not fit any more.
+    """The running score. Matches in which every seat failed have no winner and count for nobody's share. Matches in
+    which a recorded bot failed do not count either, because its lines no longer fitted.
     """
 
     seats: int
@@ -77,7 +77,7 @@ class Score:
         self._points = [_Sum() for _ in range(self.seats)]
 
     def add(self, transcript: Transcript | None, void_attempts: int) -> None:
-        """Count one match; None if no attempt at it could be judged."""
+        """Count one match, or None if no attempt at it could be judged."""
         self.void_attempts += void_attempts
         if transcript is None:
             self.abandoned += 1
@@ -107,7 +107,7 @@ class Score:
             self._shares[seat].add((behind - 0.5) / (self.seats - 1))  # a seat ties with itself
 
     def share(self, seat: Seat) -> Estimate | None:
-        """Return a seat's share; None while nothing is decided."""
+        """Return a seat's share, or None while nothing is decided."""
         return _estimate(self._shares[seat])
 
     def mean_points(self, seat: Seat) -> float | None:
@@ -123,7 +123,7 @@ class Score:
         return found
 
     def summary(self, bots: Sequence[str]) -> dict[str, Any]:
-        """Return the count as a JSON object."""
+        """Return the score as a JSON object."""
         first = self.share(0)
         return {
             "matches": self.played,
@@ -149,12 +149,12 @@ class Score:
 
 
 def elo(share: float) -> float | None:
-    """Return the difference in Elo at which a bot is expected to score this share; None if it has no bounds."""
+    """Return the difference in Elo at which a bot is expected to score this share; None if it is unbounded."""
     return ELO_PER_NAT * math.log(share / (1 - share)) if 0 < share < 1 else None
 
 
 def elo_object(estimate: Estimate) -> dict[str, Any]:
-    """Return the Elo of the first of two bots over the second; null: no bound."""
+    """Return the Elo of the first of two bots over the second; null: unbounded."""
     values = [elo(value) for value in (estimate.share, estimate.low, estimate.high)]
     shown = [None if value is None else round(value, 1) for value in values]
     return {"difference": shown[0], "interval_95": shown[1:]}

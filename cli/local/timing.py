@@ -1,7 +1,7 @@
 """Response times of one bot by command, accumulated match by match in little memory.
 
 Two ratios of a prompt matter: own time and CPU time, each as a share of the limit. They are counted in buckets that
-grow by 1, 2, 5, because most bots use a hundredth of their limit, and the interesting ones nearly all of it.
+grow as 1, 2, 5, because most bots use a hundredth of their limit, but the interesting ones nearly all of it.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from deadheat.engine.transcript import Prompt, Transcript
 from deadheat.engine.verdicts import Taken
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-"""A bucket holds the shares of the limit up to its edge; one more bucket holds late replies."""
+"""The buckets' upper edges, as shares of the limit. One more bucket holds late replies."""
 
 LABELS = (".1", ".2", ".5", "1", "2", "5", "10", "20", "50", "100", "late")
 """The edges in percent, for the head of a histogram."""
 
 BANK = "bank"
-"""The row for the use of a time bank in a match, in games that have one."""
+"""The row for the use of a time bank during a match, in games that have one."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class Times:
 
     buckets: list[int] = field(default_factory=lambda: [0] * len(LABELS))
     limit_ns: int = 0
-    """The longest limit seen, because what is left of a bank shrinks."""
+    """The longest limit seen, because the rest of a bank shrinks."""
     varying: bool = False
     slowest_ns: int = 0
     values: Counter[int] = field(default_factory=Counter)
@@ -52,7 +52,7 @@ class Times:
         self.values[rounded(used_ns, 3)] += 1
 
     def quantile(self, share: float) -> int:
-        """Return the smallest duration that covers the given share of all; for the full share the slowest itself."""
+        """Return the smallest duration that covers the given share of all; for the full share, the slowest itself."""
         wanted = share * self.count
         for value, count in sorted(self.values.items()):
             wanted -= count
@@ -74,7 +74,7 @@ class Times:
 
 @dataclass(slots=True)
 class Clock:
-    """Own and CPU times of all seats, by command in the order of their first prompt, and what the host took."""
+    """The own and CPU times of all seats, by command in the order of first prompts, and what the host took."""
 
     own: dict[Seat, dict[str, Times]] = field(default_factory=dict)
     cpu: dict[Seat, dict[str, Times]] = field(default_factory=dict)
@@ -118,12 +118,12 @@ def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Time
 
 
 def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
-    """Return a seat's prompts that are limited by the rest of its bank: all except READY (ruling C-11)."""
+    """Return a seat's prompts that the rest of its bank limits: all except READY (ruling C-11)."""
     return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
 
 
 def rounded(value_ns: int, digits: int) -> int:
-    """Round a duration to so many digits, half of a unit upwards."""
+    """Round a duration to so many digits, with halves rounded up."""
     unit: int = 10 ** max(0, len(str(value_ns)) - digits)
     return (value_ns + unit // 2) // unit * unit
 

@@ -1,4 +1,4 @@
-"""Transcripts as files: reading and checking them, and the files beside them."""
+"""Transcripts as files: reads and checks them and the files beside them."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from deadheat.engine.replay import Diverged, replay
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 
 MAX_SEATS = 256
-"""None of our games has more than six; a file may claim anything."""
+"""The most seats. None of our games has more than six, but a file may claim anything."""
 
 MAX_NUMBER = 2**62
-"""The largest number of nanoseconds: a larger one cannot be a time, and would not fit into a floating-point number."""
+"""The largest number of nanoseconds. A larger one is not a time, and would not fit into a floating-point number."""
 
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".zst", ".jsonl")
@@ -64,7 +64,7 @@ def _times(transcript: Transcript) -> Iterator[int]:
 
 
 def load(file: Path) -> Transcript:
-    """Load the transcript in a file; end the command with a sentence if there is none."""
+    """Load the transcript in a file. End the command with a sentence if there is none."""
     try:
         return read(file)
     except OSError as error:
@@ -74,7 +74,7 @@ def load(file: Path) -> Transcript:
 
 
 def parsed(data: bytes, name: str) -> Transcript:
-    """Parse the transcript in these bytes; end the command with a sentence about that name if there is none."""
+    """Parse the transcript in these bytes. End the command with a sentence about `name` if there is none."""
     try:
         return _sane(data)
     except BadTranscript as error:
@@ -82,7 +82,7 @@ def parsed(data: bytes, name: str) -> Transcript:
 
 
 def doubt(transcript: Transcript) -> str | None:
-    """Say why this is not what the rules say; None if it is, and only then its events have a known form."""
+    """Say why this does not follow from the rules; None if it does, and only then its events have a known form."""
     if transcript.game not in GAMES:
         return f"the game {transcript.game!r} is not known here; name its folder in {SETTING}"
     try:
@@ -93,7 +93,7 @@ def doubt(transcript: Transcript) -> str | None:
 
 
 def players(transcript: Transcript) -> list[str]:
-    """Return the names by seat, as far as the transcript says; they may be untrusted text."""
+    """Return the names by seat, as far as the transcript has them. They may be untrusted text."""
     names = transcript.about.get("players")
     if not isinstance(names, list) or len(names) != transcript.seats:
         return ["unnamed"] * transcript.seats
@@ -101,12 +101,12 @@ def players(transcript: Transcript) -> list[str]:
 
 
 def stderr_path(transcript: Path, seat: int) -> Path:
-    """Return where a seat's stderr is, if it wrote any. The name counts seats from 1, for people."""
+    """Return the path of a seat's stderr, which exists if it wrote any. The name counts seats from 1, for people."""
     return _beside(transcript, seat, "stderr")
 
 
 def note_killed(transcript: Path, seat: int, killed: bool) -> None:
-    """Note beside a transcript, since it is no part of the match, whether a seat's program was killed after FINISH."""
+    """Note beside a transcript whether a seat's program was killed after FINISH, which is not part of the match."""
     note = _beside(transcript, seat, "killed")
     if killed:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")

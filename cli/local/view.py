@@ -1,4 +1,4 @@
-"""`deadheat view`: a match, or a whole tournament, in the browser: one file that needs no server."""
+"""`deadheat view`: a match, or a whole tournament, in the browser, as one file that needs no server."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _report(folder: Path, output: Path | None) -> Path:
 
 
 def _looked(file: Path, server: str, token: str) -> Looked:
-    """Load the transcript, and end the command unless it follows the rules: the viewer relies on its form."""
+    """Load the transcript, and end the command unless it follows the rules, because the viewer relies on its form."""
     if str(file) == "-":
         name = "standard input"
         looked = Looked(name, parsed(sys.stdin.buffer.read(MAX_TRANSCRIPT_BYTES + 1), name))
@@ -74,7 +74,7 @@ def _looked(file: Path, server: str, token: str) -> Looked:
 
 
 def match_page(looked: Looked) -> Iterator[str]:
-    """Make the page of a verified match, piece by piece."""
+    """Yield the page of a verified match, piece by piece."""
     transcript, names = looked.transcript, players(looked.transcript)
     title = f"{transcript.game}: {', '.join(names)}"
     return page.page(title, _body(looked.name, transcript, names, title))

@@ -1,4 +1,4 @@
-"""Look at a match that was played: does it follow the rules, and what happened in it?"""
+"""Inspects a match: whether it follows the rules, and what happened in it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def verify(file: File, server: Server = "", token: Token = "") -> Iterator[Outpu
 
 
 def _disagreements(looked: Looked) -> list[str]:
-    """List, as clauses, where the transcript disagrees with the match and its season; nothing for a file."""
+    """Return the differences between the transcript and the match and its season, as clauses; empty for a file."""
     if looked.match is None or looked.season is None:
         return []
     match, season = looked.match, looked.season
@@ -105,7 +105,7 @@ def _disagreements(looked: Looked) -> list[str]:
 
 
 def _verified(looked: Looked) -> Iterator[str]:
-    """Yield what was found, what the check covers, and what it does not."""
+    """Yield the findings, what the check covers, and what it does not."""
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
     yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
@@ -134,7 +134,7 @@ def _ending(transcript: Transcript, seat: int) -> str:
 
 
 def _compared(looked: Looked) -> str:
-    """Name what the transcript was compared with, or say why it was compared with nothing."""
+    """Name the record with which the transcript was compared, or say why there was none."""
     if looked.match is None:
         about = looked.transcript.about
         if "sandbox" in about:  # only our own commands write this key; a league does not

@@ -1,6 +1,6 @@
-"""Commands for operators, on a machine of the deployment.
+"""Commands for operators on a machine of the deployment.
 
-A command imports the server's packages when it runs: an author's install, which lacks them, has the help all the same.
+A command imports the server's packages when it runs, so an author's install, which lacks them, still has the help.
 """
 
 from __future__ import annotations

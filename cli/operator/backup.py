@@ -121,7 +121,7 @@ def upgrade(
 
 
 def _facts(made: Backup) -> dict[str, Any]:
-    """Return what a back-up holds; `blobs` excludes those that are `missing`."""
+    """Return the content of a back-up. `blobs` excludes those that are `missing`."""
     manifest = made.manifest
     return {
         "path": str(made.path),
@@ -141,7 +141,7 @@ def _line(made: Backup) -> str:
 
 
 def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
-    """Report what a back-up could not get or has lost, whose it is, and why. The manifest has the whole list."""
+    """Report the blobs that a back-up lacks or has lost, their owners and the reasons. The manifest lists all."""
     from deadheat.league.storage.backup import owners
 
     whose = owners(made.database, lost.keys()) if lost else {}
@@ -152,7 +152,7 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 
 
 def _token_line(settings: Settings) -> str:
-    """Say how the organiser signs in from now on."""
+    """Return a sentence about how the organiser signs in from now on."""
     from deadheat.league.database import Database
     from deadheat.league.service.rulings.operators import Standing
 
@@ -176,7 +176,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Report a fault of a back-up or of the deployment as an error of the command, in one sentence."""
+    """Report an error of a back-up or of the deployment as the command's error, in one sentence."""
     from obstore.exceptions import BaseError
     from sqlalchemy.exc import SQLAlchemyError
 

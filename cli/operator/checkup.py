@@ -1,7 +1,7 @@
 """The checks of `deadheat doctor`: each is a function that yields findings and knows which roles it concerns.
 
-A check uses the thing itself, as its users will, and says what is wrong and how to mend it. No check changes anything
-that matters: a blob named `check` is written, and a container and its folder are removed again.
+A check uses the real part as its users do, and says what is wrong and how to fix it. No check changes anything that
+matters: a blob named `check` is written, and a container and its folder are removed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deadheat.league.database import Database
 
 CLOCK_SECONDS = 1.0
-"""How far this machine's clock may differ from the database's, which alone decides leases."""
+"""The largest difference between this machine's clock and the database's, which alone decides leases."""
 
 OLD_QUEUE_SECONDS = 600
 SLOW_SECONDS = 1.0
@@ -48,7 +48,7 @@ def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
-    """Check for guessable secrets, readable files and settings that do not fit together."""
+    """Check for guessable secrets, readable files, and settings that contradict each other."""
     from deadheat.league.safety import unsafe_settings
 
     about = "settings"
@@ -74,7 +74,7 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
-    """Check that the database answers, has this version's schema, and has a clock near ours."""
+    """Check that the database answers, has this version's schema, and has a clock close to ours."""
     from sqlalchemy import text
 
     from deadheat.league.storage.schema import SchemaAge, WrongSchema, age_of, revision
@@ -127,7 +127,7 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
 
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:
-    """Check that a written blob can be read. None is deleted: Deadheat never does, so the store may forbid it."""
+    """Check that a written blob can be read. None is deleted: Deadheat never does that, so the store may forbid it."""
     from deadheat.league.blobs import Blobs
 
     began_at = time.monotonic()
@@ -140,7 +140,7 @@ def check_blobs(settings: Settings) -> Iterator[Finding]:
 
 
 def check_clock(_: Settings) -> Iterator[Finding]:
-    """Check that something keeps this machine's clock right."""
+    """Check that a service keeps this machine's clock right."""
     status = _clock_status()
     if status is None or status & STA_UNSYNC:
         unset = "According to the kernel, nothing synchronises this machine's clock."
@@ -151,7 +151,7 @@ def check_clock(_: Settings) -> Iterator[Finding]:
 
 
 def check_disk(settings: Settings) -> Iterator[Finding]:
-    """Check for room where we write: our own files, and blobs if they are files."""
+    """Check for free space where we write: our own files, and blobs if they are files."""
     folders = {}
     own = settings.data_dir.absolute()
     if own.exists() or not settings.database_url:  # with both elsewhere, only workers write here
@@ -189,7 +189,7 @@ def _room(folder: Path, cure: str) -> Finding:
 
 
 def check_running(settings: Settings) -> Iterator[Finding]:
-    """Check for a leading scheduler, machines that judge, and a moving queue. At first there is none."""
+    """Check for a leading scheduler, machines that judge, and a moving queue. A new deployment has none of them."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series import hosts as league_hosts
@@ -221,7 +221,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
 
 
 def _scheduler(settings: Settings) -> Finding:
-    """Check whether a scheduler leads, which keeps any other from leading."""
+    """Check whether a scheduler leads; a leader keeps all others from leading."""
     from redis.exceptions import RedisError
 
     from deadheat.workers.leader import lease_of
@@ -240,7 +240,7 @@ def _scheduler(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Database | None:
-    """Return None if the embedded database has no file yet, because connecting would create it."""
+    """Return the database, or None if the embedded one has no file yet, because connecting would create it."""
     from deadheat.league.database import Database
 
     if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():

@@ -1,7 +1,7 @@
 """The demonstration behind scripts/demo: a server, four authors, five bots, one season.
 
-Everything but house bots goes over HTTP. All of it is kept in the data directory, so a second run finds authors and
-bots there and plays a further season.
+Everything except house bots goes over HTTP, and is stored in the data directory, so a second run finds authors and bots
+there and plays another season.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ PATIENCE_SECONDS = 15
 intervals, it reports what a server that is not ready yet is doing."""
 
 LONGEST_SERIES = 20
-"""A series opens boxes of its own, which costs as much as some ten matches. In series of 10, 200 matches take three
-seconds more."""
+"""The most matches of a series. A series opens its own boxes, which costs as much as some ten matches. In series of 10,
+200 matches take three seconds more."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ ENTRANTS = (
     *(Entrant(author, bot, bots_of(GAME) / bot) for author, bot in _SEATED),
     *(Entrant(author, f"{bot}-too", bots_of(GAME) / bot) for author, bot in _SEATED[-1:]),
 )
-"""The panel of the first game, and its weakest bot a second time: two equal bots should get equal ratings."""
+"""The panel of the first game, with its weakest bot twice: two equal bots should get equal ratings."""
 
 
 def main() -> int:
@@ -103,7 +103,7 @@ class Broken(Exception):
 
 
 def log_file(settings: Settings) -> Path:
-    """Return where the server's log goes."""
+    """Return the path of the server's log."""
     return settings.data_dir.absolute() / "logs" / "serve.log"
 
 
@@ -118,7 +118,7 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
 
 
 def seat_opponents(settings: Settings) -> None:
-    """Upload a house bot of each other game, so that people have somebody to play against there too."""
+    """Upload a house bot of each other game, so that people can play there, too."""
     env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
     for game, folder in folders().items():
         if game != GAME:  # no check: the league is there without them
@@ -127,7 +127,7 @@ def seat_opponents(settings: Settings) -> None:
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
-    """Wait until /readyz answers or the server ends: a slow machine may take minutes."""
+    """Wait until /readyz answers or the server ends. A slow machine may take minutes."""
     began_at = told_at = time.monotonic()
     with Client(url) as client:
         while True:
@@ -173,7 +173,7 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
 
 
 def series_of_a_pair(matches: int, pairs: int) -> tuple[int, int]:
-    """Return the number of series and their length. Both bots have each seat equally often, so lengths are even."""
+    """Return the number of series and their length. Both bots have each seat equally often, so the length is even."""
     games = math.ceil(matches / pairs)
     number = math.ceil(games / LONGEST_SERIES)
     return number, 2 * math.ceil(games / number / 2)
@@ -187,7 +187,7 @@ def create_season(organiser: Client, number: int, length: int) -> int:
 
 
 def signed_in(url: str, author: str) -> Client:
-    """Return the author's client; sign the author up the first time."""
+    """Return the author's client, signing the author up the first time."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -198,7 +198,7 @@ def signed_in(url: str, author: str) -> Client:
 
 
 def uploaded(client: Client, entrant: Entrant) -> Version:
-    """Upload the bot unless the server has exactly it, and return its version."""
+    """Upload the bot unless the server has exactly this file, and return its version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
@@ -209,7 +209,7 @@ def uploaded(client: Client, entrant: Entrant) -> Version:
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
-    """Upload the bot unless the server has exactly it, and return its id once it is ready."""
+    """Upload the bot unless the server has exactly this file, and return its id once it is ready."""
     version = wait_for_build(client, uploaded(client, entrant))
     if version.state != "ready":
         log = client.build_log(version.bot_id, version.number).log
@@ -238,7 +238,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
 
 
 def why_not_judged(client: Client) -> str:
-    """Say why no machine gets matches; empty if one does."""
+    """Say why no machine gets matches; empty if one gets them."""
     workers = client.workers().items
     if not workers or any(worker.judges for worker in workers):
         return ""
@@ -250,13 +250,13 @@ def why_not_judged(client: Client) -> str:
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Say whether the ranking covers every match."""
+    """Say whether the ranking includes every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print the leaderboard and the matches played."""
+    """Print the leaderboard and the number of matches."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals

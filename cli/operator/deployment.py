@@ -101,7 +101,7 @@ def api(
 
 
 def _share_port(settings: Settings, processes: int) -> None:
-    """Listen on one port that this many children share. While one restarts, another accepts its connections."""
+    """Listen on one port that so many children share. While one restarts, another accepts its connections."""
     starting.tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
@@ -151,7 +151,7 @@ def worker(
 
 
 def _named(queues: str) -> list[str]:
-    """Return the names of those queues without repetition, with `jobs` expanded."""
+    """Return the names of these queues without repetition, with `jobs` expanded."""
     from deadheat.league.service.jobs.kinds import KINDS
 
     jobs = [life.queue for life in KINDS if life.takes_slot]
@@ -159,7 +159,7 @@ def _named(queues: str) -> list[str]:
 
 
 def _add_exhibitions(tree: Tree, settings: Settings) -> None:
-    """Give people's matches against bots separate processes: each lasts as long as the person likes."""
+    """Run people's matches against bots in separate processes, because each lasts as long as the person likes."""
     from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:

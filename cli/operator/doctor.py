@@ -25,7 +25,7 @@ COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
 def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
-    """Yield a finding and how to mend it."""
+    """Yield a finding and its remedy."""
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
         yield Text(f"        fix:  {cure}")
@@ -83,7 +83,7 @@ def check_host(
 
 
 def _end_fitness(context: Context, report: Report) -> None:
-    """Tell the league that this machine may not judge until its keeper's next check says otherwise."""
+    """Tell the league that this machine may not judge until its keeper's next check."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_check

@@ -1,4 +1,4 @@
-"""What `deadheat doctor` finds: the words of its report."""
+"""The findings of `deadheat doctor`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class MachineRole(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the doctor's report; `cure` says what to do, if anything."""
+    """One line of the doctor's report. `cure`: the remedy, if there is one."""
 
     about: str
     verdict: Verdict
@@ -47,4 +47,4 @@ CURES = {
     "blobs": "is DEADHEAT_BLOB_URL right, and may we write there (AWS_... for S3)?",
     "engine": "./scripts/bootstrap installs an engine, deploy/images/build builds the image",
 }
-"""What to do if a part cannot be reached at all, by the part."""
+"""The remedy for a part that cannot be reached at all, by part."""

@@ -1,13 +1,13 @@
-"""A process that is a copy of this one, for a tree whose children run the same packages.
+"""Forked copies of this process, for a tree whose children run the same packages.
 
 Theory of operation
 -------------------
-A new interpreter takes two seconds of a processor to import the server, and keeps 90 MB that no other process shares.
-A copy has all of it at once, and the kernel keeps each page once until somebody writes to it. Copying is safe if the
-parent has nothing that two processes cannot both have: no thread but its own (another may hold a lock, which nobody
-would release in the copy), no connection, no lock of a file. So the parent imports, opens nothing, and copies itself.
+A new interpreter needs two seconds of a processor to import the server, and 90 MB that no other process shares. A copy
+has everything at once, and the kernel keeps each page only once until somebody writes to it. Copying is safe if the
+parent has nothing that two processes cannot both have: no second thread (which may hold a lock that nobody would
+release in the copy), no connection, no lock on a file. So the parent imports, opens nothing, and copies itself.
 
-`fork` returns twice, as the system call does. The copy leaves its caller's frames in the ordinary way and takes up its
+`fork` returns twice, as the system call does. The copy leaves its caller's frames in the ordinary way and begins its
 task; the interpreter then ends like any other, with its exit code and its exit handlers.
 """
 
@@ -21,8 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ARG_START, ARG_END = 45, 46
-"""Fields of /proc/self/stat after the state: where the words that the process was started with are in memory
-(proc(5))."""
+"""Fields of /proc/self/stat after the state: the place in memory of the command line (proc(5))."""
 
 _STOPPED = {signal.SIGTERM, signal.SIGINT}
 
@@ -35,11 +34,11 @@ class Forked:
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
-        """Return its exit code, or minus the number of the signal that ended it; None: it is still running."""
+        """Return the exit code, or minus the number of the signal that ended it, or None while it is running."""
         return self._look(os.WNOHANG)
 
     def wait(self) -> int | None:
-        """Wait for its end."""
+        """Wait until it ends."""
         return self._look(0)
 
     def terminate(self) -> None:
@@ -56,12 +55,12 @@ class Forked:
 
 
 def fork(words: Sequence[str]) -> Forked | None:
-    """Copy this process, and return the copy; in the copy, return None. It is shown as `python` with these words,
-    leads a session of its own, and has a new interpreter's signals. Raises OSError.
+    """Copy this process. Return the copy in the parent, and None in the copy. The copy is shown as `python` with these
+    words, leads its own session, and has a new interpreter's signals. Raises OSError.
     """
     sys.stdout.flush()
     sys.stderr.flush()
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle a signal as its parent does
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPED)  # the copy must not handle a signal like its parent
     try:
         if pid := os.fork():
             return Forked(pid)

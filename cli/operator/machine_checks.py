@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
-    """Check the engine, the image and the folder that both must see; as root, which a match needs."""
+    """Check the engine, the image and the folder that both must see, as root, which a match needs."""
     from deadheat.sandbox.box import SandboxError
     from deadheat.sandbox.docker import DockerSandbox
 
@@ -45,7 +45,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
 
 
 def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
-    """Check that a container sees what we write: the folder must be on the engine's file system, under this path."""
+    """Check that a container sees our files: the folder must be on the engine's file system, under this path."""
     import docker
     from docker.errors import ContainerError, DockerException
     from docker.types import Mount
@@ -93,7 +93,7 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
 
 
 def _image_recipe(variant: str) -> str | None:
-    """Return the hash that deploy/images/build gives this variant, or None if its sources are not here."""
+    """Return the hash that deploy/images/build gives this variant, or None if its sources are not available."""
     folder = ROOT / "deploy" / "images"
     variants = ["core"] if variant == "core" else ["core", variant]
     names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]

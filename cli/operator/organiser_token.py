@@ -1,6 +1,6 @@
-"""The organiser's token that a deployment of one process tree makes for itself, and its file.
+"""The organiser's token that a deployment with one process tree creates for itself, and its file.
 
-What an operator removed stays removed: a revoked token is not replaced, and an account that is no longer an organiser
+An operator's removals are respected: a revoked token is not replaced, and an account that is no longer an organiser's
 is not promoted. Nobody removed a token that is missing, unknown or expired, so it is replaced.
 """
 
@@ -19,12 +19,12 @@ NAME = "organiser"
 
 
 def token_file(settings: Settings) -> Path:
-    """Return where the token is kept; the file may not exist yet."""
+    """Return the path of the token; the file may not exist yet."""
     return settings.data_dir / "organiser.token"
 
 
 def standing(database: Database, file: Path) -> Standing:
-    """Return the status in this league of the token in the file, if any."""
+    """Return the status in this league of the token in the file, if there is one."""
     from deadheat.league.service.rulings.operators import token_standing
 
     try:
@@ -36,7 +36,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 
 def keep_token(database: Database, file: Path) -> str:
-    """Make sure that the file holds a valid token (a new one ends the old), or say why there is no new one."""
+    """Make sure that the file holds a valid token (a new one replaces the old), or say why there is none."""
     from deadheat.league.service.rulings.operators import Standing, ensure_organiser
 
     found = standing(database, file)
@@ -50,7 +50,7 @@ def keep_token(database: Database, file: Path) -> str:
 
 
 def taken_away(found: Standing, file: Path) -> str:
-    """Say in a sentence what an operator removed and how to restore it; empty: nothing."""
+    """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
     from deadheat.league.service.rulings.operators import Standing
 
     if found is Standing.REVOKED:

@@ -1,4 +1,4 @@
-"""Checks and preparations of a deployment's parts before they start, so that mistakes are reported at once."""
+"""Checks and prepares a deployment's parts before they start, so that mistakes are reported at once."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 ANNOUNCE_SECONDS = 5
-"""The pause between two tries to record which games there are."""
+"""The pause between two tries to record the games of this API."""
 
 PARTS = (
     *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
     *("celery.bin.worker", "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork"),
 )
-"""What the processes of `serve` import, besides what these import."""
+"""The modules that the processes of `serve` import, without their own imports."""
 
 
 def arrive(settings: Settings) -> None:
@@ -48,7 +48,7 @@ def arrive(settings: Settings) -> None:
 
 
 def safe_settings() -> Settings:
-    """Return the settings, if a deployment may start with them."""
+    """Return the settings, if they are safe for a deployment."""
     from deadheat.league.safety import refusal
 
     settings = read_settings()
@@ -68,7 +68,7 @@ def check_port(settings: Settings) -> None:
 
 
 def check_schema(settings: Settings) -> None:
-    """Refuse a database of another version; an unavailable one may come back."""
+    """Refuse a database of another version. Accept an unavailable one, which may come back."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.database import Database
@@ -84,7 +84,7 @@ def check_schema(settings: Settings) -> None:
 
 
 def announce_games(settings: Settings) -> None:
-    """Record in the background which games this API has; as long as the database is away, try again."""
+    """Record this API's games in the background, trying again as long as the database is away."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.database import Database
@@ -104,8 +104,8 @@ def announce_games(settings: Settings) -> None:
 
 
 def check_sandbox(settings: Settings, waits: bool = False) -> None:
-    """Fail now instead of at the first upload. A caller that `waits` accepts what may still come, such as the engine or
-    the image.
+    """Fail now instead of at the first upload. A caller that `waits` accepts problems that may pass, such as a missing
+    engine or image.
     """
     from deadheat.league.causes import Cause, Trait
     from deadheat.sandbox.box import SandboxError
@@ -122,7 +122,7 @@ def check_sandbox(settings: Settings, waits: bool = False) -> None:
 
 
 def prepare(settings: Settings) -> Path:
-    """Migrate the database, make sure that there is an organiser, and return the token's file."""
+    """Migrate the database, make sure that there is an organiser, and return the path of the token."""
     from deadheat.league.database import Database
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -136,8 +136,8 @@ def prepare(settings: Settings) -> Path:
 
 
 def metrics_environment(settings: Settings) -> dict[str, str]:
-    """Have this process and those that it starts add up their counts in one folder, and return their environment. Call
-    this before anything imports prometheus_client, which looks there once.
+    """Make this process and its children add up their counts in one folder, and return their environment. Call this
+    before anything imports prometheus_client, which reads the variable once.
     """
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
     os.environ.update(DEADHEAT_METRICS_DIR=str(directory), PROMETHEUS_MULTIPROC_DIR=str(directory))
@@ -148,7 +148,7 @@ def metrics_environment(settings: Settings) -> dict[str, str]:
 
 
 def set_multiprocess(settings: Settings) -> None:
-    """Set the variable that prometheus_client reads when it is imported; call this before any metric is made."""
+    """Set the variable that prometheus_client reads on import. Call this before any metric is created."""
     if settings.metrics_dir is not None:
         settings.metrics_dir.mkdir(parents=True, exist_ok=True)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.metrics_dir)
@@ -185,7 +185,7 @@ def serve_metrics(settings: Settings, port: int) -> None:
 
 
 def warm() -> None:
-    """Import what the parts of a deployment run, so that forked ones need not; none of it opens or starts anything."""
+    """Import the modules of a deployment's parts, so that forks need not. None of them opens or starts anything."""
     gc.disable()  # searching new modules for garbage would take a fifth of the time and find none
     for module in PARTS:
         import_module(module)

@@ -1,11 +1,11 @@
 """A tree of processes: children that are restarted when they end, and that end with their parent.
 
-When told to stop, the tree lets its children finish (SIGTERM), then has them hand back unfinished work
+On a signal to stop, the tree lets its children finish (SIGTERM), then makes them hand back unfinished work
 (`workers.stopping.SIGNAL`), and kills any that do not respond. A killed parent can do none of this: its children get
 SIGTERM from the kernel, and those with long work do the rest themselves (`end_without_parent`).
 
 Where `forks` is set, children are copies of this process, which has imported their packages (`cli.operator.forked`). A
-parent that serves metrics from a thread, or holds the lock for doing so, starts new interpreters.
+parent that serves metrics from a thread, or holds the lock for that, starts new interpreters.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from deadheat.workers import stopping
 log = logging.getLogger(__name__)
 
 FINISH_SECONDS = 20
-"""How long children may continue their current work after SIGTERM."""
+"""How long children may continue their work after SIGTERM."""
 
 HAND_BACK_SECONDS = 25
 """How long after that they may take to hand back unfinished work: an exchange of ten seconds (the heartbeat ends a
@@ -77,7 +77,7 @@ class Tree:
 
     def run(self) -> list[str]:
         """Run until SIGTERM or SIGINT, then stop every child and return nothing. In a forked child, return its
-        arguments at once: they say what it is to do.
+        arguments at once, which say what to run.
         """
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._on_signal)
@@ -118,7 +118,7 @@ class Tree:
         self.stopping = True
 
     def _keep(self, child: Child) -> bool:
-        """Start a child if it does not run, and return whether this process is that child."""
+        """Start a child if it is not running, and return whether this process is that child."""
         if child.process is not None and child.process.poll() is not None:
             log.error("%s ended with code %s; starting it again", child.name, child.process.returncode)
             child.process = None
@@ -161,7 +161,7 @@ class Tree:
             process.wait()
 
     def _busy_after(self, seconds: float) -> list[Process]:
-        """Wait at most this long for the children to end, and return those still running."""
+        """Wait at most so long for the children to end, and return those still running."""
         give_up_at = time.monotonic() + seconds
         while time.monotonic() < give_up_at and self._running():
             time.sleep(0.05)
@@ -169,7 +169,7 @@ class Tree:
 
 
 def die_with_parent() -> None:
-    """Have the kernel send SIGTERM to this process when its parent ends."""
+    """Make the kernel send SIGTERM to this process when its parent ends."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

@@ -1,6 +1,6 @@
 """`deadheat user`: roles, passwords, bans and house bots, set by the operator on the database's machine.
 
-The database's library is imported late, because `--help` would wait most of a second for it.
+The database's library is imported late, because `--help` would otherwise wait most of a second for it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def house(
 
 
 def _nudge(version_ids: Sequence[int]) -> None:
-    """Have the versions built at once. If the queue is unreachable, the sweep finds them within a minute."""
+    """Request the builds at once. If the queue is unreachable, the sweep finds them within a minute."""
     from deadheat.league.service.jobs.builds import BUILDS
     from deadheat.workers.broker.queue import enqueue
 
@@ -117,7 +117,7 @@ def _nudge(version_ids: Sequence[int]) -> None:
 
 
 def _upload(game: str, name: str) -> Version | None:
-    """Return the new version, or None if the bot has a version of the same file."""
+    """Return the new version, or None if the bot has a version with the same file."""
     from deadheat.league.blobs import Blobs
     from deadheat.league.service.bots.bots import add_version, bots_of, create_bot
     from deadheat.league.service.rulings import operators
@@ -143,7 +143,7 @@ def _upload(game: str, name: str) -> Version | None:
 
 @contextmanager
 def _league() -> Iterator[Session]:
-    """Open a transaction on the database that the settings name; report each error in a sentence."""
+    """Open a transaction on the database named in the settings. Report each error in a sentence."""
     from deadheat.league.database import Database
 
     try:

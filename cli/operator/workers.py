@@ -1,4 +1,4 @@
-"""`deadheat workers`: the machines that play, for operators."""
+"""`deadheat workers`: the machines that play."""
 
 from __future__ import annotations
 

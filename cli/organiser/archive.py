@@ -2,9 +2,9 @@
 
 Theory of operation
 -------------------
-An archive holds the server's own answers, each as it was given, by the path that was asked for. So whatever checks a
-server checks an archive: `Archived` is a client that finds its answers in the file. It is a zip whose members are in
-their order, without dates, so the same answers make the same file. `manifest.json` has the hash of each member.
+An archive holds the server's own answers, unchanged, by the requested path. So whatever checks a server can check an
+archive: `Archived` is a client that finds its answers in the file. It is a zip whose members are in a fixed order,
+without dates, so the same answers make the same file. `manifest.json` has the hash of each member.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from deadheat.league.words import Exported
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATE = (1980, 1, 1, 0, 0, 0)
-"""The date in a zip that stands for none."""
+"""The date in a zip that means none."""
 
 
 def archive(
@@ -81,12 +81,12 @@ def _logged(client: Client, season_id: int, digest: str) -> bool | None:
 
 
 STALE_SECONDS = 1.1
-"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), and the archive must contain what was
+"""A server repeats answers for a second (`FRESH_SECONDS` in `api.services`), but the archive must contain what was
 published just before."""
 
 
 def gather(client: Client, season_id: int) -> None:
-    """Ask for everything that belongs to a season. Raises Refused."""
+    """Request everything that belongs to a season. Raises Refused."""
     time.sleep(STALE_SECONDS)
     for answer in ("", "/season.toml", "/leaderboard"):
         client.download(f"/v1/seasons/{season_id}{answer}")
@@ -103,7 +103,7 @@ def gather(client: Client, season_id: int) -> None:
 
 
 def _patiently(ask: Callable[..., bytes], *which: int) -> None:
-    """Ask for a file, and wait whenever the server says so: one address may not ask for thousands at once."""
+    """Request a file, and wait whenever the server says so, because one address may not request thousands at once."""
     while True:
         try:
             ask(*which)
@@ -116,7 +116,7 @@ def _patiently(ask: Callable[..., bytes], *which: int) -> None:
 
 
 def member(path: str, params: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the member that holds the answer to a request."""
+    """Return the name of the member with the answer to a request."""
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
     if "." in last or "/sources/" in name:
@@ -136,7 +136,7 @@ class Recording(Client):
         self.names: set[str] = set()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
-        """Send a request, and keep the answer."""
+        """Send a request and keep the answer."""
         name = member(path, params)
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +148,7 @@ class Recording(Client):
 
 
 def write(folder: Path, output: Path, season_id: int) -> None:
-    """Make the archive of a folder's files."""
+    """Write the archive of a folder's files."""
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     hashes = {}
     for name in names:
@@ -171,7 +171,7 @@ def _info(name: str) -> zipfile.ZipInfo:
 
 
 class Archived(Client):
-    """A client whose server is an archive: it finds each answer by its request."""
+    """A client whose server is an archive: it finds the answer to each request there."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._file = file
@@ -182,15 +182,15 @@ class Archived(Client):
 
     @property
     def member_count(self) -> int:
-        """The number of members that the manifest names."""
+        """The number of members in the manifest."""
         return len(self._manifest["members"])
 
     def close(self) -> None:
-        """Close the archive's file, after which nothing can be asked."""
+        """Close the archive's file. No request is possible afterwards."""
         self._file.close()
 
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
-        """Yield the answer. Raises Refused if the archive does not have it."""
+        """Yield the answer. Raises Refused if the archive lacks it."""
         try:
             with self._file.open(member(path, params)) as file:
                 while piece := file.read(1 << 16):
@@ -199,7 +199,7 @@ class Archived(Client):
             raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
 
     def wrong_members(self) -> Iterator[str]:
-        """Compare members with their hashes: a sentence about each that differs, is missing or is superfluous."""
+        """Compare members with their hashes. Yield a sentence about each that differs, is missing or is superfluous."""
         told = self._manifest["members"]
         there = [info.filename for info in self._file.infolist() if info.filename != MANIFEST]
         for name in sorted(set(told) - set(there)):
@@ -214,7 +214,7 @@ class Archived(Client):
 
 
 def opened(path: Path) -> Archived:
-    """Open an archive; end the command if the file is not one."""
+    """Open an archive. End the command if the file is not an archive."""
     try:
         return Archived(zipfile.ZipFile(path))
     except OSError as error:

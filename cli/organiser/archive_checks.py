@@ -24,7 +24,7 @@ from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import verdict
 
 MOST_SHOWN = 20
-"""Sentences of one check that are shown."""
+"""The most sentences shown for one check."""
 
 
 def verify(file: Annotated[Path, typer.Argument(help="An archive of `season archive`.")]) -> Iterator[Output]:
@@ -50,7 +50,7 @@ def _lines(check: Checked) -> Iterator[str]:
 
 
 def checks(archived: Archived) -> Iterator[Checked]:
-    """Make all checks. Whatever is missing counts as wrong."""
+    """Run all checks. Whatever is missing counts as wrong."""
     wrong = tuple(archived.wrong_members())
     yield Checked("members", f"the manifest names {counted(archived.member_count, 'member')}.", wrong)
     for check in (transcripts, ranking, dice, evaluations, finals, sources):
@@ -97,7 +97,7 @@ def _of_transcript(data: bytes, row: Row, seats: Sequence[Row]) -> Iterator[str]
 
 
 def ranking(archived: Archived) -> Checked:
-    """Compute the newest ranking again from the tables; before it is published, it may lag behind them."""
+    """Recompute the newest ranking from the tables. Before it is published, it may lag behind them."""
     found = recount_of(archived, archived.season_id)
     lags = archived.season(archived.season_id).published_at is None and len(found.differences) == 1
     if lags and "log_sha256" in found.differences[0]:
@@ -107,7 +107,7 @@ def ranking(archived: Archived) -> Checked:
 
 
 def sources(archived: Archived) -> Checked:
-    """Compare the published sources with the table of them."""
+    """Compare the published sources with their table."""
     try:
         told = list(rows(archived, archived.season_id, "sources"))
     except Refused:

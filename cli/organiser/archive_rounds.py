@@ -1,8 +1,8 @@
-"""Finals with a round robin or a Swiss, drawn again from an archive.
+"""Redraws finals with a round robin or a Swiss from an archive.
 
 A bot that leaves changes all later draws, so the field of each draw follows from the public log, which has the instant
-of every withdrawal. A Swiss is drawn from the points that its matches had then. If somebody ruled on a match, or the
-service failed to play one, those points are unknown, and later rounds are left out.
+of every withdrawal. A Swiss is drawn from the points of its matches at that time. If somebody ruled on a match, or the
+service failed to play one, those points are unknown, and later rounds are not checked.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from deadheat.league.states import Absence, FinalsFormat, MatchState, Purpose, R
 
 OUT = {f"entry-{absence.value}" for absence in Absence}
 BACK = {"entry-rejoined", "entry-reinstated"}
-"""Actions of the public log."""
+"""Actions of the public log that take a bot out or bring it back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class _Table:
 
 @dataclass(frozen=True, slots=True)
 class _Finals:
-    """The finals by the archive's tables and the public log. `left`: when which bot left (true) or came back."""
+    """The finals according to the archive's tables and the public log. `left`: when a bot left (true) or came back."""
 
     season: Row
     tables: Sequence[_Table]
@@ -62,8 +62,8 @@ class _Finals:
 
 
 def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
-    """Draw the rounds of the finals again: say what was checked, and a sentence about everything that is wrong.
-    `entries`: finalists, by division and seed.
+    """Redraw the rounds of the finals. Return what was checked, and a sentence about each error. `entries`: finalists,
+    by division and seed.
     """
     left = list(_left(archived))
     seed = archived.season(archived.season_id).pairing_seed
@@ -114,7 +114,7 @@ def _tables(archived: Archived) -> Iterator[_Table]:
 
 
 def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Say what is wrong if not everybody met everybody, each pair in the round due for those who took part."""
+    """Return what is wrong unless everybody met everybody, each pair in the round due for those who took part."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     wrong = []
@@ -132,7 +132,7 @@ def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]
 
 
 def _swiss(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Say what is wrong with rounds that do not follow from those before them."""
+    """Return what is wrong with rounds that do not follow from earlier ones."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     rounds = swiss_rounds(told.season["finals_rounds"], len(finalists)) if len(finalists) >= told.season["seats"] else 0

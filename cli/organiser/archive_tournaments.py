@@ -1,4 +1,4 @@
-"""The course of a season's evaluations and finals, derived again from its archive: every draw, point and place."""
+"""Recomputes the course of a season's evaluations and finals from its archive: every draw, point and place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsForm
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One check: its subject, and a sentence about everything that is wrong."""
+    """One check: its subject, and a sentence about each error."""
 
     name: str
     sentence: str
@@ -62,18 +62,18 @@ class _Told:
         gone = {one["version_id"]: one["gone_after"] for one in self.players}
         if self.row["stage"] is not None:
             return {version for version, after in gone.items() if after is None or after >= number}
-        seated = [one for one in self.drawn if one["round"] == number]  # older evaluations record this nowhere else
+        seated = [one for one in self.drawn if one["round"] == number]  # older evaluations do not record this elsewhere
         return {one[place] for one in seated for place in ("first_id", "second_id")} - {None}
 
     def meetings(self) -> list[Meeting]:
-        """Return the pairings that were played, in the form that the rules take."""
+        """Return the played pairings in the form that the rules require."""
         names = ("round", "first_id", "second_id", "first_points", "second_points")
         drawn = ([one[name] for name in names] for one in self.drawn)
         return [Meeting(round_, one, two, ones or 0.0, twos or 0.0) for round_, one, two, ones, twos in drawn]
 
 
 def evaluations(archived: Archived) -> Checked:
-    """Draw all rounds of all evaluations and stages again, add up their points, and place everybody."""
+    """Redraw all rounds of all evaluations and stages, add up their points, and place everybody."""
     told = _told(archived)
     taken = _taken(archived)
     wrong = []
@@ -101,7 +101,7 @@ def _told(archived: Archived) -> list[_Told]:
 
 
 def _of_rounds(told: _Told) -> Iterator[str]:
-    """Yield a sentence for each part of the draw and the places that does not follow from the rounds before."""
+    """Yield a sentence for each part of the draw and the places that does not follow from earlier rounds."""
     played = told.meetings()
     drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
     number = 1
@@ -176,7 +176,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
 
 
 def finals(archived: Archived) -> Checked:
-    """Follow the finals from stage to stage, or draw their rounds again."""
+    """Follow the finals from stage to stage, or redraw their rounds."""
     season_id = archived.season_id
     (season,) = rows(archived, season_id, "season")
     entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]

@@ -91,7 +91,7 @@ def leave(client: Client, match: Match, reason: Why) -> Output:
 
 
 def _rule_on_entry(client: Client, verb: str, season: int, bot: str, reason: str, now: str) -> Output:
-    """Apply one of the API's actions to an entry; `now` completes a sentence about the bot."""
+    """Apply one of the API's actions to an entry. `now` completes a sentence about the bot."""
     entry = find_entry(client, season, bot)
     client.change_entry(season, entry.bot_id, verb, {"reason": reason})
     return Output({"season_id": season, "bot_id": entry.bot_id}, f"{entry.bot} {now}")

@@ -1,4 +1,4 @@
-"""Run a season from the terminal: `deadheat season ...`, over a server's HTTP API.
+"""`deadheat season ...`: runs a season from the terminal, over a server's HTTP API.
 
 Settings have the form NAME=VALUE, with the API's names; `league.terms` explains them.
 """
@@ -223,7 +223,7 @@ def assign(
 
 
 def given(settings: list[str] | None) -> dict[str, Any]:
-    """Parse NAME=VALUE for the API; end the command if there is no such setting."""
+    """Parse NAME=VALUE for the API. End the command if there is no such setting."""
     body = {}
     for setting in settings or []:
         name, equals, value = setting.partition("=")
@@ -265,7 +265,7 @@ def _division_line(division: Division) -> str:
 
 
 def _rounded(season: Season) -> list[str]:
-    """Report where the matches that are played differ from the settings."""
+    """Report where the actual matches differ from the settings."""
     return [season.rounded] if season.rounded else []
 
 
@@ -288,7 +288,7 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
 
 
 def _playing(entry: Entry) -> str:
-    """Report which version plays, and how newer ones stand."""
+    """Report which version plays, and the progress of newer ones."""
     if not entry.follows:
         return f"{entry.version}, no other"
     at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"
@@ -312,7 +312,7 @@ def _state(season: Season) -> str:
 
 
 def _finals(season: SeasonDetail) -> Iterator[str]:
-    """Report the progress of the finals, a line for each division or stage."""
+    """Report the progress of the finals, one line per division or stage."""
     names = {division.number: division.name for division in season.divisions}
     for part in season.finals_progress:
         where = f"{names[part.division]}: " if len(names) > 1 else ""
@@ -328,7 +328,7 @@ def _finals(season: SeasonDetail) -> Iterator[str]:
 
 
 def _next_date(season: Season) -> str:
-    known = season.state in tuple(SeasonState)  # a newer server may know more states
+    known = season.state in tuple(SeasonState)  # a newer server may have more states
     for _, setting, date in dated_steps(season, season.state if known else SeasonState.SCHEDULED):
         return f"{setting.removesuffix('_at')} {instant(date)}"
     return ""

@@ -1,7 +1,7 @@
 """A season as a file: `deadheat season apply`, `export` and `forecast`. What a file may say is in docs/organisers.md.
 
-The file goes to the server as it is, and the server reads it. So all mistakes in it are reported at once, including
-those that only the league can see, and a command that is older than its server does not refuse what it does not know.
+The file is sent unchanged, and the server reads it. So all mistakes in it are reported at once, including those that
+only the league can see, and a command that is older than its server does not refuse what it does not know.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def forecast(client: Client, season: Number, bots: Expected = 0) -> Output:
 
 
 def shown(value: Any) -> str:
-    """Show a setting's value as NAME=VALUE has it."""
+    """Return a setting's value as written in NAME=VALUE."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -85,7 +85,7 @@ def shown(value: Any) -> str:
 
 
 def instant(date: datetime) -> str:
-    """Show a date in this machine's time zone, to the minute."""
+    """Return a date in this machine's time zone, to the minute."""
     return date.astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
@@ -104,7 +104,7 @@ def _read(file: Path) -> str:
 
 
 def _ask(season: int) -> None:
-    """Ask a person to confirm; end the command if they decline, or if nobody is there."""
+    """Ask a person to confirm. End the command if they decline, or if nobody is there."""
     if not sys.stdin.isatty():
         fail("there is no terminal to ask: pass --yes to apply this, or --dry-run to only see it", USAGE)
     if not typer.confirm(f"Change season {season}?" if season else "Create this season?", err=True):
@@ -161,7 +161,7 @@ def _timetable(now: datetime) -> Columns[DeclaredDate]:
 
 
 MOST_SHOWN = 12
-"""Evaluations that a forecast lists; --json has them all."""
+"""The most evaluations that a forecast lists; --json has them all."""
 
 FORESEEN: Columns[ForecastEvaluation] = (
     Column("evaluation", lambda one: one.name),

@@ -1,4 +1,4 @@
-"""Views of matches in a terminal, from the games' folders. Other games are shown line by line."""
+"""Views of matches in a terminal, from the games' folders. Matches of other games are shown line by line."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """A match in a terminal: its scenes (`engine.scenes`) by round, the time of each reply, and pictures of the table.
 
 The words and the sheet at the end are those of the site. A game adds what words do not show: the state before and after
-a round. Transcripts shown here were verified, so their events have their game's form. What bots wrote is still
-untrusted text: it goes through `visible` into `rich.text.Text`, which knows no markup.
+a round. Transcripts shown here were verified, so their events have their game's form. The bots' output is still
+untrusted text: it passes through `visible` into `rich.text.Text`, which knows no markup.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ COLUMN_WIDTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a match shown at once. `round` 0 is before the first; None is the end."""
+    """A part of a match that is shown at once. `round` 0 is before the first; None is the end."""
 
     round: int | None
     content: RenderableType
 
 
 Picture = Callable[[Mapping[str, Any], Sequence[str]], RenderableType | None]
-"""Draws a scene's state, given the names by seat, if there is anything to draw."""
+"""A function that draws a scene's state, given the names by seat, if there is anything to draw."""
 
 Account = Callable[[Transcript, Seat], RenderableType]
-"""Shows where a seat won and lost its points in a verified transcript."""
+"""A function that shows where a seat won and lost its points in a verified transcript."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
     """A game's additions to the words of its scenes. `before` and `after` draw a round's first and last state;
-    `account` says more of a seat than the sheet.
+    `account` says more about a seat than the sheet does.
     """
 
     before: Picture = lambda *_: None
     after: Picture = lambda *_: None
     account: Account | None = None
     once_a_round: Mapping[str, int] = field(default_factory=dict)
-    """Commands that a seat gets once in every round, and the first round that has them."""
+    """Commands that a seat gets once in every round, each with the first round in which it comes."""
 
 
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
     """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes.scenes(transcript, names)
-    told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was shown together with its consequences
+    told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
     for number, found in groupby(played, key=lambda scene: scene.round or 0):
         yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
     yield Page(None, Group(*sheet(transcript), Text(last.words, style="bold")))
@@ -86,7 +86,7 @@ def _round(
 
 
 def _took(answers: Sequence[Answer]) -> str:
-    """Return how long each answer took, followed by a plus sign and the time that the host took."""
+    """Return the duration of each answer, followed by a plus sign and the time that the host took."""
     shown = []
     for answer in answers:
         own_ns, stolen_ns = ((answer.elapsed_ms - answer.stolen_ms) * NS_PER_MS, answer.stolen_ms * NS_PER_MS)

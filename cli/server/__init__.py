@@ -1,1 +1,1 @@
-"""Communication of commands with a server."""
+"""The commands' communication with a server."""

@@ -413,7 +413,7 @@ class Client:
         return [_read(shape, item) for item in _items(self.call("GET", path, params=_given(chosen)))]
 
     def _pages(self, shape: type[Shape], path: str, limit: int | None = None, **chosen: Any) -> Iterator[Shape]:
-        """Yield the items of all pages, at most `limit`."""
+        """Yield the items of all pages, but at most `limit`."""
         query = _given(chosen | {"limit": min(limit or PAGE, PAGE)})
         given = 0
         while True:
@@ -430,14 +430,14 @@ class Client:
 
 
 def _seasons() -> Any:
-    """Import the records of seasons: their settings take longer than all other records, and few commands need them."""
+    """Import the records of seasons. Their settings take longer than all other records, and few commands need them."""
     from deadheat.league.records import seasons
 
     return seasons
 
 
 def _given(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the chosen parameters as a query has them, without those that are empty."""
+    """Return the chosen parameters in the form of a query, without empty ones."""
     return {name: "true" if value is True else value for name, value in chosen.items() if value}
 
 
@@ -476,7 +476,7 @@ def _reader(shape: Any) -> SchemaValidator:
 
 def _open(schema: Any) -> Any:
     """Loosen a schema for servers of other versions: an unknown enumeration value stays text, a missing nullable field
-    is null, and checking bounds is left to the server.
+    is null, and the server alone checks bounds.
     """
     if isinstance(schema, list):
         return [_open(part) for part in schema]

@@ -4,9 +4,9 @@
         async for match in league.matches(bot=7, limit=20):
             print(match.id, match.state)
 
-Each request runs in a thread (`asyncio.to_thread`), so several can wait at once: `asyncio.gather` asks for many, as
-many at a time as the event loop's default executor has threads. A call that is cancelled ends at once for its caller;
-its request continues in its thread until it is answered or timed out.
+Each request runs in a thread (`asyncio.to_thread`), so several can wait at once: `asyncio.gather` sends many, as many
+at a time as the event loop's default executor has threads. A cancelled call ends at once for its caller; its request
+continues in its thread until it is answered or timed out.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ def _iterated(
 
 
 def _next(items: Iterator[Item]) -> tuple[Item] | None:
-    """Return the next item, or None after the last: a thread cannot hand StopIteration to a coroutine."""
+    """Return the next item, or None after the last, because a thread cannot pass StopIteration to a coroutine."""
     for item in items:
         return (item,)
     return None
 
 
 class AsyncClient:
-    """See `Client`: these are its methods, to await, and its iterators, for `async for`."""
+    """The methods of `Client`, to be awaited, and its iterators, for `async for`."""
 
     def __init__(self, server: str, token: str = "") -> None:
         self.client = Client(server, token)

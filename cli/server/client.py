@@ -1,4 +1,4 @@
-"""What all commands that talk to a server share: server and token, how a refusal ends them, how they write JSON.
+"""The parts that all commands share that talk to a server: server and token, refusals, and JSON.
 
 Server and token come from the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of the
 profile in use, else this machine's own server without a token. A login's token goes only to that login's server.
@@ -36,7 +36,7 @@ Most = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this m
 
 
 def logins() -> Mapping[str, profiles.Profile]:
-    """Return the logins by profile; end the command if they cannot be read."""
+    """Return the logins by profile. End the command if they cannot be read."""
     try:
         return profiles.load()
     except profiles.BadProfiles as error:
@@ -44,7 +44,7 @@ def logins() -> Mapping[str, profiles.Profile]:
 
 
 def by_default() -> tuple[str, bool]:
-    """Return the server that commands ask, and whether they have a token for it, as far as can be told."""
+    """Return the server that commands ask, and whether they have a token for it, as far as is known."""
     server = os.environ.get("DEADHEAT_SERVER", "")
     try:
         login = profiles.load().get(profiles.chosen.get())
@@ -66,7 +66,7 @@ def resolved(server: str, token: str) -> tuple[str, str]:
 
 
 def normal(server: str) -> str:
-    """Return a server's address in normal form; end the command if it is not one."""
+    """Return a server's address in normal form. End the command if it is not an address."""
     try:
         return str(address(server))
     except Refused as error:
@@ -74,7 +74,7 @@ def normal(server: str) -> str:
 
 
 def private(server: str) -> bool:
-    """Say whether nobody in between can read what is sent to an address: it is encrypted, or stays on this machine."""
+    """Say whether data sent to an address stays private: the connection is encrypted, or stays on this machine."""
     url = address(server)
     host = (url.host or "").strip("[]")
     if url.scheme == "https" or host == "localhost" or host.endswith(".localhost"):
@@ -87,7 +87,7 @@ def private(server: str) -> bool:
 
 @contextmanager
 def connect(server: str, token: str = "") -> Iterator[Client]:
-    """Open a client for one command; a refusal ends the command with the server's sentence."""
+    """Open a client for one command. A refusal ends the command with the server's sentence."""
     try:
         with interruptible(), Client(*resolved(server, token)) as client:
             yield client
@@ -117,7 +117,7 @@ def visits(verb: Verb) -> Command:
 
 
 def own_name(server: str, token: str) -> str:
-    """Return the name of the user; "" without a token, or with an invalid one."""
+    """Return the name of the user, or "" without a token or with an invalid one."""
     server, token = resolved(server, token)
     if not token:
         return ""
@@ -133,7 +133,7 @@ def own_name(server: str, token: str) -> str:
 def refuse(error: Refused) -> NoReturn:
     """End the command with the server's sentence and a suggestion."""
     message = str(error)
-    if error.code == "bad-token" and message.startswith("This requires"):  # otherwise its account is closed
+    if error.code == "bad-token" and message.startswith("This requires"):  # otherwise the account is closed
         message += " `deadheat login` gets you a token." if message.endswith(".") else "; `deadheat login` gets a token"
     told = f" {error.retry_after_seconds} s" in message or "try again in" in message.lower()
     if error.retry_after_seconds and not told:

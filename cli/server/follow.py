@@ -1,11 +1,10 @@
-"""Wait for what a server does: a build and its log, a bot's matches. `deadheat watch`.
+"""Waits for events on a server: a build and its log, a bot's matches. `deadheat watch`.
 
-The API is polled, and the caller names a bound for every wait. Series end in any order, and hundreds of matches at
-once, so each look pages through all that ended since the newest end seen. A result is written a moment before others
-can see it, and one written later may be seen first. So a look goes back a minute further, and reported matches are
-remembered by number. A look thus costs a page for each hundred matches of the last minute, and the wait for the next
-grows with the pages: a server is asked twice a second, whatever it plays. Each look at a log gets all that is kept,
-which is bounded, and what is new is found here.
+The API is polled, and the caller bounds every wait. Series end in any order, and hundreds of matches at once, so a look
+pages through all ends since the newest one seen. A result is written a moment before others see it, and one written
+later may be seen first. So a look goes back another minute, and reported matches are remembered by number. A look thus
+costs a page for each hundred matches of the last minute, and the wait for the next grows with the pages: a server gets
+two requests a second, whatever it plays. Each look at a log gets all that is kept, which is bounded, and finds news.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.panels import PanelResult
 
 POLL_SECONDS = 0.5
-"""The pause between two looks, for each page that the first one read."""
+"""The pause between two looks, for each page that the first look read."""
 
 LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 """A time before any match."""
 
 OVERLAP = timedelta(seconds=60)
-"""The longest time from writing a result to its being visible; a longer transaction would be the server's fault."""
+"""The longest time between writing a result and its visibility. A longer transaction would be the server's fault."""
 
 DEFAULT_TIMEOUT_S = 1800
 
@@ -46,7 +45,7 @@ Timeout = Annotated[int, typer.Option("--timeout", min=1, max=30 * 86_400, help=
 
 
 class Patience:
-    """A bound on waiting; ends the command with exit code 3 when used up. `standing` is the last known state."""
+    """A bound on waiting. It ends the command with exit code 3 when used up. `standing` is the last known state."""
 
     def __init__(self, timeout_s: float, what: str) -> None:
         self._until = time.monotonic() + timeout_s
@@ -54,7 +53,7 @@ class Patience:
         self.standing = ""
 
     def pause(self, pages: int = 1) -> None:
-        """Wait for the next look; `pages` is how many the last one read."""
+        """Wait for the next look. `pages`: the number that the last one read."""
         left = self._until - time.monotonic()
         if left <= 0:
             fail(f"{self._sentence}. {self.standing}" if self.standing else self._sentence, NO_ANSWER)
@@ -122,7 +121,7 @@ def wait_for_build(client: Client, version: Version) -> Version:
 
 
 class LogReader:
-    """Reads what a build's log gained since the last look, in whole lines."""
+    """Reads the new lines of a build's log since the last look, in whole lines."""
 
     def __init__(self, client: Client, bot_id: int, number: int) -> None:
         self._client, self._bot_id, self._number = client, bot_id, number
@@ -130,7 +129,7 @@ class LogReader:
         self.text = ""
 
     def look(self, last: bool) -> list[str]:
-        """Return the new lines; the `last` look also returns an incomplete line."""
+        """Return the new lines. The `last` look also returns an incomplete line."""
         before, self.text = self.text, self._client.build_log(self._bot_id, self._number).log
         lines = (self._rest + grown(before, self.text)).split("\n")
         self._rest = "" if last else lines.pop()
@@ -138,11 +137,11 @@ class LogReader:
 
 
 RECOGNISED = 200
-"""How many of the last characters seen identify the place to continue in a log whose middle was cut since."""
+"""The number of last characters seen that identify the place to continue in a log whose middle was cut since."""
 
 
 def grown(before: str, now: str) -> str:
-    """Return what was added to a text whose beginning or middle may have been cut meanwhile."""
+    """Return the addition to a text whose beginning or middle may have been cut meanwhile."""
     if now.startswith(before):
         return now[len(before) :]
     end = before[-RECOGNISED:]
@@ -161,7 +160,7 @@ def state_line(version: Version) -> str:
 
 
 def panel_line(panel: PanelResult) -> str:
-    """Describe in one line how a version stands against a season's panel."""
+    """Describe in one line a version's results against a season's panel."""
     verdict = {"passed": "enough", "failed": "too few", "ended": "not finished"}
     state = verdict.get(panel.state, "in progress") if panel.minimum is not None or panel.state == "ended" else ""
     if panel.state == "running":
@@ -172,7 +171,7 @@ def panel_line(panel: PanelResult) -> str:
 
 
 def panel_changes(client: Client, bot_id: int, number: int, told: dict[int, str]) -> Iterator[PanelResult]:
-    """Yield what is new in a version's results against panels; `told` remembers the lines shown."""
+    """Yield the news of a version's results against panels. `told` remembers the lines shown."""
     for panel in client.panels(bot_id, version=number):
         if told.get(panel.id) != (line := panel_line(panel)):
             told[panel.id] = line
@@ -180,7 +179,7 @@ def panel_changes(client: Client, bot_id: int, number: int, told: dict[int, str]
 
 
 def newest_end(client: Client) -> datetime:
-    """Return when the last match of the whole league ended, by the server's clock."""
+    """Return the end of the whole league's last match, by the server's clock."""
     newest = client.matches(finished_since=LONGEST_AGO, limit=1)
     return next((match.finished_at for match in newest if match.finished_at), LONGEST_AGO)
 
@@ -189,7 +188,8 @@ def newest_end(client: Client) -> datetime:
 class News:
     """Matches that ended since the last look.
 
-    `since` is the newest end seen, or the time from which matches are news. `pages` is how many the last look read.
+    `since` is the newest end seen, or the time from which matches are news. `pages`: the number that the last look
+    read.
     """
 
     client: Client
@@ -200,7 +200,7 @@ class News:
     pages: int = 1
 
     def look(self) -> list[Match]:
-        """Return the matches in the order in which they ended."""
+        """Return the matches in the order of their ends."""
         from_here = self.since - OVERLAP
         listed = list(self.client.matches(season=self.season_id, bot=self.bot_id, finished_since=from_here))
         self.pages = max(1, math.ceil(len(listed) / PAGE))
@@ -213,14 +213,14 @@ class News:
 
 
 def ending_line(match: Match, bot_id: int, version: int | None = None) -> Text:
-    """Describe a finished match from the view of a bot (or one version of it)."""
+    """Describe a finished match from the point of view of a bot (or one version of it)."""
     word = verdict(match, bot_id, version)
     shown = harmless(word, {"won": "green", "lost": "red"}.get(word, "magenta"))
     return Text.assemble(f"Match {match.id} ", shown, ": ", harmless(result(match)))
 
 
 def own_seats(match: Match, bot_id: int, version: int | None) -> list[SeatView]:
-    """Return the seats of a bot (or one version of it): at a promotion gate two versions of one bot meet."""
+    """Return the seats of a bot (or one version of it). At a promotion gate, two versions of one bot meet."""
     return [seat for seat in match.seats if seat.bot_id == bot_id and version in {None, seat.version}]
 
 
@@ -238,7 +238,7 @@ def verdict(match: Match, bot_id: int, version: int | None = None) -> str:
 
 
 def result(match: Match) -> str:
-    """List all seats with place, points and fault, best first, and say if the match does not count."""
+    """Return all seats with place, points and fault, best first, and whether the match does not count."""
     seats = sorted(match.seats, key=lambda seat: (seat.rank is None, seat.rank, seat.seat))
     uncounted = f" - does not count: {match.uncounted.cause}" if match.uncounted else ""
     return ", ".join(_seat(seat) for seat in seats) + uncounted

@@ -1,4 +1,4 @@
-"""`deadheat login`, `logout`, `whoami`: your own token, kept for the other commands."""
+"""`deadheat login`, `logout`, `whoami`: your own token, stored for the other commands."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _keep(login: profiles.Profile | None) -> None:
 
 
 def _revoke(login: profiles.Profile) -> bool:
-    """Return whether the token is certainly invalid now. A token created elsewhere is left to its creator."""
+    """Return whether the token is certainly invalid now. A token created elsewhere is left alone."""
     if login.token_id is None:
         return True
     try:

@@ -20,7 +20,7 @@ DEFAULT_PROFILE = "default"
 MAX_BYTES = 1024 * 1024
 
 chosen = ContextVar("profile", default=DEFAULT_PROFILE)
-"""The name of the profile in use."""
+"""The name of the current profile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Profile:
     name: str
     token: str
     token_id: int | None = None
-    """The id by which to revoke the token; None: it was made elsewhere."""
+    """The id with which to revoke the token; None: it was created elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class _File:
 
 
 class BadProfiles(Exception):
-    """The file cannot be used; the text says which and why."""
+    """The file is unusable; the text names it and says why."""
 
 
 def path() -> Path:
-    """Return where the file is or would be: on Linux below $XDG_CONFIG_HOME if that is an absolute path, as its
-    specification demands, else ~/.config.
+    """Return the path of the file, which may not exist: on Linux below $XDG_CONFIG_HOME if that is an absolute path, as
+    its specification demands, else ~/.config.
     """
     return _folder() / "profiles.json"
 
@@ -59,7 +59,7 @@ def _folder() -> Path:
 
 
 def load() -> Mapping[str, Profile]:
-    """Return all logins by name; none if there is no file.
+    """Return all logins by name, or none if there is no file.
 
     Raises:
         BadProfiles.
@@ -80,7 +80,7 @@ def load() -> Mapping[str, Profile]:
 
 
 def save(name: str, profile: Profile | None) -> None:
-    """Save a login under a name, or with None delete it.
+    """Save a login under a name, or delete it if None.
 
     Raises:
         BadProfiles.

@@ -1,15 +1,15 @@
-"""A server over HTTP: requests, answers in pieces, and every failure as a `Refused`.
+"""HTTP to a server: requests, answers in pieces, and every failure as a `Refused`.
 
 Retries: an idempotent request (GET, PUT) is sent up to four times while the connection breaks or a proxy reports that
-the server is unavailable. Any other is retried only if no connection could be made, because then the server did not
-receive it. The waits add up to some four seconds. A request that timed out is not retried.
+the server is unavailable. Any other is retried only if no connection could be made, because the server has then not
+received it. The waits add up to some four seconds. A request that timed out is not retried.
 
-Trust: the server is not trusted. An answer has a limited size, an address elsewhere is not followed, and https means a
-certificate that this machine trusts. Proxies are those of the environment (HTTPS_PROXY and so on), if it names any.
+Trust: the server is not trusted. Answers have a limited size, redirects elsewhere are not followed, and https requires
+a certificate that this machine trusts. Proxies are those of the environment (HTTPS_PROXY and so on), if it names any.
 
-Time: a timeout bounds one wait for the other side, not a whole transfer, however slow. urllib3 would bound the sending
-of a body by the time to connect, so the connections here set their own timeout as soon as they are made, and a body is
-sent in pieces.
+Time: a timeout bounds one wait for the other side, not a whole transfer, however slow. urllib3 would limit the sending
+of a body to the time to connect, so connections set their own timeout as soon as they are made, and a body is sent in
+pieces.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ PORTS = {"http": 80, "https": 443}
 EXAMPLE = "https://league.example"
 
 API = "1.0"
-"""The API version that this client was written for. The server states its own in the header `Deadheat-API`; another
-first number is incompatible, a higher second one has only additions."""
+"""The API version of this client. The server states its own in the header `Deadheat-API`: a different first number is
+incompatible, a higher second one means only additions."""
 
 
 class Refused(Exception):
-    """The server refused or did not answer; the text is its sentence, and `status` is 0 without an answer."""
+    """The server refused or did not answer. The text is its sentence, and `status` is 0 without an answer."""
 
     def __init__(self, status: int, code: str, detail: str, retry_after_seconds: int = 0) -> None:
         super().__init__(detail)
@@ -62,7 +62,7 @@ class Refused(Exception):
 
     @property
     def passing(self) -> bool:
-        """Whether the same request may succeed later: nobody answered, or the server failed or a quota is used up."""
+        """Whether the same request may succeed later: nobody answered, the server failed, or a quota is used up."""
         return self.code == "no-answer" or self.status == 429 or self.status >= 500
 
 
@@ -107,7 +107,7 @@ class Wire:
         self._pools.clear()
 
     def pieces(self, method: str, path: str, **what: Any) -> Iterator[bytes]:
-        """Yield the body of a successful answer, decoded; `what` is sent: `params`, and `json` or `files`."""
+        """Yield the body of a successful answer, decoded. `what` is sent: `params`, and `json` or `files`."""
         response = self._answer(method, path, **what)
         try:
             yield from response.stream(PIECE_BYTES)
@@ -117,7 +117,7 @@ class Wire:
             response.close()
 
     def _answer(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> BaseHTTPResponse:
-        """Return a successful answer with its body unread; the caller closes it."""
+        """Return a successful answer with its body unread. The caller closes it."""
         url = f"{self.server}{path}?{urlencode(params)}" if params else self.server + path
         body, kind = _body(**what)
         response = self._patiently(method, url, body, kind)
@@ -127,7 +127,7 @@ class Wire:
         return response
 
     def _patiently(self, method: str, url: str, body: bytes | None, kind: str) -> BaseHTTPResponse:
-        """Send a request, and repeat it where the module's text allows; return the answer, whatever its status."""
+        """Send a request, and repeat it where the module's text allows. Return the answer, whatever its status."""
         waits = iter(RETRY_WAITS_S)
         while True:
             try:
@@ -164,7 +164,7 @@ class Wire:
 
 
 def _pools(url: Url) -> PoolManager:
-    """Create the connections to an address, through the environment's proxy for it if there is one."""
+    """Create the connections to an address, through the environment's proxy for it, if any."""
     from urllib.request import getproxies, proxy_bypass
 
     proxies = getproxies()
@@ -199,7 +199,7 @@ class _SecurePool(HTTPSConnectionPool):
 
 
 def _connect(connection: HTTPConnection, connect: Callable[[], None]) -> None:
-    """Connect. The type of any error here, including TLS errors, says that the server has not received a request."""
+    """Connect. The type of any error here, including TLS errors, shows that the server has not received a request."""
     try:
         connect()
     except (OSError, SSLError) as error:
@@ -236,7 +236,7 @@ def _body(json: Any = None, files: Mapping[str, tuple[str, bytes]] | None = None
 
 
 def _other_api(response: BaseHTTPResponse) -> Refused | None:
-    """Return a `Refused` if the server states an incompatible API version."""
+    """Return a `Refused` if the server has an incompatible API version."""
     theirs = response.headers.get("Deadheat-API", "")
     if not theirs or theirs.partition(".")[0] == API.partition(".")[0]:
         return None
@@ -248,7 +248,7 @@ def _other_api(response: BaseHTTPResponse) -> Refused | None:
 
 
 def _refusal(response: BaseHTTPResponse) -> Refused | None:
-    """Return a `Refused` with the server's sentence, or with a default one; None for success."""
+    """Return a `Refused` with the server's sentence or a default one; None for success."""
     status = response.status
     if status in SUCCESS:
         return None

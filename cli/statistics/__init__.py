@@ -1,1 +1,1 @@
-"""Figures from exported results: ratings, recounts, sequential tests."""
+"""Statistics of exported results: ratings, recounts, sequential tests."""

@@ -1,4 +1,4 @@
-"""Rate a log of results from a file or a season of this deployment, whose ranking can be recomputed and compared."""
+"""Rates a log of results from a file or a season of this deployment, whose ranking can be recomputed and compared."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
 
 
 def _season(season_id: int) -> Output:
-    """Rate the season's log as it is now, without storing the result."""
+    """Rate the season's present log, without storing the result."""
     from deadheat.league.service.rankings.ranking import ranking
 
     with _reading(season_id) as session:
@@ -178,8 +178,8 @@ def _season(season_id: int) -> Output:
 
 
 def _checked(season_id: int, server: str | None) -> Output:
-    """Check that the stored ranking follows from its configuration and the log, and that the dice are those that the
-    season committed to; end with 1 if not.
+    """Check that the stored ranking follows from its configuration and the log, and that the dice are those to which
+    the season committed. Exit with 1 if not.
     """
     if server is None:
         from deadheat.league.service.rankings.recount import dice_check, recount
@@ -204,7 +204,7 @@ def _checked(season_id: int, server: str | None) -> Output:
 
 @contextmanager
 def _reading(season_id: int) -> Iterator[Session]:
-    """Open a session on the deployment's database, which must contain that season."""
+    """Open a session on the deployment's database, which must contain this season."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import DBAPIError
 

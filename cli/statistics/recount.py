@@ -1,4 +1,4 @@
-"""Recompute a server's ranking from its exports: anybody can, without its database."""
+"""Recomputes a server's ranking from its exports, which anybody can do without its database."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PASSED = "passed"
 
 
 def recount_of(client: Client, season_id: int) -> Recount:
-    """Compare the newest ranking with one recomputed by its configuration from exported results. Raises Refused."""
+    """Compare the newest ranking with one recomputed from exported results by its configuration. Raises Refused."""
     from deadheat.league.verification.comparison import Recount, differences, model_of, remade
 
     board = client.call("GET", f"/v1/seasons/{season_id}/leaderboard")
@@ -44,7 +44,7 @@ def recount_of(client: Client, season_id: int) -> Recount:
 
 
 def dice_of(client: Client, season_id: int) -> DiceCheck:
-    """Check that the dice of the exported matches are those that the season had committed to. Raises Refused."""
+    """Check that the dice of the exported matches are those to which the season had committed. Raises Refused."""
     from deadheat.league.verification.fairness import Dealt, check_dice, told
 
     season = client.season(season_id)
@@ -60,7 +60,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
             row["commitment"],
             row["seed"],
             seats.get(row["match_id"], ()),
-            row.get("asked") is not None,  # older servers do not send it
+            row.get("asked") is not None,  # older servers do not send this
         )
         for row in matches
     )
@@ -95,7 +95,7 @@ def exported_log(client: Client, season_id: int) -> Log:
 
 
 def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
-    """Return the versions that had passed a promotion gate when the ranking was made."""
+    """Return the versions that had passed a promotion gate by the time of the ranking."""
     return {
         row["candidate_id"]
         for row in rows(client, season_id, "gates")

@@ -1,4 +1,4 @@
-"""Is one bot stronger than another? The sequential test on counted results."""
+"""The sequential test on counted results: whether one bot is stronger than another."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Tournaments on this machine: which games, who plays them, and what they show."""
+"""Tournaments on this machine: their games, who plays them, and their results."""

@@ -1,4 +1,4 @@
-"""Begins or continues a tournament: turns a person's request into one in a folder, with every bot built."""
+"""Begins or continues a tournament: stores a person's request in a folder, with every bot built."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from deadheat.sandbox.box import Sandbox
 
 GAMES_A_PAIR = 20
 MOST_GAMES_A_PAIR = 20_000
-"""The limit if a test or an interval decides when to stop, and no number was given."""
+"""The limit if a test or an interval decides when to stop and no number was given."""
 
 DEALS_IN_A_BOX = 5
-"""Consecutive deals of one table if a box takes long to open: a container takes about as long as a game."""
+"""The number of consecutive deals of one table if a box opens slowly: a container takes about as long as a game."""
 
 
 class Unplayable(Exception):
@@ -107,7 +107,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
 def go_on(
     path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox], built: Callable[[Bot], None]
 ) -> Built:
-    """Open a tournament again, with more bots or games if wanted.
+    """Open a tournament again, with more bots or games if requested.
 
     Raises:
         Unplayable, BadBot, BadFolder, OSError, SandboxError
@@ -145,7 +145,7 @@ def _game(name: str, variant: Sequence[str]) -> Game:
 
 
 def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
-    """Return the gate, all bots by name, and how many bots, at the end of the list, are a gate's panel."""
+    """Return the gate, all bots by name, and the number of bots at the end of the list that are a gate's panel."""
     names = field.named(game, asked.bots)
     if asked.gate is None:
         return None, names, 0
@@ -155,7 +155,7 @@ def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
 
 
 def _check_gate(gate: Gate | None, request: Request) -> None:
-    """Refuse conditions that concern no bot, and those that can never be met."""
+    """Refuse conditions that concern no bot or can never be met."""
     if gate is None:
         return
     panel, games = request.labels[-request.panel :], request.games + request.games % 2
@@ -173,13 +173,13 @@ def _check_gate(gate: Gate | None, request: Request) -> None:
 
 
 def candidates(request: Request) -> list[int]:
-    """Return the bots that a gate judges: all but those it compares with and its panel."""
+    """Return the bots that a gate judges: all but its panel and those with which it compares."""
     assert request.gate is not None
     return list(range(len(request.bots) - request.panel - len(gate_of(request).references)))
 
 
 def references(request: Request) -> dict[str, int]:
-    """Return the numbers of the bots that a gate compares with, by their names in the gate."""
+    """Return the numbers of the bots with which a gate compares, by their names in the gate."""
     first = len(candidates(request))
     return {name: first + place for place, name in enumerate(gate_of(request).references)}
 

@@ -1,4 +1,4 @@
-"""`deadheat tournament`: everybody against everybody, or one against a panel, until enough is known."""
+"""`deadheat tournament`: everybody against everybody, or one against a panel, until the results suffice."""
 
 from __future__ import annotations
 
@@ -164,9 +164,9 @@ class Run:
     as_json: bool
     standings: Standings = field(init=False)
     interrupted: bool = False
-    """Ctrl-C, or SIGTERM."""
+    """Whether Ctrl-C or SIGTERM ended the run."""
     broke: str = ""
-    """Say in a sentence why this machine could not continue."""
+    """The reason why this machine could not continue, as a sentence."""
 
     def __post_init__(self) -> None:
         request = self.built.request
@@ -175,7 +175,7 @@ class Run:
             self.standings.add(game)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
-        """Play the missing games until the plan's end, a decision, or Ctrl-C."""
+        """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
         request, folder = self.built.request, self.built.folder
         played = self.standings.games.keys()
         missing = [deal for deal in self.standings.deals if any(seated.number not in played for seated in deal.games)]
@@ -201,7 +201,7 @@ class Run:
             def look() -> None:
                 if runner.waits and not screen.wanted and runner.waits not in told:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
-                    told.add(runner.waits)  # only once: tournaments take turns every few seconds
+                    told.add(runner.waits)  # only once, because tournaments take turns every few seconds
                 screen.waits = runner.waits
                 screen.draw()
 
@@ -216,7 +216,7 @@ class Run:
                 self.broke = str(error)
 
     def _ended(self, line: str) -> bool:
-        """Append a game's line, and return whether enough is known."""
+        """Append a game's line, and return whether the results suffice."""
         self.built.folder.append(line)
         self.standings.add(json.loads(line))
         if self.as_json:
@@ -237,7 +237,7 @@ class Run:
         note(f"game {void.number}: {void.cause}: {void.detail}; {follows}", "void:")
 
     def verdicts(self) -> dict[str, list[Verdict]]:
-        """Return the gate's verdict on each candidate; nothing without a gate."""
+        """Return the gate's verdicts on each candidate; empty without a gate."""
         request = self.built.request
         if request.gate is None:
             return {}
@@ -246,7 +246,7 @@ class Run:
         return {labels[bot]: conditions.judge(gate, self.standings, bot, panel, known) for bot in candidates(request)}
 
     def end(self) -> None:
-        """Show the results, say where the files are, and exit with the right code."""
+        """Show the results and the paths of the files, and exit with the right code."""
         verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
             print_json({"summary": self._summary(verdicts)})
@@ -268,7 +268,7 @@ class Run:
             raise typer.Exit(REFUSED)
 
     def _choice(self, verdicts: Collection[str]) -> list[Rating]:
-        """Return the ratings of the bots to choose the best from; none if the first bot is tested."""
+        """Return the ratings of the bots from which to choose the best; none if the first bot is tested."""
         request, ratings = self.built.request, self.standings.ratings(now=True)
         if request.gate is not None:
             return [rating for rating in ratings if rating.player in verdicts]
@@ -305,7 +305,7 @@ def _sandbox_of(backend: str, work: Path) -> Sandbox:
 
 
 def workers_sandbox(backend: str, work: Path) -> Sandbox:
-    """Open a sandbox in a worker without repeating what it does not confine."""
+    """Open a sandbox in a worker without repeating the warning about what it does not confine."""
     if backend == Backend.LOCAL:
         return LocalSandbox()
     own = work / str(os.getpid())
@@ -339,7 +339,7 @@ def _bounds(text: str) -> tuple[float, float] | None:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """End the command with one sentence, whatever fails."""
+    """End the command with one sentence on any failure."""
     try:
         yield
     except (Unplayable, BadFolder, BadGate) as error:

@@ -13,11 +13,11 @@
     [[condition]]
     no_fault_in = 200                       # games
 
-`not_worse_than` asks one question of each opponent: does the bot score less against it than the other bot does? Both
+`not_worse_than` asks one question about each opponent: does the bot score less against it than the other bot does? Both
 play the same deals against the same opponent, so the differences of their points are compared deal by deal. Under the
 hypothesis that the bot is no worse, each difference is as likely to have the other sign (the exact sign-flip test,
-one-sided). If n opponents are asked about, each answer would be wrong in one of twenty cases; Holm's correction keeps
-the chance that any answer is wrong at 5 % in all.
+one-sided). With n opponents, each answer would be wrong in one of twenty cases; Holm's correction keeps the chance that
+any answer is wrong at 5 % in all.
 
 The condition must be able to fail: a bot that loses every game differs only in the pairs in which the other one took
 points, so there must be enough of these against somebody. A fault is never "not worse", whatever the points say.
@@ -45,7 +45,7 @@ from deadheat.engine.figures import counted
 from deadheat.league.complaints import plainly
 
 LEVEL = 0.05
-"""The chance that a gate refuses a bot that is not worse than the other one against anybody."""
+"""The probability that a gate refuses a bot that is not worse than the other one against anybody."""
 
 RULE_OF_THREE = 0.95
 
@@ -54,7 +54,7 @@ _STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
 class BadGate(Exception):
-    """The file is not a gate; the text is a sentence."""
+    """The file is not a valid gate; the text is a sentence."""
 
 
 class Condition(BaseModel):
@@ -85,12 +85,12 @@ class Gate(BaseModel):
 
     @property
     def references(self) -> list[str]:
-        """The bots that candidates are compared with, each once."""
+        """The bots with which candidates are compared, each once."""
         return list(dict.fromkeys(c.not_worse_than for c in self.condition if c.not_worse_than is not None))
 
 
 def read(file: Path) -> Gate:
-    """Read a gate; its bots are named as seen from here afterwards. Raises BadGate."""
+    """Read a gate. Afterwards, its bots' paths are relative to the current folder. Raises BadGate."""
     try:
         gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
@@ -145,7 +145,7 @@ class Verdict:
 def judge(
     gate: Gate, standings: Standings, candidate: int, panel: Sequence[int], references: Mapping[str, int]
 ) -> list[Verdict]:
-    """Return a verdict on each condition. `references` has the numbers of bots by the name in the gate."""
+    """Return a verdict on each condition. `references`: the numbers of bots by their names in the gate."""
     verdicts = []
     for condition in gate.condition:
         if condition.no_loss is not None:
@@ -161,7 +161,7 @@ def judge(
 
 
 def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
-    """Yield the patterns that fit nobody on the panel: a condition on nobody would always be met."""
+    """Yield the patterns that match nobody on the panel: a condition about nobody would always be met."""
     for condition in gate.condition:
         for pattern in _patterns(condition.no_loss or condition.against):
             if not any(_fits(label, pattern) for label in labels):
@@ -169,13 +169,13 @@ def unmatched(gate: Gate, labels: Sequence[str]) -> Iterator[str]:
 
 
 def most_compared(gate: Gate, labels: Sequence[str]) -> int:
-    """Return the most opponents for which one condition compares the bot with another; 0 if no condition does."""
+    """Return the most opponents for which one condition compares the bot with another; 0 if no condition compares."""
     asked = [_patterns(one.against) for one in gate.condition if one.not_worse_than is not None]
     return max((sum(any(_fits(label, p) for p in patterns) for label in labels) for patterns in asked), default=0)
 
 
 def pairs_needed(opponents: int) -> int:
-    """Return how many pairs of games with less, against one of so many opponents, can show a difference at 95 %."""
+    """Return how many pairs of games with fewer points, against one of so many opponents, show a difference at 95 %."""
     return math.floor(math.log2(opponents / LEVEL)) + 1
 
 
@@ -256,7 +256,7 @@ def _compared(standings: Standings, candidate: int, reference: int, opponent: in
 
 
 def _faults(standings: Standings, candidate: int, against: Sequence[int]) -> int:
-    """Return the number of games against these opponents in which a bot failed; such games do not count."""
+    """Return the number of games against these opponents in which a bot failed. Such games do not count."""
     label, others = standings.labels[candidate], {standings.labels[bot] for bot in against}
     return sum(
         game["players"][fault["seat"]] == label
@@ -267,7 +267,7 @@ def _faults(standings: Standings, candidate: int, against: Sequence[int]) -> int
 
 
 def sign_flip(differences: Sequence[int]) -> float:
-    """Return the probability of a sum as low as that of these differences or lower, if every sign were drawn."""
+    """Return the probability of a sum at most as high as that of these differences if every sign were random."""
     sizes = [abs(difference) for difference in differences if difference]
     total = sum(sizes)
     chances = np.zeros(2 * total + 1)
@@ -278,7 +278,7 @@ def sign_flip(differences: Sequence[int]) -> float:
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's method, in the same order."""
+    """Return p-values corrected by Holm's method for their number, in the same order."""
     corrected, most = [0.0] * len(values), 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=values.__getitem__)):
         most = max(most, min(1.0, (len(values) - rank) * values[place]))

@@ -1,4 +1,4 @@
-"""The bots of a tournament: what a person named, built and stored in the tournament's folder under unique labels."""
+"""The bots of a tournament, built and stored in the tournament's folder under unique labels."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detec
 EVERY = "*"
 MOST_BOTS = 200
 LABEL_CHARACTERS = 40
-"""The length of a label, so that a table of six bots fits on a line and in a log."""
+"""The most characters of a label, so that a table of six bots fits on a line and in a log."""
 
 
 def named(game: Game, given: Sequence[str]) -> list[str]:
-    """Return the names of single bots: a folder of bots stands for all in it, ``house:*`` for all house bots.
+    """Return the names of single bots: a folder of bots stands for all its bots, ``house:*`` for all house bots.
 
     Raises:
         BadBot: nothing is in there, or it is a recording.
@@ -50,8 +50,8 @@ def named(game: Game, given: Sequence[str]) -> list[str]:
 
 
 def _is_folder_of_bots(path: Path) -> bool:
-    """Return whether a folder holds several bots. Files side by side are separate bots unless one has a language's
-    usual name for a first file.
+    """Return whether a folder holds several bots. Files side by side are separate bots unless one has the usual name of
+    a language's first file.
     """
     if not path.is_dir() or (path / MANIFEST).exists():
         return False
@@ -75,7 +75,7 @@ def _may_be_a_bot(path: Path) -> bool:
 
 
 def label_of(name: str) -> str:
-    """Return a short name for a bot: that of its file, or of its folder if the file is called main."""
+    """Return a short name for a bot: its file's, or its folder's if the file is called main."""
     if name.startswith(HOUSE):
         return visible(name)[-LABEL_CHARACTERS:]
     path = Path(os.path.normpath(name)).absolute()
@@ -88,8 +88,8 @@ def label_of(name: str) -> str:
 def build_all(
     game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], optional: Container[str]
 ) -> Iterator[Bot]:
-    """Build the bots and store their programs; yield each as soon as it is stored. Labels differ from those of `known`.
-    An `optional` bot that cannot be built here, for lack of a compiler for example, is left out with a note.
+    """Build the bots and store their programs. Yield each as soon as it is stored. Labels differ from those of `known`.
+    An `optional` bot that cannot be built here, for example for lack of a compiler, is left out with a note.
 
     Raises:
         BadBot: with a sentence for the person who named it. SandboxError: this machine failed.
@@ -120,7 +120,7 @@ def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots
 
 
 def shared_name(label: str) -> str:
-    """Return a label without the number that tells it from others of that name."""
+    """Return a label without the number that distinguishes it from others of the same name."""
     name, mark, number = label.rpartition("#")
     return name if mark and number.isdecimal() else label
 

@@ -1,6 +1,6 @@
-"""A challenge that a league plays, as a tournament of two: the same table, the same report.
+"""Shows a league's challenge as a tournament of two: the same table, the same report.
 
-The league's games share no dice, so there are no pairs of games, and the sequential test looks at single games.
+The league's games share no dice, so there are no pairs of games, and the sequential test counts single games.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TOLD_EVERY = 100
 
 
 def counting(matches: Sequence[Match]) -> list[Match]:
-    """Return the matches with a result that counts in the challenge, in the order in which they were planned."""
+    """Return the matches whose results count in the challenge, in the order in which they were planned."""
     over = (match for match in matches if match.state in WITH_RESULT)
     counted = (match for match in over if match.uncounted is None or match.uncounted.cause not in TAKEN_OUT)
     return sorted(counted, key=lambda match: match.id)
@@ -70,7 +70,7 @@ def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[Renderabl
 def write_report(
     challenge: AskedChallenge, matches: Sequence[Match], transcript_of: Callable[[int], bytes], output: Path
 ) -> Path:
-    """Fetch the transcripts and write the report of a tournament. Raises OSError: it cannot be written."""
+    """Fetch the transcripts and write a tournament's report. Raises OSError if it cannot be written."""
     from deadheat.cli.tournament import report  # it imports the ratings' numpy
 
     played = [match for match in counting(matches) if match.state == MatchState.DONE]
@@ -102,7 +102,7 @@ def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
 
 
 def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
-    """Return what the league reports of a game, in the form of a line in a tournament's log."""
+    """Return the league's facts about a game in the form of a line in a tournament's log."""
     faults: list[dict[str, Any]] = [
         {
             "seat": seat.seat,
@@ -127,7 +127,7 @@ def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
 
 
 def _seconds(transcript: Transcript) -> float:
-    """Return how long a game's replies took, the only times that the league reports: it plays a series in one go."""
+    """Return how long a game's replies took. The league reports no other times, because it plays series in one go."""
     replies = (reply for exchange in transcript.exchanges for reply in exchange.replies.values())
     return sum(reply.own_ns + reply.stolen_ns for reply in replies) / NS_PER_S
 
@@ -141,7 +141,7 @@ def _test(challenge: AskedChallenge) -> State | None:
 
 
 def _request(challenge: AskedChallenge) -> Request:
-    """Return the request, as a tournament's folder stores it."""
+    """Return the request in the form that a tournament's folder stores."""
     from deadheat.engine.games import GAMES as RULES
 
     own = f"bot {challenge.bot_id}, version {challenge.version}"

@@ -1,4 +1,4 @@
-"""A tournament's folder as its report reads it: every line of `games.jsonl` checked and typed."""
+"""A tournament's folder for its report: every line of `games.jsonl`, checked and typed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_GAMES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FaultRecord:
-    """A fault of a seat: at which prompt, and after how much own time."""
+    """A fault of a seat, with its prompt and own time."""
 
     seat: int
     fault: str
@@ -34,7 +34,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """One game. Everything by seat is in the order of `players`; games of one `group` shared their dice."""
+    """One game. Everything by seat is in the order of `players`. Games of one `group` shared their dice."""
 
     number: int
     players: list[str]
@@ -48,7 +48,7 @@ class GameRecord:
     host_ms: list[float]
     transcript: str | None
     rated: bool = True
-    """Whether the game says something about strength: not if every bot failed."""
+    """Whether the game is evidence about strength: not if every bot failed."""
 
     def __post_init__(self) -> None:
         seats = len(self.players)
@@ -64,8 +64,8 @@ class GameRecord:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A tournament so far. `rated` are the lines of the games that count, as `deadheat rate` reads them; `labels` are
-    the names of all bots.
+    """A tournament so far. `rated` are the lines of the games that count, in the form that `deadheat rate` reads;
+    `labels` are the names of all bots.
     """
 
     about: Request
@@ -83,7 +83,7 @@ _GAME = TypeAdapter(GameRecord)
 
 
 def read(folder: Path) -> Played:
-    """Read a tournament that is over, interrupted or still going on.
+    """Read a tournament that is over, interrupted or still running.
 
     Raises:
         BadFolder: a file is missing or is not what a tournament writes.
@@ -104,7 +104,7 @@ def read(folder: Path) -> Played:
 
 
 def _lines(file: Path) -> list[bytes]:
-    """Return the complete lines; if the run was killed, the last line may be cut short."""
+    """Return the complete lines. If the run was killed, the last line may be cut short."""
     try:
         lines = file.read_bytes().split(b"\n")[:-1]
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A tournament's folder: the request, the games, and the programs that played them.
+"""A tournament's folder: the request, the games, and the programs that played.
 
 * ``tournament.json``: the request, written once, and again when a bot or more games are added;
 * ``games.jsonl``: one line a game, in the order in which they ended. Each is appended with one write, so a killed
@@ -36,20 +36,20 @@ FORMAT = 1
 HEADER, GAMES, TRANSCRIPTS, BOTS = "tournament.json", "games.jsonl", "games", "bots"
 
 CURE = "delete the line, and --resume plays its game again"
-"""What to do about a line of ``games.jsonl`` that is damaged."""
+"""The remedy for a damaged line of ``games.jsonl``."""
 
 Game = Mapping[str, Any]
 """A line of ``games.jsonl``."""
 
 
 class BadFolder(Exception):
-    """The folder holds no tournament that can continue; the text is a sentence."""
+    """The folder holds no tournament that can be continued; the text is a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bot:
-    """A bot in a tournament: its unique label, what the person named, the hash of its program's files, and the command
-    that starts it in its folder below ``bots``.
+    """A bot in a tournament: its unique label, the name that the person gave, the hash of its program's files, and the
+    command that starts it in its folder below ``bots``.
     """
 
     label: str
@@ -61,8 +61,8 @@ class Bot:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The request, as ``tournament.json`` has it. `games` and `stages` are those of `schedule.Stage`; `panel` is the
-    number of a gate's opponents, the last of the bots.
+    """The request as stored in ``tournament.json``. `games` and `stages` are those of `schedule.Stage`; `panel` is the
+    number of a gate's opponents, which are the last bots.
     """
 
     deadheat: str
@@ -94,7 +94,7 @@ class Request:
 
     @property
     def bank_ms(self) -> int | None:
-        """A seat's time bank for all its replies except READY; None if the game has none, or is not installed here."""
+        """A seat's time bank for all its replies except READY; None if the game has none or is not installed here."""
         try:
             return getattr(self.rules, "bank_ms", None)
         except BadFolder:
@@ -107,7 +107,7 @@ class Request:
 
     @property
     def design(self) -> Design:
-        """Return the request from which the plan of games follows."""
+        """The part of the request from which the plan of games follows."""
         return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
 
 
@@ -136,7 +136,7 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Give the folder back; idempotent."""
+        """Release the folder; idempotent."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -168,7 +168,7 @@ class Folder:
 
 
 def save(folder: Path, request: Request) -> None:
-    """Write the request; a reader sees the old or the new one, never a part."""
+    """Write the request. A reader sees the old or the new one, never a part."""
     new = folder / f"{HEADER}.new"
     new.write_text(json.dumps({"format": FORMAT, **asdict(request)}, indent=1) + "\n", encoding="utf-8")
     new.replace(folder / HEADER)
@@ -202,7 +202,7 @@ def sha256_of(program: Path) -> str:
 def game_line(
     number: int, players: Iterable[str], group: str, transcript: Transcript, seconds: float, path: str | None
 ) -> dict[str, Any]:
-    """Return a finished game as a line of the log. `path` is where its transcript is kept, relative to the folder."""
+    """Return a finished game as a line of the log. `path`: the path of its transcript, relative to the folder."""
     result = encode_result(transcript.result)
     times, host_ns = times_of(transcript)
     return {

@@ -1,4 +1,4 @@
-"""`report.html` of a tournament: one file with everything, made from the folder's results and kept transcripts."""
+"""`report.html` of a tournament: one file with everything, from the folder's results and kept transcripts."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ MOST_KEPT_BYTES = 48 * 1024 * 1024
 seconds; other games are in the folder, and `deadheat view FILE` shows them."""
 
 MOST_LINKS = 10
-"""Games named beside each kind of fault; the list of games has all of them."""
+"""The most games named beside each kind of fault; the list of games has all of them."""
 
 
 def write(folder: Path, output: Path | None = None, title: str = "") -> Path:
-    """Write the report of a tournament, which may still be going on, and return its file: `output`, or `report.html` in
+    """Write the report of a tournament, which may still be running, and return its file: `output`, or `report.html` in
     the folder. `title` replaces its usual heading.
 
     Raises:
@@ -94,8 +94,8 @@ def _figures(played: Played) -> Iterator[str]:
 
 
 def _kept(folder: Path, played: Played) -> dict[int, str]:
-    """Pack the kept games by number, those with faults first, up to `MOST_KEPT_BYTES`. A transcript that is gone, or
-    that does not follow the rules, is left out.
+    """Pack the kept games by number, those with faults first, up to `MOST_KEPT_BYTES`. Leave out a transcript that is
+    gone or does not follow the rules.
     """
     wanted = [game for game in played.games if game.transcript]
     found: dict[int, str] = {}
@@ -147,7 +147,7 @@ def _faults(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, str]) -> str:
-    """Name the first games with faults of a kind, and link those that the file contains."""
+    """Return the first games with faults of a kind, linking those that the file contains."""
     said = []
     for game, fault in faults[:MOST_LINKS]:
         after = "" if fault.elapsed_ms is None else f" {figures.duration(round(fault.elapsed_ms * NS_PER_MS))}"
@@ -158,7 +158,7 @@ def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, 
 
 
 def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
-    """Leave places for the viewer and for the list, which the page's script fills and filters."""
+    """Yield the places for the viewer and for the list, which the page's script fills and filters."""
     transcripts = sum(game.transcript is not None for game in played.games)
     said = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
     if missing := transcripts - len(kept):
@@ -168,7 +168,7 @@ def _games(played: Played, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _listed(played: Played, kept: Mapping[int, str]) -> dict[str, Any]:
-    """List the games for the script: number, bots by seat, ranks, points, faults, seconds, whether one can watch it."""
+    """Return the games for the script: number, bots by seat, ranks, points, faults, seconds, and if it is watchable."""
     numbers = played.numbers
     games = [
         [

@@ -1,11 +1,11 @@
 """Plays a plan with several processes at once, each with its own processors (`cli.tournament.worker`).
 
-This process plays nothing: it hands out deals, appends results to the log as they come, and asks after each whether to
-stop. It has no threads, so it can fork, and between two messages it sleeps. Each worker has the next deal at hand
-before it has finished the last one.
+This process plays nothing: it hands out deals, appends results to the log as they arrive, and asks after each whether
+to stop. It has no threads, so it can fork, and it sleeps between messages. Each worker gets its next deal before it has
+finished the present one.
 
-Whatever ends a tournament (its end, Ctrl-C, a failure), finished games are in the log and unfinished ones are not; they
-are played another time, with the same dice.
+However a tournament ends (complete, by Ctrl-C, by a failure), finished games are in the log and unfinished ones are
+not; these are played another time, with the same dice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
-"""A worker has the deal that it plays and the next one, or, of quick games, as many as keep it busy this long."""
+"""A worker has the present deal and the next one, or, of quick games, as many as keep it busy for so long."""
 
 LOOK_MS = 500
 """The longest interval between two calls of `look`."""
@@ -67,7 +67,7 @@ class _Worker:
 
 @dataclass
 class Runner:
-    """One run of a plan. `ended` gets a game's line and says whether to stop; `told` gets all other messages of the
+    """One run of a plan. `ended` gets a game's line and returns whether to stop; `told` gets all other messages of the
     workers; `look` is called now and then.
     """
 
@@ -80,7 +80,7 @@ class Runner:
 
     @property
     def waits(self) -> tuple[str, ...]:
-        """The holders of the processors, if all workers are waiting for some."""
+        """The holders of the processors, if all workers are waiting."""
         if self._at_work and all(worker.waits for worker in self._at_work):
             return self._at_work[0].waits
         return ()
@@ -121,7 +121,7 @@ class Runner:
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
-        """Keep the worker supplied with deals, those of its own block first."""
+        """Keep the worker supplied with deals, first those of its own block."""
         deals: list[Deal] = []
         while blocks and len(worker.deals) + len(deals) < worker.at_hand:
             deals += blocks.popleft()
@@ -193,8 +193,8 @@ class Runner:
 
 
 def _end_of(worker: _Worker) -> Exception:
-    """Return the error that a worker's end means. A worker ends normally only if it was told to, and then this process
-    has been told too, or is about to be: SIGTERM often goes to all processes of a group.
+    """Return the error that a worker's end means. A worker ends normally only on request, and then this process has
+    been told, too, or is about to be: SIGTERM often goes to all processes of a group.
     """
     worker.process.join(END_SECONDS)
     if worker.process.exitcode == 0:
@@ -205,7 +205,7 @@ def _end_of(worker: _Worker) -> Exception:
 
 
 def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
-    """Divide a plan into runs of deals at one table, each of which one worker plays in the same boxes."""
+    """Divide a plan into runs of deals at one table. One worker plays each run in the same boxes."""
     for _, same in groupby(deals, key=lambda deal: deal.table):
         run = list(same)
         for first in range(0, len(run), block):
@@ -214,7 +214,7 @@ def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
 
 class _Interrupts:
     """Records whether SIGINT or SIGTERM came during the block. Signals never interrupt this process's work, such as
-    writing half a message or half a line.
+    writing a message or a line.
     """
 
     def __init__(self) -> None:
@@ -233,5 +233,5 @@ class _Interrupts:
 
 
 def at_once(asked: int | None, seats: int, cpus: Collection[int]) -> int:
-    """Return how many games are played at a time: as asked (None: one for each set of a processor a bot)."""
+    """Return how many games are played at a time: as requested, or one for each set of one processor per bot."""
     return asked or max(1, len(cpus) // seats)

@@ -1,12 +1,11 @@
-"""Plans a tournament's games, with their order and dice. Pure.
+"""Plans a tournament's games, their order and their dice, as pure functions.
 
 The unit is a *deal*: one table of bots plays the same dice once from every seat, so that the luck of the dice and of
 the seats cancels out. Its games are one group. A deal's dice follow from the tournament's seed, the names at the table
-and the deal's number there; its games have numbers in the order of the plan.
+and the deal's number there; games are numbered in the order of the plan.
 
-A plan grows in *stages*: the first holds the bots that a tournament began with; another follows when a bot comes later
-or more games are wanted. A stage only appends to those before it, so no game that was played changes its number, its
-dice or its seats.
+A plan grows in *stages*: the first has the original bots of a tournament; another follows when a bot is added or more
+games are wanted. A stage only appends to those before it, so no played game changes its number, dice or seats.
 """
 
 from __future__ import annotations
@@ -63,8 +62,8 @@ class Deal:
 @dataclass(frozen=True, slots=True)
 class Design:
     """The request from which a plan follows. `labels` name the bots, `seed` is any text, `block` is how many deals of
-    one table are played in a row. In a `panel` of that many, the last bots are played by all the others, who do not
-    meet each other; everybody plays the same dice against the same member of the panel.
+    one table are played in a row. With a `panel` of so many, all other bots play the last ones but do not meet each
+    other; everybody plays the same dice against the same member of the panel.
     """
 
     labels: tuple[str, ...]
@@ -98,7 +97,7 @@ def games_of(deals: Sequence[Deal]) -> int:
 
 
 def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
-    """Yield tables until each pair that meets has met in `wanted` deals; `met` is counted on from its value."""
+    """Yield tables until each pair that meets has met in `wanted` deals. `met` holds the meetings so far."""
     pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
     if design.seats == 2:
         tables: Iterator[tuple[int, ...]] = _pairs_in_turn(pairs, wanted, met, design.block)
@@ -130,7 +129,7 @@ def _pairs_in_turn(
 def _larger_tables(
     design: Design, pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey]
 ) -> Iterator[tuple[int, ...]]:
-    """Begin each table with the pair that has met least, and add the bots that have met those there least; lots decide
+    """Begin each table with the pair that has met least, and add the bots that have met those there least. Lots decide
     among equals. The caller updates `met` between two tables.
     """
     seed = _digest(design.seed, "tables")
@@ -172,6 +171,6 @@ def _deal(design: Design, table: tuple[int, ...], deal: int, number: int) -> Dea
 
 
 def _digest(*parts: str) -> bytes:
-    """Hash these texts, each preceded by its length, so that no two lists give the same input."""
+    """Hash these texts, each preceded by its length, so that no two lists have the same input."""
     encoded = [part.encode("utf-8", "surrogateescape") for part in parts]
     return hashlib.sha256(b"deadheat tournament" + b"".join(b"%d:%s" % (len(p), p) for p in encoded)).digest()

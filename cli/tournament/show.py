@@ -1,4 +1,4 @@
-"""What a person sees of a tournament: the table while it is played and at its end."""
+"""The display of a tournament: the table during play and at the end."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _three(score: Score) -> str:
 
 
 def sprt_line(request: Request, state: State) -> str:
-    """Say how the sequential test of the first bot stands."""
+    """Describe the state of the first bot's sequential test."""
     assert request.sprt is not None
     score = "" if state.score is None else f", score {100 * state.score:.1f} %"
     head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {counted(state.games, 'game')}{score}"
@@ -73,8 +73,8 @@ def sprt_line(request: Request, state: State) -> str:
 
 
 def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[RenderableType]:
-    """Yield what stands below the final table: faults by kind, what the host took, and the winner's curse if somebody
-    may choose the best of these.
+    """Yield the lines below the final table: faults by kind, the time that the host took, and the winner's curse if
+    somebody may choose the best of these.
     """
     for label, seen in zip(standings.labels, standings.seen, strict=True):
         for what, count in sorted(seen.faults.items()):
@@ -96,7 +96,7 @@ def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[Render
 
 @dataclass
 class Screen:
-    """The live table on stderr, if that is a terminal. It has no thread: it is drawn when `draw` is called."""
+    """The live table on stderr, if that is a terminal. It has no thread; `draw` draws it."""
 
     request: Request
     standings: Standings
@@ -134,7 +134,7 @@ class Screen:
         yield Text(self.progress())
 
     def progress(self) -> str:
-        """Say how many games were played, how fast, and how long the rest will take."""
+        """Return the number of games played, their pace, and the time that the rest will take."""
         played, planned = len(self.standings.games), games_of(self.standings.deals)
         seconds = time.monotonic() - self._began
         rate = (played - self._before) / seconds if seconds else 0.0

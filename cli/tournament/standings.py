@@ -1,4 +1,4 @@
-"""The results of a tournament's games: ratings, places, pairs, faults, times, the sequential test."""
+"""The results of a tournament's games: ratings, places, pairs, faults, times, and the sequential test."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from deadheat.league.sprt import State
 
 REFIT_SHARE = 0.05
-"""The share of the time spent on ratings while games are played."""
+"""The largest share of the time spent on ratings during play."""
 
 DRAWS_OF_THE_BEST = 4000
-"""Simulated repetitions that estimate how much the best of many is flattered, to a twentieth of a standard error."""
+"""The number of simulations that estimate how much the best of many is flattered, to a 20th of a standard error."""
 
 Score = tuple[int, int, int]
 """Games won, drawn, lost."""
@@ -50,7 +50,7 @@ class Standings:
     void_attempts: int = 0
     unrated: int = 0
     deal_points: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
-    """For two bots, the smaller number first: the half points (0 to 4) of the first in each finished pair of games."""
+    """For two bots, the smaller number first: the first one's half points (0 to 4) in each finished pair of games."""
     _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     _pairs: dict[int, list[int]] = field(default_factory=dict)
     _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # the first bot's
@@ -115,7 +115,7 @@ class Standings:
         return sum(s[0] for s in scores), sum(s[1] for s in scores), sum(s[2] for s in scores)
 
     def _count_deal(self, deal: Deal) -> None:
-        """Count a deal of two once both of its games have ended and count."""
+        """Count a deal of two bots once both of its games have ended and count."""
         games = [self.games.get(seated.number) for seated in deal.games]
         if not all(game and game.get("rated", True) for game in games):
             return
@@ -180,8 +180,8 @@ def _half_points(game: Game, label: str) -> int:
 
 
 def flattery(ratings: Sequence[Rating]) -> float | None:
-    """Return by how many Elo the rating of the best is expected to be too high, because it is the best that was chosen:
-    the winner's curse. None: nobody chose.
+    """Return by how many Elo the best one's rating is expected to be too high because it was chosen as the best: the
+    winner's curse. None if nobody chose.
 
     The ratings are taken as the true strengths, and the tournament is simulated many times with their errors. The best
     of each simulation is worth less than it seems, on average by its error.
@@ -196,7 +196,7 @@ def flattery(ratings: Sequence[Rating]) -> float | None:
 
 
 def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
-    """Return the standings as JSON; `choice` are the ratings of the bots from which somebody may choose the best."""
+    """Return the standings as JSON. `choice`: the ratings of the bots from which somebody may choose the best."""
     ratings = standings.ratings(now=True)
     number = standings.numbers
     bots = []

@@ -18,11 +18,11 @@ from deadheat.league.ratings.jsonl import read
 from deadheat.league.ratings.table import NORMAL_95
 
 ROW, MARGIN = 26, 5
-"""The picture of ratings: a line's height in pixels, and what is left free at either end, in percent."""
+"""The picture of ratings: a line's height in pixels, and the free margin at either end, in percent."""
 
 NAME_WIDTH = 21
 MOST_MORE = 100
-"""If neighbours need more than this many times the games to be told apart, the table gives no number."""
+"""The largest multiple of the games, as needed to separate neighbours, for which the table gives a number."""
 
 
 def rated(played: Played) -> RatingTable:
@@ -31,7 +31,7 @@ def rated(played: Played) -> RatingTable:
 
 
 def ratings(found: RatingTable, played: Played) -> Iterator[str]:
-    """Show the ratings as a picture and a table, and say how far they are resolved."""
+    """Show the ratings as a picture and a table, and how well they are resolved."""
     entries = found.entries
     if not entries:
         yield '<p class="note">No game counts: in each of them every bot committed a fault.</p>\n'
@@ -80,7 +80,7 @@ def _gap(row: Rating) -> str:
 
 
 def _resolved(row: Rating, games: int) -> str:
-    """Say whether a gap is larger than its 95 % interval, or how many games per pair would resolve it if it stays."""
+    """Say whether a gap exceeds its 95 % interval, or how many games per pair would resolve it if it stays."""
     if row.place is None or row.place.gap_elo is None or row.place.gap_se is None:
         return ""
     gap, width = row.place.gap_elo, NORMAL_95 * row.place.gap_se
@@ -92,7 +92,7 @@ def _resolved(row: Rating, games: int) -> str:
 
 
 def _picture(entries: Sequence[Rating]) -> str:
-    """Draw a line for each bot, name and interval; positions are percentages, so that it fits any screen."""
+    """Draw a line for each bot, with name and interval. Positions are percentages, so it fits any screen."""
     ticks = list(nice(min(row.low for row in entries), max(row.high for row in entries)))
     least, most = ticks[0], ticks[-1]
 
@@ -121,7 +121,7 @@ def _told(entries: Sequence[Rating]) -> str:
 
 @dataclass
 class Meeting:
-    """Results of one bot against another. `groups` are points and games by group of games that share their dice."""
+    """The results of one bot against another. `groups`: points and games by group of games with shared dice."""
 
     points: float = 0.0
     games: int = 0
@@ -129,7 +129,7 @@ class Meeting:
     groups: dict[str, tuple[float, int]] = field(default_factory=dict)
 
     def add(self, points: float, group: str | None, failed: bool) -> None:
-        """Count one game: 1 point for a better place than the other's, 1/2 for the same."""
+        """Count one game: 1 point for a better place than the other's, 1/2 for the same place."""
         self.points += points
         self.games += 1
         self.faults += failed
@@ -139,14 +139,14 @@ class Meeting:
 
     @property
     def pairs(self) -> tuple[int, int, int]:
-        """Return how many groups of two games and more were won, drawn and lost."""
+        """Return how many groups of two or more games were won, drawn and lost."""
         several = ((points, games) for points, games in self.groups.values() if games > 1)
         signs = Counter((2 * points > games) - (2 * points < games) for points, games in several)
         return signs[1], signs[0], signs[-1]
 
 
 def meetings(games: Sequence[GameRecord]) -> dict[tuple[str, str], Meeting]:
-    """Count the results of each bot against each other, both ways round."""
+    """Count the results of each bot against each other, from both sides."""
     found: dict[tuple[str, str], Meeting] = defaultdict(Meeting)
     for game in (game for game in games if game.rated):
         for seat, bot in enumerate(game.players):
@@ -158,7 +158,7 @@ def meetings(games: Sequence[GameRecord]) -> dict[tuple[str, str], Meeting]:
 
 
 def crosstable(found: RatingTable, played: Played) -> Iterator[str]:
-    """Show who took how many points, pairs and faults from whom, in the order of the ratings."""
+    """Show the points, pairs and faults of each bot against each other, in the order of the ratings."""
     order = [row.player for row in found.entries]
     results = meetings(played.games)
     numbers = {player: place for place, player in enumerate(order)}

@@ -1,8 +1,8 @@
 """The part of a report about time: how long answers took, which would be late elsewhere, and what the host took.
 
-The page's script answers "what if" from what `what_if` puts into the page: all own times, rounded to two digits and
-counted, and for every game and seat the answer that came nearest to its limit, since one late answer loses a game.
-A time bank is one limit for all answers of a game but READY: there the row `cli.local.timing.BANK` counts, their sum.
+The page's script answers "what if" from the data that `what_if` puts into the page: all own times, rounded to two
+digits and counted, and for every game and seat the answer nearest to its limit, since one late answer loses a game. A
+time bank is one limit for all answers of a game except READY: there the row `cli.local.timing.BANK`, their sum, counts.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
 
 READY = "READY"
-"""A program's start has a limit of its own, which the page's slider leaves as it is."""
+"""The command for a program's start. It has its own limit, which the page's slider does not change."""
 
 DOUBLINGS = 16
-"""Bars of the picture up to the limit, each twice the share of the one before; one more has what was late."""
+"""The picture's bars up to the limit, each with twice the share of the one before; one more holds late answers."""
 
 BAR, HEIGHT = 6, 22
 
@@ -67,7 +67,7 @@ def rows(played: Played) -> list[Row]:
 
 
 def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str, Answers]:
-    """Return a seat's answers by command; in a game with a time bank also what it used of its bank."""
+    """Return a seat's answers by command. In a game with a time bank, add the use of its bank."""
     times = game.times[seat]
     if bank_ms is None:
         return times
@@ -77,7 +77,7 @@ def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str,
 
 
 def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
-    """Show the controls of the question "what if", and how long each bot's answers took."""
+    """Show the controls of the question "what if", and the duration of each bot's answers."""
     limits = {row.command: max(other.limit_ms for other in found if other.command == row.command) for row in found}
     said = ", ".join(f"{shown(command)} {_limit(value)}" for command, value in limits.items())
     yield f"<p>Own time, without what the host took. Limits: {said}.</p>\n"
@@ -154,10 +154,10 @@ def _late(row: Row, number: int) -> str:
 
 
 def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
-    """Make the input of the page's script; bots are numbers in the order of `played.labels`.
+    """Return the input of the page's script. Bots are numbers in the order of `played.labels`.
 
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
-    finished without a fault the largest share of a limit that an answer used, the same for READY, and 1 if it won.
+    finished without a fault, the largest share of a limit that an answer used, the same for READY, and 1 if it won.
     """
     numbers = played.numbers
     nearest: list[list[tuple[float, float, int]]] = [[] for _ in numbers]
@@ -186,7 +186,7 @@ def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
 
 
 def host(played: Played) -> Iterator[str]:
-    """Show what the host took from each bot, and how many attempts it made void."""
+    """Show the time that the host took from each bot, and the number of attempts that it made void."""
     taken: dict[str, list[float]] = {label: [] for label in played.labels}
     for game in played.games:
         for bot, value in zip(game.players, game.host_ms, strict=True):

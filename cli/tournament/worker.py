@@ -1,10 +1,10 @@
-"""One process of a tournament: takes processors, plays the deals it is sent, and reports each game.
+"""One process of a tournament: takes processors, plays the deals that it receives, and reports each game.
 
-It releases its processors between two deals when another process waits for some, so that tournaments of several people
-take turns. It ends when it is told to, or when the tournament's own process is gone; its bots end with it.
+It releases its processors between two deals if another process is waiting, so that several people's tournaments take
+turns. It ends on request, or when the tournament's own process is gone; its bots end with it.
 
-Within a game's processors the kernel places plain programs and their referee. A game of quick bots that was spread over
-two of them by force took more than twice the CPU time: 10.6 ms instead of 4.2.
+The kernel places plain programs and their referee within a game's processors. A game of quick bots that was forced onto
+two of them took more than twice the CPU time: 10.6 ms instead of 4.2.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ TURN_SECONDS = 2.0
 """The shortest time for which processors are kept while others wait."""
 
 SAY_SECONDS = 0.1
-"""How long a finished game may be unknown to the parent, which is the most that a killed worker loses."""
+"""The longest time that the parent may not know of a finished game, which is the most that a killed worker loses."""
 
 IDLE_SECONDS = 0.2
-"""How long a worker without a deal keeps its processors: the last deals may wait for them in another worker."""
+"""How long a worker without a deal keeps its processors. The last deals may wait for them in another worker."""
 
 _spelled = json.JSONEncoder(check_circular=False).encode
-"""Like `json.dumps`, but without a new encoder for each line. A line of results holds no part of itself."""
+"""Like `json.dumps`, but without a new encoder for each line. A line of results does not contain itself."""
 
 WHO_WAITS_SECONDS = 1.0
 """How often a waiting worker looks up who has the processors."""
@@ -50,7 +50,7 @@ WHO_WAITS_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The data that a worker needs; the same for all of a tournament's workers."""
+    """The data that a worker needs. All workers of a tournament have the same."""
 
     game: Game
     programs: tuple[Program, ...]
@@ -63,12 +63,12 @@ class Job:
     """The processors to choose from, best first."""
 
     played: frozenset[int]
-    """Games that are in the log already."""
+    """Games that are already in the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finished game: its line of the log. `deal_done`: it was the last of its deal."""
+    """A finished game as a line of the log. `deal_done`: it was the last of its deal."""
 
     line: str
     deal_done: bool
@@ -87,7 +87,7 @@ class Voided:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The worker waits for processors; names their holders."""
+    """The worker waits for processors that the `holders` have."""
 
     holders: tuple[str, ...]
 
@@ -108,11 +108,11 @@ class Stop(BaseException):
 
 
 class Stops:
-    """Raises SIGTERM's exception only in blocks that it is the context manager of, or on entering them if the signal
-    has come before.
+    """Raises SIGTERM's exception only inside blocks of which it is the context manager, or on entering one if the
+    signal came earlier.
 
-    Raised between any two instructions, it could leave behind a process that nobody knows, or a lock of the standard
-    library that nobody frees.
+    Raised anywhere else, it could leave behind an unknown process, or a lock of the standard library that nobody
+    releases.
     """
 
     def __init__(self) -> None:
@@ -148,10 +148,10 @@ class _Stoppable:
 
 
 def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
-    """Play the lists of deals that the connection brings. `others` are connections that only the parent should keep."""
+    """Play the lists of deals that arrive on the connection. Only the parent should keep the connections `others`."""
     for other in others:
         other.close()
-    gc.freeze()  # objects made by the parent are neither garbage nor worth copying
+    gc.freeze()  # the parent's objects are neither garbage nor worth copying
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     stops = Stops()
     try:
@@ -206,7 +206,7 @@ class Worker:
         self.let_go()
 
     def say(self, word: Word) -> None:
-        """Queue a message for the parent: sent at once, a hundred games a second would wake it and disturb the next."""
+        """Queue a message for the parent. Sending a hundred a second at once would wake it and disturb the games."""
         self._unsaid.append(word)
         if time.monotonic() >= self._say_at:
             self.flush()
@@ -219,7 +219,7 @@ class Worker:
         self._say_at = time.monotonic() + SAY_SECONDS
 
     def play(self, deal: Deal) -> None:
-        """Play a deal's games, and report each as it ends. Raises TransportError if more attempts are futile."""
+        """Play a deal's games, and report each as it ends. Raises TransportError if further attempts are futile."""
         if self._hold is not None and time.monotonic() - self._held_at > TURN_SECONDS and self._processors.wanted():
             self.let_go()
         if self._hold is None:
@@ -297,7 +297,7 @@ class Worker:
             return
 
     def _is_kept(self, seated: Seated, transcript: Transcript) -> bool:
-        """Return whether to keep a game; `lost` games are those that the first bot did not win, and faulty ones."""
+        """Return whether to keep a game. `lost` games are those that the first bot did not win, and faulty ones."""
         result, keep = transcript.result, self.job.keep
         if keep == "lost":
             places = zip(seated.players, result.ranks, strict=True)

@@ -2,7 +2,7 @@
 
 A set of cells is one integer: row x and column y (both from 1, x downwards) are bit ``8 (x - 1) + (y - 1)``. The bits
 of the eighth column, which does not exist, are never set. So a shift by 1 or 8 moves a set by a column or a row, and
-nothing that leaves the right edge reappears on the left.
+cells that leave the right edge do not reappear on the left.
 
 The names stand for all free polyominoes of one to five cells (B-16). A block has up to eight *forms*, its rotated and
 flipped shapes; all blocks together have 91. A *placement* is a form at some place on the board.
@@ -16,7 +16,7 @@ SIDE = 7  # rows and columns of the board
 STRIDE = SIDE + 1
 
 Cell = tuple[int, int]
-"""Row and column, from (1, 1) at the top left."""
+"""A row and a column, from (1, 1) at the top left."""
 
 SHAPES: Mapping[str, str] = {
     "I1": "#", "I2": "##", "I3": "###", "L3": "#./##", "I4": "####", "L4": "#../###", "S4": ".##/##.",
@@ -24,13 +24,13 @@ SHAPES: Mapping[str, str] = {
     "P5": "##/##/#.", "T5": "###/.#./.#.", "U5": "#.#/###", "V5": "#../#../###", "W5": "#../##./.##",
     "X5": ".#./###/.#.", "Y5": ".#../####", "Z5": "##./.#./.##",
 }  # fmt: skip
-"""One form of each block, rows from the top separated by slashes, in the order of the source text."""
+"""One form of each block, with rows from the top separated by slashes, in the order of the source text."""
 
 NAMES = tuple(SHAPES)
 
 
 def bit(cell: Cell) -> int:
-    """Return the set of only this cell."""
+    """Return the set with only this cell."""
     row, column = cell
     return 1 << (STRIDE * (row - 1) + column - 1)
 
@@ -54,7 +54,7 @@ def _at_top_left(cells: Iterable[Cell]) -> frozenset[Cell]:
 
 
 def forms(shape: str) -> frozenset[frozenset[Cell]]:
-    """Return the distinct shapes that quarter turns and flips make of one, each at the board's top left."""
+    """Return the distinct shapes that turning and flipping make of one, each at the board's top left."""
     turned = cells_of(shape)
     found = set()
     for _ in range(4):
@@ -82,7 +82,7 @@ def largest_square(cells: int) -> int:
     """Return the side of the largest square, parallel to the edges, with all cells in the set; 0 for none (B-13)."""
     side = 0
     while cells:
-        # The corner of a square of side n + 1 is where four neighbouring cells are corners of squares of side n.
+        # A square of side n + 1 has its corner where four neighbouring cells are corners of squares of side n.
         cells &= cells >> 1 & cells >> STRIDE & cells >> (STRIDE + 1)
         side += 1
     return side

@@ -2,10 +2,10 @@
 
 The sources are the platform's page "Betris (Large)" and our rulings on it, cited as C-* and B-*;
 games/betris_large/protocol.md explains both to bot authors. Comments name the page's headings where they are
-implemented. The blocks are in `polyominoes`, and what it shares with other duels with time banks in `banked`.
+implemented. The blocks are in `polyominoes`, and the parts shared with other duels with time banks in `banked`.
 
 A match is 26 exchanges, 25 of them prompts to both seats at once: READY, twelve times PHASE1, twelve times PHASE2. The
-OPPs of a round are sent in front of the next PHASE1 or FINISH.
+OPPs of a round are sent before the next PHASE1 or FINISH.
 
 Time is a bank: each seat has 10 seconds for all its PHASE1 and PHASE2 together.
 """
@@ -50,7 +50,7 @@ class Player:
 
     @property
     def half_points(self) -> int:
-        """Section "3. Scoring", doubled, so that half points are whole numbers (B-12)."""
+        """The score by section "3. Scoring", doubled, so that half points are whole numbers (B-12)."""
         return 2 * (self.cells + self.square**2) + self.chips
 
     @property
@@ -88,7 +88,7 @@ def acquire(bets: tuple[Bet, Bet], offered: tuple[str, str], coin: Seat) -> tupl
 
 
 def payment(bet: Bet, acquired: str) -> int:
-    """Return the chips that a bet costs: a player who gets the named block pays the bet, contested or not (B-02);
+    """Return the chips that a bet costs. A player who gets the named block pays the bet, contested or not (B-02);
     others pay nothing (B-03).
     """
     return bet.chips if acquired == bet.block else 0
@@ -99,13 +99,13 @@ def payment(bet: Bet, acquired: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A reply to PHASE2: the cells in the player's own order, which OPP repeats (B-06); none to PASS (B-05)."""
+    """A reply to PHASE2: the cells in the player's own order, which OPP repeats (B-06); no cells to PASS (B-05)."""
 
     cells: tuple[Cell, ...]
 
     @property
     def mask(self) -> int:
-        """Return the cells as a set of bits."""
+        """The cells as a set of bits."""
         return sum(map(bit, self.cells))
 
     def __str__(self) -> str:
@@ -178,7 +178,7 @@ class Betris:
 
 
 class _Match(Banked):
-    """One match: chance, the players, and what `Banked` holds."""
+    """One match: chance, the players, and the state of `Banked`."""
 
     def __init__(self, chance: Chance, bank_ms: int) -> None:
         super().__init__(bank_ms * NS_PER_MS)
@@ -186,13 +186,13 @@ class _Match(Banked):
         self.players = (Player(), Player())
 
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Section "2. Game Progression"."""
+        """Play the rounds of section "2. Game Progression"."""
         for round_number in range(1, ROUNDS + 1):
             acquired = yield from self.betting(round_number)
             yield from self.placement(round_number, acquired)
 
     def betting(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], tuple[str, str]]:
-        """Run phase 1; the coin is always drawn, so that no bet changes the blocks of a seed (B-04)."""
+        """Run phase 1, betting. The coin is always drawn, so that no bet changes the blocks of a seed (B-04)."""
         a, b = offered = offer(self.chance)
         coin: Seat = self.chance.below(2)
         self.events.append({"type": "offer", "round": round_number, "a": a, "b": b})
@@ -245,7 +245,7 @@ class _Match(Banked):
             )
 
     def points(self) -> tuple[Points, Points]:
-        """Section "3. Scoring"; compared exactly, so equal points are a draw (B-12)."""
+        """Return the points by section "3. Scoring", compared exactly, so equal points are a draw (B-12)."""
         first, second = self.players
         return Fraction(first.half_points, 2), Fraction(second.half_points, 2)
 

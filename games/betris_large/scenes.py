@@ -1,9 +1,9 @@
-"""Betris (Large): two blocks on offer, bets in chips, two boards that fill, and the clocks.
+"""Betris (Large): two blocks on offer, bets in chips, two boards that fill up, and the clocks.
 
 State: ``offer`` [block, block] or null; ``bets`` [{choice, bet, acquired, paid}, ...] or null, and ``coin``; for each
 seat ``boards`` (cells as [row, column], 1-based, block after block), ``pieces`` (the blocks' names in the same order),
 ``last`` (cells just filled), ``blocks`` (acquired this round or null), ``chips``, ``bank_ms``, ``filled``, ``square``,
-``totals``. What does not change, such as the shapes of blocks, is in the document's ``board`` part (`shapes()`).
+``totals``. Constants, such as the shapes of blocks, are in the document's ``board`` part (`shapes()`).
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
 
 
 def shapes(rules: Betris) -> dict[str, Any]:
-    """Return the constant part: every block's shape (rows of # and ., separated by /), the boards' side, and with how
-    many chips and how much time a seat begins.
+    """Return the constant part: every block's shape (rows of # and ., separated by /), the board's side, and the chips
+    and the time with which a seat begins.
     """
     return {"shapes": dict(SHAPES), "side": SIDE, "chips": CHIPS, "bank_ms": rules.bank_ms}
 
@@ -77,7 +77,7 @@ class _Table:
         }
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Apply one event, and describe what happened."""
+        """Apply one event and describe it."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         match event["type"]:
             case "offer":

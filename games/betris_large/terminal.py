@@ -1,4 +1,4 @@
-"""Betris in a terminal: both boards after every round, with the blocks that were on offer."""
+"""Betris in a terminal: both boards after every round, with the blocks on offer."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Betris (Large) for programs that learn.
 
-Actions, in this order: bets on the first block on offer, of 0 chips and more; bets on the second; to pass; then every
+Actions, in this order: bets on the first block on offer, from 0 chips up; bets on the second; passing; then every
 placement on an empty board, block by block in the order of the rules (`games.betris_large.polyominoes.PLACEMENTS`).
 
-Observations have ``mine`` and ``theirs``; boards are rows of cells, 1 where one is filled. Both time banks are left
-out: they stay full.
+Observations have ``mine`` and ``theirs``; boards are rows of cells, 1 for a filled one. Both time banks are left out,
+because they stay full.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ RANGES = {
     block: slice(first, first + len(PLACEMENTS[block]))
     for block, first in zip(NAMES, np.cumsum([0, *(len(PLACEMENTS[block]) for block in NAMES)]).tolist(), strict=False)
 }
-"""The placements of each block among all."""
+"""The placements of each block, as a range of all placements."""
 
 CELL_BITS = np.array([bit(cell) for cell in CELLS], np.uint64)
 KINDS = len(NAMES)
 
 LAYOUT = Layout(
     round=(1, 0, ROUNDS),
-    betting=(1, 0, 1),  # 1: a bet is wanted
-    placing=(1, 0, 1),  # 1: a placement is wanted
+    betting=(1, 0, 1),  # 1: a bet is expected
+    placing=(1, 0, 1),  # 1: a placement is expected
     first=(KINDS, 0, 1),  # 1: this block is on offer, or was in this round
     second=(KINDS, 0, 1),
     block_mine=(KINDS, 0, 1),  # the block acquired in this round, once it is
@@ -48,7 +48,7 @@ LAYOUT = Layout(
     board_mine=(SIDE**2, 0, 1),
     board_theirs=(SIDE**2, 0, 1),
 )
-"""What an observation holds."""
+"""The fields of an observation."""
 
 FIELDS = LAYOUT.fields
 
@@ -62,7 +62,7 @@ LINES = ["PLACE 0", *(_spell(mask) for _, mask in PLACED)]
 
 @lru_cache(maxsize=CHIPS + 1)
 def bets(chips: int) -> Mask:
-    """Ask the rules about every bet of a player with that many chips."""
+    """Return which bets the rules accept from a player with so many chips."""
     offered = NAMES[0], NAMES[1]
     found = np.ones(BETS, np.int8)
     for action in range(BETS):
@@ -122,7 +122,7 @@ class BetrisView(View):
             self._place(0, line)
 
     def line(self, action: int) -> str:
-        """See `View.line`; a bet names a block that was on offer last, so it may come too late."""
+        """See `View.line`. A bet names a block that was on offer last, so it may come too late."""
         return _bet(action, self.offered) if action < BETS else LINES[action - BETS]
 
     def mask(self) -> Mask:
@@ -141,7 +141,7 @@ class BetrisView(View):
         try:
             player.board |= read_place(line, self.blocks[who], player).mask
         except Refused:
-            return  # the seat's own fault, by which it has lost
+            return  # the seat's own fault, which has cost it the match
         self._count()
 
     def _count(self) -> None:

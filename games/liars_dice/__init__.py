@@ -1,4 +1,4 @@
-"""Liar's Dice: bids on what lies under all cups, and challenges."""
+"""Liar's Dice: bids on the dice under all cups, and challenges."""
 
 from deadheat.engine.games.folder import GameFolder
 from deadheat.games.liars_dice.rules import LiarsDice

@@ -1,15 +1,15 @@
-"""Liar's Dice: two to six players bid on the dice under all cups until somebody is called a liar.
+"""Liar's Dice: two to six players bid on the dice under all cups until one challenges the bid.
 
 The sources are the rules text "Liar's Dice" (id ``liars-dice``) and our rulings on it, cited as C-* and L-*;
 games/liars_dice/protocol.md explains both to authors. Comments name the text's headings where they are implemented.
 
-The text has actions and a view, but no lines: those are ours. Everybody is asked READY at once, then one seat at a time
-is sent its view. Public events (a challenge, an elimination, a resignation) are sent to all, in front of the next view.
-A fault is sent as a resignation (C-14, L-15). Players who are out keep receiving lines until FINISH, except after a
-fault, because that program may be dead.
+The text has actions and a view, but no lines: those are ours. All seats get READY at once, then one seat at a time gets
+its view. Public events (a challenge, an elimination, a resignation) are sent to all before the next view. A fault is
+sent as a resignation (C-14, L-15). Players who are out keep receiving lines until FINISH, except after a fault, because
+that program may be dead.
 
 Lines are written here and not by a JSON encoder, because they are most of a match's work: an encoder would take 4.6 us
-a turn, and the rules now take 5 in all. The tests compare the lines with an encoder's.
+per turn, while the rules now take 5 in all. The tests compare the lines with an encoder's.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Bid(NamedTuple):
 def _height(bid: Bid) -> tuple[int, int]:
     """Return the position of a bid in one order of all bids (section "Raising Rules", L-01).
 
-    n ones rank above 2n sixes and below 2n + 1 of any other face. This says both that ones need half the quantity,
-    rounded up, and that another face needs twice the number of ones and one more.
+    n ones rank above 2n sixes and below 2n + 1 of any other face. This means both that ones need half the quantity,
+    rounded up, and that another face needs twice the number of ones plus one.
     """
     return (2 * bid.quantity, 7) if bid.face == WILD else bid
 
@@ -63,7 +63,7 @@ HEIGHT: Mapping[Bid, int] = {bid: height for height, bid in enumerate(BIDS)}
 
 
 def count(hands: Iterable[Sequence[int]], face: int) -> int:
-    """Section "Wild 1s": count the dice that count as `face`; for a bid on ones only the ones do."""
+    """Count the dice that count as `face` (section "Wild 1s"). For a bid on ones, only ones count."""
     found = 0
     for hand in hands:
         found += hand.count(WILD)
@@ -101,7 +101,7 @@ def read_action(line: str) -> Bid | Move:
 
 
 def check_action(action: Bid | Move, current: Bid | None) -> None:
-    """Section "How to Play": check that the action is legal; `current` is the bid to beat. Without one any bid opens
+    """Check that the action is legal (section "How to Play"). `current` is the bid to beat; without one, any bid opens
     (L-02).
 
     Raises:
@@ -127,15 +127,15 @@ _BIDS: Sequence[Mapping[Bid, str]] = [
     {bid: f'{{"playerId":"{player}","quantity":{bid.quantity},"faceValue":{bid.face}}}' for bid in BIDS}
     for player in IDS
 ]
-"""By seat: its bids, as views and challenges show them."""
+"""Each seat's bids, as views and challenges show them."""
 
 _OPPONENTS = [[f'{{"id":"{player}","diceCount":{count}}}' for count in range(DICE + 1)] for player in IDS]
-"""By seat and dice left: an opponent, as views show it."""
+"""An opponent by seat and remaining dice, as views show it."""
 
 
 @lru_cache(maxsize=16 * 1024)
 def _dice(hand: tuple[int, ...]) -> str:
-    """Spell a hand in JSON; there are less than ten thousand."""
+    """Return a hand in JSON; there are fewer than ten thousand."""
     return f"[{','.join(map(str, hand))}]"
 
 
@@ -170,11 +170,11 @@ class _Match(Pending):
         self.limit_ns = rules.turn_ms * NS_PER_MS
         self.seats = range(seats)
         self.active = list(self.seats)  # in order of seats
-        self.out: list[Seat] = []  # in order of elimination
+        self.out: list[Seat] = []  # in the order of elimination
         self.counts = [rules.dice] * seats  # dice left
         self.faults: dict[Seat, Fault] = {}
         self.round_number = 0
-        self.told = list(self.seats)  # those without a fault
+        self.told = list(self.seats)  # the seats without a fault
         self.hands: list[list[int]] = [[] for _ in self.seats]  # by seat; empty once it is out
         self.shown = ["[]"] * seats  # the hands in JSON
         self.bidder: Seat = 0
@@ -184,7 +184,7 @@ class _Match(Pending):
         self.frames: list[tuple[str, str] | None] = [None] * seats  # by seat: its view before and after the bids
 
     def play(self) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """Section "How to Play": play rounds until one player is left."""
+        """Play rounds until one player is left (section "How to Play")."""
         yield from self.ready()
         if len(self.faults) == len(self.seats):
             return (yield from self.finish((1,) * len(self.seats)))  # no seat was ready: nobody wins (C-01)
@@ -197,7 +197,7 @@ class _Match(Pending):
         return (yield from self.finish(tuple(places.index(seat) + 1 for seat in self.seats)))  # L-08
 
     def ready(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Ask all players for READY, and decide only after all replies are read (C-01)."""
+        """Ask all players for READY, and decide only after reading all replies (C-01)."""
         replies = yield Step(tuple(Message(seat, "READY", READY_LIMIT_NS) for seat in self.seats))
         for seat in self.seats:
             try:
@@ -212,7 +212,7 @@ class _Match(Pending):
         return Result(ranks, None if self.faults else tuple(self.counts), self.faults)
 
     def round(self, opener: Seat) -> Generator[Step, Mapping[Seat, Reply], Seat]:
-        """Section "Rounds"; return the seat that opens the next one if it is still active then (L-07)."""
+        """Play a round (section "Rounds"). Return the seat that opens the next one if still active then (L-07)."""
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:
@@ -228,7 +228,7 @@ class _Match(Pending):
         return turn
 
     def deal(self, opener: Seat) -> None:
-        """Section "Setup": all roll; the dice are drawn seat by seat."""
+        """Roll all dice (section "Setup"). They are drawn seat by seat."""
         self.round_number += 1
         number = self.round_number
         self.current = None
@@ -253,7 +253,7 @@ class _Match(Pending):
         return action
 
     def bid(self, seat: Seat, bid: Bid) -> None:
-        """Make this the current bid."""
+        """Make this bid the current one."""
         quantity, face = bid
         self.bidder, self.current = seat, bid
         self.bids.append(_BIDS[seat][bid])
@@ -294,7 +294,7 @@ class _Match(Pending):
         return loser
 
     def leave(self, seat: Seat) -> None:
-        """Remove a seat after a resignation or fault: its hand leaves the count, bid and round continue (L-05)."""
+        """Remove a seat after a resignation or fault: its hand leaves the count; bid and round continue (L-05)."""
         self.tell_all(f'{{"event":"resignation","round":{self.round_number},"playerId":"{IDS[seat]}"}}')
         if seat not in self.faults:
             self.events.append({"type": "resignation", "round": self.round_number, "seat": seat})
@@ -303,14 +303,14 @@ class _Match(Pending):
         self.eliminate(seat)
 
     def eliminate(self, seat: Seat) -> None:
-        """Place the seat behind all that are still active (L-08)."""
+        """Place the seat behind all seats that are still active (L-08)."""
         self.events.append({"type": "elimination", "seat": seat, "place": len(self.active)})
         self.active.remove(seat)
         self.hands[seat] = []
         self.out.append(seat)
 
     def fail(self, seat: Seat, command: str, refused: Refused) -> None:
-        """Record a fault. From now on nothing is sent to this seat."""
+        """Record a fault. Nothing is sent to this seat any more."""
         self.faults[seat] = refused.fault
         self.told.remove(seat)
         self.events.append(
@@ -318,7 +318,7 @@ class _Match(Pending):
         )
 
     def at_or_after(self, seat: Seat) -> Seat:
-        """Return the first active seat from this one on; the lowest follows the highest."""
+        """Return the first active seat from this one on. The lowest follows the highest."""
         for other in self.active:
             if other >= seat:
                 return other

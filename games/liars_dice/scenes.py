@@ -1,10 +1,10 @@
-"""Liar's Dice: hands around a table, bids, challenges and what they show.
+"""Liar's Dice: hands around a table, bids, challenges and their results.
 
 State: ``counts`` (dice of each seat), ``hands`` (each seat's dice), ``bids`` of this round [{seat, quantity, face}],
 ``turn`` (who acts in this scene, or null), ``reveal`` after a challenge {seat, bidder, quantity, face, count, loser,
 hands} or null, ``places`` (of seats that are out, else null).
 
-`hands` are hidden while a match runs; a viewer that shows one seat's view leaves out the others' until `reveal`.
+`hands` are hidden during a match; a viewer that shows one seat's view omits the others' until `reveal`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deadheat.engine.scenes.core import Director, Figures, Moment, Scene, at_fau
 
 
 def scenes(moments: Iterator[Moment], names: Sequence[str]) -> Iterator[Scene]:
-    """See `engine.scenes.Director`. A round's hands are one scene with its beginning."""
+    """See `engine.scenes.Director`. A round's beginning and its hands are one scene."""
     table = _Table(len(names))
     waiting: Scene | None = None  # the start of a round, until the hands are dealt
     for moment in moments:
@@ -62,7 +62,7 @@ class _Table:
         self.reveal: dict[str, Any] | None = None
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Apply one event, and describe what happened."""
+        """Apply one event and describe it."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         data: Any = event
         self.turn = data.get("seat") if data["type"] != "hand" else self.turn

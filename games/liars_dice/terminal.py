@@ -16,14 +16,14 @@ from deadheat.games.liars_dice.rules import IDS
 
 
 def _hands(state: Mapping[str, Any], names: Sequence[str]) -> RenderableType:
-    """Draw every hand, with the names that the bots use for each other."""
+    """Draw every hand, with the bots' names for each other."""
     holding = ((seat, sorted(hand)) for seat, hand in enumerate(state["hands"]) if hand)
     lines = (f"  {names[seat]} ({IDS[seat]}) holds  {' '.join(map(str, hand))}" for seat, hand in holding)
     return Group(*map(Text, lines))
 
 
 def account(transcript: Transcript, seat: Seat) -> RenderableType:
-    """Say how the seat lost each of its dice, and what it took from others."""
+    """Say how the seat lost each of its dice, and which dice it took from others."""
     parts = [Text("How the dice were lost", style="bold")]
     taken = 0
     events: Any = transcript.events()

@@ -4,8 +4,8 @@ Actions, in this order: the bids from the lowest to the highest (`games.liars_di
 resigning, which the rules allow at any turn.
 
 Observations have six places for players, whatever their number: the seat's own is the first, and the others follow in
-the order of play. What concerns a bid is its quantity and its face, 0 where there is none. The last challenge stays in
-the observation until the next one.
+the order of play. A bid is given by its quantity and its face, 0 if there is none. The last challenge stays in the
+observation until the next one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST, HIGHEST = QUANTITIES[-1], FACES[-1]
 
 LAYOUT = Layout(
     round=(1, 0, PLAYERS * DICE),
-    turn=(1, 0, 1),  # 1: this seat is to move
+    turn=(1, 0, 1),  # 1: it is this seat's turn
     dice=(HIGHEST, 0, DICE),  # how many of each face in the own hand; zero from a challenge to the next turn
     counts=(PLAYERS, 0, DICE),  # dice left, by player
     quantity=(1, 0, MOST),  # the current bid's quantity
@@ -60,14 +60,14 @@ LAYOUT = Layout(
     loser=(PLAYERS, 0, 1),
     shown=(PLAYERS * HIGHEST, 0, DICE),  # the hands shown then, by player and face
 )
-"""What an observation holds."""
+"""The fields of an observation."""
 
 FIELDS = LAYOUT.fields
 
 
 @lru_cache(maxsize=len(BIDS) + 1)
 def legal(current: Bid | None) -> Mask:
-    """Ask the rules about every action, with `current` as the bid to beat."""
+    """Return which actions the rules accept, with `current` as the bid to beat."""
     found = np.ones(len(ACTIONS), np.int8)
     for place, action in enumerate(ACTIONS):
         try:

@@ -1,4 +1,4 @@
-"""Yacht Auction: five dice a round by auction, and a score sheet to fill with them."""
+"""Yacht Auction: an auction for five dice in each round, and a score sheet to fill with them."""
 
 from deadheat.engine.games.folder import GameFolder
 from deadheat.games.yacht_auction.rules import YachtAuction

@@ -20,4 +20,4 @@ def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
 
 
 ADVICE = Adviser("expert", _move, slack=1000)
-"""A die's pip is worth 1000 points; no bid can be advised more exactly."""
+"""The smallest difference of bids that advice can state: a die's pip is worth 1000 points."""

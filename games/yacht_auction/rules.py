@@ -4,9 +4,9 @@ The sources are the rules text "Game Rules (Concise, Model-Ready)" and our rulin
 games/yacht_auction/protocol.md explains both to bot authors. Comments name the text's headings where they are
 implemented.
 
-A step is a barrier, and notices wait for the next prompt: the GETs of an auction are sent in front of the next SCORE or
-ROLL, the SETs of a scoring in front of the next ROLL, SCORE or FINISH. So a match is 26 exchanges, 25 of them prompts
-to both seats at once: READY, twelve times ROLL, twelve times SCORE.
+A step is a barrier, and notices wait for the next prompt: the GETs of an auction are sent before the next SCORE or
+ROLL, the SETs of a scoring before the next ROLL, SCORE or FINISH. So a match is 26 exchanges, 25 of them prompts to
+both seats at once: READY, twelve times ROLL, twelve times SCORE.
 
 Dice are strings of the characters 1 to 6, as in the protocol; converting them to numbers would gain nothing.
 """
@@ -49,7 +49,7 @@ def _four_of_a_kind(dice: str) -> int:
 
 
 def _full_house(dice: str) -> int:
-    """Score three of one face and two of a face; five of one face are both (Y-01)."""
+    """Score three of one face and two of another; five of one face are both (Y-01)."""
     return _sum(dice) if {dice.count(face) for face in dice} in ({2, 3}, {5}) else 0
 
 
@@ -123,7 +123,7 @@ class Player:
 
     @property
     def total(self) -> int:
-        """Section "Final Score & Winner"; may be negative (Y-08)."""
+        """The total by section "Final Score & Winner"; it may be negative (Y-08)."""
         return self.basic + self.bonus + self.combination + self.bids
 
 
@@ -138,7 +138,7 @@ class Bid(NamedTuple):
 
 
 def assign(bids: tuple[Bid, Bid], coin: Seat) -> tuple[str, str]:
-    """Section "Assignment rules": return the bundle that each seat receives.
+    """Return the bundle that each seat receives (section "Assignment rules").
 
     `coin` is the seat that a tie of both target and bid favours, even at 0 against 0 (Y-12).
     """
@@ -151,10 +151,10 @@ def assign(bids: tuple[Bid, Bid], coin: Seat) -> tuple[str, str]:
 
 
 def adjustment(bid: Bid, received: str) -> int:
-    """Section "Bidding score effect": return a bid's effect on its player's total.
+    """Return a bid's effect on its player's total (section "Bidding score effect").
 
-    A player who gets the target pays their own bid, contested or not (Y-02). One who does not gains their own bid, not
-    the other's (Y-03). The score so far need not cover a bid (Y-10).
+    A player who gets the target pays their own bid, contested or not (Y-02). A player who does not gains their own bid,
+    not the other's (Y-03). The present score need not cover a bid (Y-10).
     """
     return -bid.amount if received == bid.target else bid.amount
 
@@ -215,7 +215,7 @@ class YachtAuction:
 
 
 class _Match(Duel):
-    """One match: chance, the players, and what `Duel` has yet to send."""
+    """One match: chance, the players, and the pending messages of `Duel`."""
 
     def __init__(self, chance: Chance) -> None:
         super().__init__()
@@ -223,7 +223,7 @@ class _Match(Duel):
         self.players = (Player(), Player())
 
     def rounds(self) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Section "Overview"."""
+        """Play the rounds of section "Overview"."""
         for round_number in range(1, ROUNDS + 1):
             if round_number <= LAST_BIDDING:
                 yield from self.bidding(round_number)
@@ -231,7 +231,7 @@ class _Match(Duel):
                 yield from self.scoring(round_number)
 
     def bidding(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Section "Bidding Phase"; the coin is always drawn, so that no bid changes the dice of a seed (Y-14)."""
+        """Run section "Bidding Phase". The coin is always drawn, so that no bid changes the dice of a seed (Y-14)."""
         bundles = {name: "".join(map(str, self.chance.dice(DICE))) for name in "AB"}
         coin: Seat = self.chance.below(2)
         self.events.append({"type": "roll", "round": round_number, "a": bundles["A"], "b": bundles["B"]})
@@ -256,7 +256,7 @@ class _Match(Duel):
         )
 
     def scoring(self, round_number: int) -> Generator[Step, Mapping[Seat, Reply], None]:
-        """Section "Scoring Phase": the scored dice are consumed; the others are carried to the next round."""
+        """Run section "Scoring Phase": the scored dice are used up, and the others carry over."""
         puts = yield from self.ask("SCORE", read_put)
         for seat, put in enumerate(puts):
             points = self.players[seat].score(put.category, put.dice)
@@ -280,7 +280,7 @@ class _Match(Duel):
         return first, second
 
     def points(self) -> tuple[Points, Points]:
-        """Section "Final Score & Winner"."""
+        """Return the points by section "Final Score & Winner"."""
         first, second = self.players
         return first.total, second.total
 

@@ -49,7 +49,7 @@ DIRECTOR = Director(scenes, figure="points", figures=_totals, sheet=_sheet)
 
 
 class _Table:
-    """The state of a match: the dice on the table, and both sheets."""
+    """The state of a match: the dice on the table and both sheets."""
 
     def __init__(self) -> None:
         self.players = (Player(), Player())
@@ -62,7 +62,7 @@ class _Table:
         self.round: int | None = None
 
     def show(self, event: Event, names: Sequence[str]) -> str:
-        """Apply one event, and describe what happened."""
+        """Apply one event and describe it."""
         self.round = event.get("round", self.round)  # type: ignore[assignment]
         self.last = None
         match event["type"]:
@@ -135,14 +135,14 @@ NAMES = {
     "LARGE_STRAIGHT": N_("large straight"),
     "YACHT": N_("yacht"),
 }
-"""The categories as people read them; `web/board.js` has the same names."""
+"""The categories' names for people; `web/board.js` has the same names."""
 
 _FACES = "123456"
 _FOUR = 4
 
 
 def _lit(category: str, dice: str, points: int) -> str:
-    """Return the dice that score in the category, sorted; none if it scores nothing."""
+    """Return the dice that score in the category, sorted; none if they score nothing."""
     if points == 0:
         return ""
     if category in BASIC:

@@ -1,11 +1,11 @@
 """Yacht Auction for programs that learn.
 
-Actions, in this order: bids for bundle A, from 0 to the most that is allowed in steps of `BID_STEP`; the same for
-bundle B; then for each category, in the order of the rules, every set of five dice, in ascending order. Points come in
-whole thousands, so the difference of two values halves to whole steps; any other bid can be made as a line.
+Actions, in this order: bids for bundle A, from 0 to the highest allowed in steps of `BID_STEP`; the same for bundle B;
+then for each category, in the order of the rules, every set of five dice, in ascending order. Points are whole
+thousands, so half the difference of two values is a whole number of steps; any other bid can be made as a line.
 
-Observations have ``mine`` and ``theirs``: sheets and bids are public. Points and bids are in thousands; dice are how
-many there are of each face. The bundles are zero once they are assigned.
+Observations have ``mine`` and ``theirs``: sheets and bids are public. Points and bids are in thousands; dice are counts
+by face. The bundles are zero once they are assigned.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ MOST_TOTAL = sum(MOST.values()) + BONUS // THOUSAND + MOST_BIDS
 
 LAYOUT = Layout(
     round=(1, 0, ROUNDS),
-    auction=(1, 0, 1),  # 1: a bid is wanted
-    scoring=(1, 0, 1),  # 1: five dice and a category are wanted
+    auction=(1, 0, 1),  # 1: a bid is expected
+    scoring=(1, 0, 1),  # 1: five dice and a category are expected
     total_mine=(1, -MOST_BIDS, MOST_TOTAL),  # the result if the match ended now
     total_theirs=(1, -MOST_BIDS, MOST_TOTAL),
     bids_mine=(1, -MOST_BIDS, MOST_BIDS),  # net
@@ -71,7 +71,7 @@ LAYOUT = Layout(
     points_mine=(len(CATEGORIES), 0, max(MOST.values())),
     points_theirs=(len(CATEGORIES), 0, max(MOST.values())),
 )
-"""What an observation holds."""
+"""The fields of an observation."""
 
 MINE, THEIRS = 0, 1
 NO_BID = Bid("A", 0)
@@ -98,7 +98,7 @@ START[_of("free", MINE)] = START[_of("free", THEIRS)] = 1
 
 @lru_cache(maxsize=BUNDLES)
 def faces(dice: str) -> bytes:
-    """Count the faces of some dice, as they lie in an observation."""
+    """Count the faces of some dice, in the form of an observation."""
     return np.array([dice.count(face) for face in "123456"], np.float32).tobytes()
 
 
@@ -112,8 +112,8 @@ def gained(who: int, dice: str) -> Numbers:
 
 @lru_cache(maxsize=65_536)
 def scored(who: int, line: str) -> tuple[int, Numbers, float, float]:
-    """Return the place of the category in ``PUT c d`` or ``SET c d``, and what it changes: in an observation after its
-    head, of the total, of the basic categories.
+    """Return the place of the category in ``PUT c d`` or ``SET c d``, and the changes: of an observation after its
+    head, of the total, and of the basic categories.
     """
     _, category, dice = words(line)
     place, points = CATEGORY[category], CATEGORIES[category](dice) / THOUSAND
@@ -132,7 +132,7 @@ def assigned(line: str) -> tuple[str, str, Bid]:
 
 @lru_cache(maxsize=4096)  # more than the number of hands of five and of ten dice
 def choices(hand: bytes) -> bytes:
-    """Tell by a byte for each which of `FIVES` can be taken from a hand."""
+    """Return a byte for each of `FIVES` that says whether it can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
     found = bytearray(len(FIVES))
     for five in set(combinations(dice, DICE)):
@@ -142,7 +142,7 @@ def choices(hand: bytes) -> bytes:
 
 @lru_cache(maxsize=65_536)
 def bid_of(line: str) -> Bid | None:
-    """Read a bid as the rules do; None if they refuse it."""
+    """Parse a bid by the rules; None if they refuse it."""
     try:
         return read_bid(line, Player())
     except Refused:

@@ -1,7 +1,7 @@
-"""The languages of the site, and their catalogues: `LANGUAGE/LC_MESSAGES/deadheat.po`, and those of games' folders.
+"""The site's languages and their catalogues: `LANGUAGE/LC_MESSAGES/deadheat.po`, and those in games' folders.
 
-The messages themselves are the English texts. A catalogue is read as translators leave it, when a process first needs
-it: nothing is compiled beforehand, so that nothing can be out of date. CONTRIBUTING.md says how a text gets into it. A
+The messages themselves are the English texts. A process reads a catalogue as translators left it when it first needs
+it: nothing is compiled beforehand, so nothing can be out of date. CONTRIBUTING.md says how a text gets into it. A
 game's translations are used where the site has none, so no game changes the site's words.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 LANGUAGES = {"en": "English", "ko": "한국어"}
-"""The languages, each by its own name."""
+"""The languages, each with its own name for itself."""
 
 LOCALE = Path(__file__).resolve().parent
 
@@ -71,7 +71,7 @@ def _compiled(path: Path, language: str) -> GNUTranslations:
 
 @lru_cache(maxsize=1024)
 def preferred(accept_language: str) -> str:
-    """Return the one of `LANGUAGES` that a browser prefers, by its header Accept-Language (RFC 9110, 12.5.4)."""
+    """Return the member of `LANGUAGES` that a browser prefers, by its header Accept-Language (RFC 9110, 12.5.4)."""
     wishes: list[tuple[float, int, str]] = []
     for place, wish in enumerate(accept_language.split(",")[:MAX_WISHES]):
         name, _, weight = wish.partition(";")

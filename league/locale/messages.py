@@ -1,8 +1,8 @@
-"""Gathers the messages of sources, so that nothing is missing in a catalogue.
+"""Gathers the messages in sources, so that catalogues can be complete.
 
 Messages are `_("...")`, `N_("...")`, `gettext("...")`, `ngettext("...", "...", n)` and the nouns of `counted` in
-modules and templates, what is not found, taken or too many in errors, `{% trans %}` in templates, and `say("...")` in
-scripts.
+modules and templates, the words of errors for what is not found, taken or too many, `{% trans %}` in templates, and
+`say("...")` in scripts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAID = re.compile(r'\bsay\("([^"]*)"')
 _TEMPLATES = Environment(extensions=["jinja2.ext.i18n"])  # noqa: S701  nothing is rendered
 
 Message = str | tuple[str, str]
-"""A message, or its forms for one and for more."""
+"""A message, or its singular and plural forms."""
 
 
 def of_game(game: GameFolder) -> Iterator[Message]:
@@ -43,7 +43,7 @@ def of_game(game: GameFolder) -> Iterator[Message]:
 
 
 def declared(game: GameFolder) -> Iterator[str]:
-    """Yield the texts of a game that are looked up where they are shown: how seats differ, parameters, the figure."""
+    """Yield the texts of a game that are looked up when shown: how seats differ, parameters, and the figure."""
     director = DIRECTORS.get(game.rules.name)
     yield from filter(None, (game.seats_differ, director and director.figure))
     yield from (each.parameter.meaning for each in parameters(game.rules))
@@ -87,7 +87,7 @@ def counted(nouns: list[str]) -> tuple[str, str]:
 
 
 def _plain(message: object) -> Message:
-    """Return a message as catalogues have it."""
+    """Return a message in the form that catalogues have."""
     if isinstance(message, str):
         return message
     assert isinstance(message, tuple | list)

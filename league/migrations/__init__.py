@@ -1,1 +1,1 @@
-"""The schema's history. One file per change in `versions/`; they only go forward."""
+"""The history of the schema: one file per change in `versions/`. Migrations only go forward."""

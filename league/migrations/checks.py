@@ -1,5 +1,5 @@
-"""What migrations do to a table's checks. SQLite has no statement that changes one, so there the text of the schema is
-edited. A wider check holds for all rows anyway.
+"""Changes to a table's checks. SQLite has no statement for that, so the text of its schema is edited. All existing rows
+meet a wider check anyway.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from alembic import op
 
 
 def edit_in_sqlite(table: str, edit: Callable[[str], str]) -> None:
-    """Give a table the text that `edit` makes of its own; this connection reads the schema again."""
+    """Replace a table's schema text by the result of `edit`; this connection reads the schema again."""
     connection = op.get_bind()
     of_it = {"table": table}
     text: str = connection.execute(sa.text("SELECT sql FROM sqlite_master WHERE name = :table"), of_it).scalar_one()
@@ -39,7 +39,7 @@ def change_check(table: str, name: str, before: str, after: str) -> None:
 
 
 def add_kind(kind: str, after: str) -> None:
-    """Allow notices of this kind, which comes after that one in the list."""
+    """Allow notices of this `kind`, listed after the kind `after`."""
     if op.get_bind().dialect.name == "sqlite":
         edit_in_sqlite("notice", lambda text: replaced(text, f"'{after}'", f"'{after}', '{kind}'"))
         return

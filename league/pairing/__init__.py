@@ -1,4 +1,4 @@
-"""Who plays whom: pure functions, the same for the same seed.
+"""Pairing: pure functions that decide who plays whom, with the same result for the same seed.
 
-`ladder` says what is played next, `seating` who sits where, `rounds` and `separation` make finals.
+`ladder` chooses the next series, `seating` assigns seats, and `rounds` and `separation` make finals.
 """

@@ -1,9 +1,9 @@
 """A knock-out: pairings, winners and final places. All of it follows from seeds and points.
 
-The field is filled up to a power of two with byes for the best seeds. Seeds are laid out so that the first and the
-second can meet in the final at the earliest, the first four in the semifinals, and so on. Two players that are level
-after their matches play as many again, up to a declared number of times; then the better seed advances. Optionally, the
-losers of the semifinals play for the third place.
+Byes for the best seeds fill the field up to a power of two. Seeds are laid out so that the first and the second can
+meet in the final at the earliest, the first four in the semifinals, and so on. Two players that are level after their
+matches play as many again, up to a declared number of times; then the better seed advances. Optionally, the losers of
+the semifinals play for the third place.
 
 Places: a player that was knocked out later comes first; among those knocked out in the same round, the better seed.
 """
@@ -21,11 +21,11 @@ from deadheat.league.pairing.pairs import PairKey, pair_key
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A place in the bracket where two meet. `round` and `slot` are from 1, the final is slot 1 of the last round, and
-    the match for the third place slot 2.
+    """A place in the bracket where two meet. `round` and `slot` count from 1. The final is slot 1 of the last round,
+    and the match for the third place slot 2.
 
-    `first` and `second` are None until they are known; `second` stays so where the first has a bye (`is_bye`).
-    `times`: how often they have met here. `winner` None: not decided.
+    `first` and `second` are None until they are known; `second` stays None if the first has a bye (`is_bye`). `times`:
+    how often they have met here. `winner` None: not decided.
     """
 
     round: int
@@ -55,8 +55,8 @@ def rounds_of(players: int) -> int:
 
 
 def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, third_place: bool) -> list[Tie]:
-    """List all ties, round by round and from the top, with the results so far. `further`: how often two players that
-    are level may meet again.
+    """Return all ties, round by round from the top, with the results so far. `further`: how often two level players may
+    meet again.
     """
     met: dict[PairKey, list[Meeting]] = defaultdict(list)
     for meeting in played:
@@ -113,7 +113,7 @@ def _tie(
 
 
 def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
-    """Return the pairs that meet now: the better seed sits first, or the other one when they meet again."""
+    """Return the pairs that meet now. The better seed sits first, or the other one when they meet again."""
     pairs = []
     for tie in ties:
         if tie.is_open:
@@ -123,7 +123,7 @@ def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
-    """Rank all players, the best first; while ties are open, provisionally."""
+    """Rank all players, the best first. While ties are open, the ranking is provisional."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
     reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))

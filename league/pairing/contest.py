@@ -1,14 +1,14 @@
 """The draw and the standings of an evaluation, by the rules of contests: Swiss and round robin with their tie-breaks.
 
-Everything here is a pure function of the seeds and of the results, so anybody can compute it again.
+Everything here is a pure function of seeds and results, so anybody can recompute it.
 
-*Swiss.* Players are drawn by descending score, then by seed, the best first: each meets the first one below that it has
-not met yet. If it has met everybody left, it meets the first of those that it has met least often. In an odd field, the
-lowest score among those with the fewest byes gets a bye; among equals, the weakest seed. A bye is worth as much as a
-won round, but does not count as a round won outright.
+*Swiss.* Players are paired by descending score, then by seed, the best first: each meets the first unmet player below.
+If it has met everybody left, it meets the first of those that it has met least often. In an odd field, the lowest score
+among those with the fewest byes gets a bye; among equals, the weakest seed. A bye is worth as much as a won round, but
+does not count as a round won outright.
 
-*Scores.* Points of matches: win 1, draw 1/2, loss and own failure 0. Matches that the service failed to play are worth
-nothing to either side, so nobody gains by causing a failure.
+*Scores.* Points of matches: win 1, draw 1/2, loss and own failure 0. Matches that the service failed to play give
+nobody points, so nobody gains by causing a failure.
 
 *Ties* are broken by figures (`league.pairing.figures`). In a Swiss, in this order: rounds won outright (more points in
 them than the opponent); the sum of the opponents' scores; the sum of the player's scores after each round
@@ -34,7 +34,7 @@ from deadheat.league.pairing.pairs import PairKey, pair_key
 class Placed:
     """A player in the standings. `seed` and `place` are from 1.
 
-    `figures`: the points, and then what breaks ties in its format, by the names of `league.pairing.figures`.
+    `figures`: the points, then the tie-breaks of its format, by the names of `league.pairing.figures`.
     """
 
     player: int
@@ -51,10 +51,10 @@ class Placed:
 def draw(
     seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[list[tuple[int, int]], int | None]:
-    """Draw the next Swiss round: pairs of the `present` players, the best first, and the player with the bye. `seeded`:
+    """Draw the next Swiss round: the pairs of `present` players, the best first, and the player with the bye. `seeded`:
     all players, the best seed first.
 
-    In a pair, the player that has sat first less often does so; if equal, the better placed one.
+    In a pair, the player that has sat first less often sits first; if equal, the better placed one.
     """
     scores = points(played)
     order = sorted((one for one in seeded if one in present), key=lambda one: -scores[one])  # stable: by seed
@@ -66,7 +66,7 @@ def draw(
 
 
 def _bye(order: Sequence[int], played: Sequence[Meeting], scores: Mapping[int, float]) -> int:
-    """Choose the player who sits out; among equal scores, `order` lists the weakest last."""
+    """Choose the player with the bye. Among equal scores, `order` lists the weakest last."""
     had = Counter(one.first for one in played if one.second is None)
     return min(reversed(order), key=lambda player: (had[player], scores[player]))
 

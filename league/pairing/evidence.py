@@ -1,23 +1,23 @@
-"""Do two players differ? A test at the 5 % level that may be repeated after every game.
+"""A test at the 5 % level of whether two players differ, which may be repeated after every game.
 
 The null hypothesis is that two players are equally strong: each has the same chances against any third one, and neither
-is favoured when they meet. Then every *comparison* of the two is fair: its mean, given all before it, is 0. There is
-one for each common opponent (how much better the first fared against it than the second), and one for each pair of
-matches, from both sides, in which they met each other; each lies between -1 and 1.
+is favoured when they meet. Then every *comparison* of the two is fair: given all before it, its mean is 0. There is one
+for each common opponent (how much better the first fared against it than the second), and one for each pair of matches,
+from both sides, in which they met each other; each lies between -1 and 1.
 
-Of a round only each player's points are known, not in which pairs it took them. Wins and losses are taken to lie in
-pairs of their own, as far as they can: of all arrangements with these points this one is the weakest evidence, for
-every stake, since the logarithm of 1 + s d is concave in d. Under the first version of the rules a whole round was one
-comparison, so that 20 won matches in one round said no more than two.
+Only each player's points in a round are known, not the pairs of matches that gave them. Wins and losses are assumed to
+lie in separate pairs as far as possible: of all arrangements with these points, this is the weakest evidence, for every
+stake, since the logarithm of 1 + s d is concave in d. Under the first version of the rules a whole round was one
+comparison, so 20 won matches in one round said no more than two.
 
-A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all
-1 + s d. If the two are equal, he gains nothing on average, whatever s is, not even if he divides his money evenly among
-all s from -1 to 1. The capital that he then has, starting from 1, is the *evidence*: the mean over s of the product. By
-Ville's inequality it reaches 20 at some point in at most one of 20 cases. So the players differ as soon as the evidence
-is 20. Testing after every round costs nothing: the bound holds for all tests together. Nothing is assumed about draws,
-or about how much the two matches of a pair have in common.
+A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all 1 + s
+d. If the two are equal, he gains nothing on average, whatever s is, even if he divides his money evenly among all s
+from -1 to 1. His capital in that case, starting from 1, is the *evidence*: the mean over s of the product. By Ville's
+inequality it reaches 20 at some point in at most one case of 20. So the players differ as soon as the evidence is 20.
+Testing after every round costs nothing: the bound holds for all tests together. Nothing is assumed about draws, or
+about how much the two matches of a pair have in common.
 
-It is computed in fractions, so that everybody gets the same. Eight won pairs in a row are evidence of 28.
+It is computed in fractions, so everybody gets the same result. Eight won pairs in a row are evidence of 28.
 
 Sources: Ville, Étude critique de la notion de collectif (1939); Waudby-Smith and Ramdas, Estimating means of bounded
 random variables by betting (2024).
@@ -33,12 +33,12 @@ from fractions import Fraction
 from deadheat.league.pairing.figures import Meeting
 
 APART = 20
-"""The inverse of the chance of taking equals for different, 5 %."""
+"""The inverse of the probability, 5 %, of finding a difference between equal players."""
 
 
 def evidence(comparisons: Iterable[Fraction]) -> Fraction:
-    """Return the evidence against the equality of two players. It depends neither on the order of comparisons nor on
-    which player is the first.
+    """Return the evidence that two players are not equal. It depends neither on the order of comparisons nor on which
+    player is the first.
     """
     shares = list(comparisons)
     assert all(-1 <= share <= 1 for share in shares)
@@ -56,10 +56,10 @@ def evidence(comparisons: Iterable[Fraction]) -> Fraction:
 def comparisons(
     one: int, other: int, played: Sequence[Meeting], matches: int, opponents: Collection[int], rules: int
 ) -> list[Fraction]:
-    """Compare two players by what they took from each other, and through each opponent that both have met.
+    """Compare two players by their points against each other, and through each opponent that both have met.
 
-    `matches`: the number per pair and round. A match counts by its points, so one that was not played counts for
-    nothing. `rules`: their version (`Form.rules`).
+    `matches`: the number per pair and round. A match counts by its points, so an unplayed one counts for nothing.
+    `rules`: their version (`Form.rules`).
     """
     leads: dict[int, dict[int, list[Fraction]]] = {one: defaultdict(list), other: defaultdict(list)}
     direct: list[Fraction] = []
@@ -81,8 +81,8 @@ def comparisons(
 
 
 def _pairs(mine: Fraction, theirs: Fraction, matches: int) -> list[Fraction]:
-    """Return the least that the pairs of a round say, if a match gives 1 point. Points left over belong to one pair if
-    all matches were played; if not, a win and a loss may belong to two.
+    """Return the weakest comparisons that a round's points allow, if a match gives 1 point. Points left over belong to
+    one pair if all matches were played; otherwise a win and a loss may belong to two.
     """
     won, lost = mine % 2 / 2, theirs % 2 / 2
     rest = [won - lost] if mine + theirs == matches else [won, -lost]

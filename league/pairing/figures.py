@@ -1,11 +1,11 @@
-"""The figures that decide between players of an evaluation with equal points. Each is defined once.
+"""The figures that break ties between players of an evaluation. Each is defined once.
 
-`RULES` lists for each format the figures that decide, the first deciding first, unless an organiser chose others
-(`CHOICE`). Higher values are better; after the last figure, the better seed decides. The order of places, the records,
-the site's columns and the terminal's follow from this table.
+For each format, `RULES` lists the figures that decide, in order, unless an organiser chose others (`CHOICE`). Higher
+values are better; after the last figure, the better seed decides. Places, records, and the columns of the site and the
+terminal follow from this table.
 
-An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change; other
-figures, or another order, are a new version, and new evaluations use the last.
+An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change: other
+figures, or another order, are a new version, and new evaluations use the newest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from deadheat.league.states import EvaluationFormat
 class Meeting(NamedTuple):
     """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
 
-    `second` None: a bye, whose points are the first's.
+    `second` None: a bye, and `first` gets its points.
     """
 
     round: int
@@ -33,14 +33,14 @@ class Meeting(NamedTuple):
 
 
 Figured = Mapping[int, float]
-"""A figure of each player, which is 0 where nothing was counted."""
+"""A figure by player; it is 0 where nothing was counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure that breaks ties. `name` is its field in `league.records.evaluations.EvaluationStanding`; `heading` and
-    `meaning` are the site's, `short` is the terminal's. `of` computes it; None: the bracket says it, and it decides
-    nothing.
+    `meaning` are the site's, `short` is the terminal's. `of` computes it; if None, it comes from the bracket and
+    decides nothing.
     """
 
     name: str
@@ -134,7 +134,7 @@ _BY_FORMAT: Mapping[EvaluationFormat, tuple[Figure, ...]] = {
 }
 
 RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (_BY_FORMAT, _BY_FORMAT)
-"""The rules by version, counted from 1. The second has the same figures, and another test at a stage's cut
+"""The rules by version, counted from 1. The second has the same figures, but another test at a stage's cut
 (`league.pairing.evidence`).
 """
 
@@ -144,21 +144,21 @@ CHOICE: Mapping[str, Figure] = {
     figure.name: figure
     for figure in (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS, SONNEBORN_BERGER)
 }
-"""What an organiser may choose from, for any format but a knock-out."""
+"""The figures that an organiser may choose, for any format but a knock-out."""
 
 
 def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
-    """Return the figures in the order in which they decide: the chosen ones, or a format's by the rules' version."""
+    """Return the figures in the order in which they decide: the chosen ones, or those of the format in that version."""
     return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
 
 
 def named(chosen: Sequence[str]) -> str:
-    """Return the chosen figures as people read them in a sentence, the first deciding first."""
+    """Return the chosen figures as part of a sentence, in the order in which they decide."""
     return _(", then ").join(gettext(CHOICE[name].heading) for name in chosen)
 
 
 def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
-    """Say why ties cannot be broken by these; none: by the rules. Ends of sentences."""
+    """Yield the reasons why these figures cannot break ties, as ends of sentences; None chosen is always valid."""
     if chosen and format_ is EvaluationFormat.KNOCKOUT:
         yield _("a knock-out has no tie-breaks")
     for name in chosen:

@@ -1,4 +1,4 @@
-"""The next series of the ladder: pure functions that give the same series for the same seed.
+"""The ladder's next series: pure functions with the same result for the same seed.
 
 Theory of operation
 -------------------
@@ -6,19 +6,19 @@ A season numbers its series. Each begins with one bot and then finds opponents f
 
 *Whose turn.* Every second series belongs to the bot that has waited longest since it was last planned, or entered. A
 new bot queues behind the others, so with n bots nobody waits for more than 2 n series, whatever the rest do. The other
-half goes to bots that nothing links to the largest part of their field, then to those being placed (new, with a wide
-interval), each in the order of waiting. A bot being placed has one series at a time, because the next opponent follows
+half goes to bots that no games link to the largest part of their field, then to those being placed (new, with a wide
+interval), each in the order of waiting. A bot being placed has one series at a time, because its next opponent follows
 from the last result. If nobody needs it, this half goes by waiting, too.
 
-*Against whom.* The weight of an opponent is p (1 - p) / (1 + games): what one game tells if it is won with probability
-p, less for each game that the two bots have planned, their earlier versions included. A bot being placed gets one of
-the `NEAREST` heaviest at random: the closest expected ratings that it has not met. Every other bot gets one at random
-in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than random
-opponents; after that the broad draw is never behind random pairing in a field where strength is not transitive, where
-always taking the closest opponent ends in a wrong order.
+*Against whom.* The weight of an opponent is p (1 - p) / (1 + games): the information of one game that is won with
+probability p, less for each game that the two bots have planned, including their earlier versions. A bot being placed
+gets one of the `NEAREST` heaviest at random: the closest expected ratings that it has not met. Every other bot gets a
+random one in proportion to the weights. Measured (tests/benchmarks/pairing.py): placing costs a third fewer games than
+random opponents; after that, if strength is not transitive, the broad draw is never behind random pairing, while always
+taking the closest opponent ends in a wrong order.
 
-*One field.* Ratings compare only what games link. A bot outside the largest part plays somebody outside its own part,
-so every such series leaves one part less, and a field of k parts is linked after 2 (k - 1) series.
+*One field.* Ratings compare only bots that games link. A bot outside the largest part plays somebody outside its own
+part, so every such series leaves one part less, and a field of k parts is linked after 2 (k - 1) series.
 
 Nobody can choose an opponent: the random draws come from a seed that is secret during the season, waiting belongs to
 the bot and not to its newest version, and a new upload does not erase past opponents.
@@ -38,14 +38,13 @@ from numpy.typing import NDArray
 from deadheat.league.pairing.pairs import pair_key
 
 PLACED_SE_ELO = 60.0
-"""A version whose standard error is below this has been placed; some 40 games of the prior's 350."""
+"""A version whose standard error is below this has been placed, after some 40 games. The prior's error is 350."""
 
 PLACED_GAMES = 100
-"""A version with so many games counts as placed, too: against a much weaker or stronger field the error falls slowly.
-"""
+"""A version with so many games counts as placed, too: the error falls slowly in a much weaker or stronger field."""
 
 NEAREST = 6
-"""A bot being placed gets one of this many nearest opponents, so that nobody can foresee which.
+"""A bot being placed gets one of so many nearest opponents, so that nobody can foresee which.
 
 Measured: after 50 games the error is the same for 1, 5 and 10 of them, and 2 % larger for 20.
 """
@@ -55,7 +54,7 @@ Bools = NDArray[np.bool_]
 
 
 class Reason(StrEnum):
-    """Why a series is played."""
+    """The reason why a series is played."""
 
     LINK = "link"  # the field was not connected
     PLACEMENT = "placement"
@@ -68,7 +67,7 @@ class Entrant:
 
     `elo` is its expected rating. `waiting_since`: how many series the season had planned when its bot was last planned,
     or entered. `part`: equal for versions that games link (`league.pairing.parts`). `through`: it has had all its games
-    with everybody there; it begins no series, and at a larger table it may sit with those who need each other.
+    with everybody. It begins no series, but at a larger table it may sit with others who still need games.
     """
 
     version: int
@@ -85,7 +84,7 @@ class Entrant:
 class Met:
     """The games that a version has planned and played with an opponent.
 
-    `games` of these two versions, `before`: of earlier versions of the two bots; `lead`: in how many more of the
+    `games`: of these two versions; `before`: of earlier versions of the two bots; `lead`: in how many more of the
     `games` it sat first than second.
     """
 
@@ -105,7 +104,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposed series: its versions (of two, the first one begins), its number of matches, and the reason."""
+    """A proposed series: its versions (of two, the first begins), its number of matches, and the reason."""
 
     versions: tuple[int, ...]
     matches: int
@@ -122,10 +121,9 @@ def propose(
 ) -> list[Proposal]:
     """Propose up to `wanted` series; fewer if pairs have reached `games_per_pair` or nobody is left to play.
 
-    `planned` is the number of series that the season has planned so far. `met` is called only for versions whose turn
-    it is, and returns what that version has planned with each opponent; opponents that are missing there it has not
-    met. With two seats, no pair gets more than `games_per_pair`; at a larger table, one pair that needs games may sit
-    with pairs that need none.
+    `planned` is the number of series that the season has planned so far. `met` is called only for a version whose turn
+    it is, and returns its planned games by opponent, without opponents that it has not met. With two seats, no pair
+    gets more than `games_per_pair`; at a larger table, one pair that needs games may sit with pairs that need none.
     """
     field = _Field(entrants, met, terms)
     proposals = []
@@ -182,7 +180,7 @@ class _Field:
         yield from map(int, by_waiting)
 
     def _opponents(self, first: int, lots: Floats) -> list[int] | None:
-        """Return the places that fill the other seats. The first of them still needs games against `first`."""
+        """Return the places that fill the other seats. The first one still needs games against `first`."""
         games = np.zeros(len(self.entrants), dtype=np.int64)
         before = np.zeros_like(games)
         for version, met in self._met_by(self.entrants[first].version).items():
@@ -201,7 +199,7 @@ class _Field:
         return list(map(int, [*chosen, *rest[rest != chosen[0]][: self.terms.seats - 2]]))
 
     def _draw(self, first: int, games: NDArray[np.int64], lots: Floats) -> NDArray[np.int64]:
-        """Return all places, in the order in which they would be chosen as opponents of `first`."""
+        """Return all places in the order in which they would be chosen as opponents of `first`."""
         p = 1 / (1 + 10 ** ((self.elo - self.elo[first]) / 400))
         weight = p * (1 - p) / (1 + games)
         if not self.placing[first]:
@@ -241,7 +239,7 @@ class _Field:
         return min(self.terms.series_length, *(games for games in left if games > 0))
 
     def _who_begins(self, one: int, other: int, number: int) -> tuple[int, int]:
-        """Order a pair: first the one who sat first less often, in this pair or else at all, or by turns."""
+        """Order a pair: first the player that sat first less often, in this pair or else in total, or by turns."""
         met = self._met_by(one)
         lead = met[other].lead if other in met else 0
         lead = lead or sum(pair.lead for pair in met.values())
@@ -279,7 +277,7 @@ class _Field:
 
 
 def _lots(seed: bytes, number: int, count: int) -> Floats:
-    """Draw a number in (0, 1] for each place: SHAKE-256 of the seed and the series' number, 8 bytes each."""
+    """Draw a number in (0, 1] for each place from SHAKE-256 of the seed and the series' number, 8 bytes each."""
     drawn = hashlib.shake_256(seed + number.to_bytes(8, "big")).digest(8 * count)
     lots: Floats = (np.frombuffer(drawn, dtype=">u8").astype(np.float64) + 1) / 2.0**64
     return lots

@@ -1,4 +1,4 @@
-"""Versions that meet, in numbers: pairs, lots drawn from a seed, and the parts that games link."""
+"""Pairs of versions, lots drawn from a seed, and the parts of a field that games link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pair_key(one: int, other: int) -> PairKey:
 
 
 def lot(seed: bytes, *numbers: int) -> int:
-    """Draw a number of 64 bits for these numbers: the first 8 bytes of SHA-256 of the seed and of each as 8 bytes.
+    """Draw a 64-bit number for these numbers: the first 8 bytes of SHA-256 of the seed and of each number as 8 bytes.
 
     Anybody who knows the seed can draw it again in any language; nobody else can foresee it.
     """
@@ -27,9 +27,9 @@ def lot(seed: bytes, *numbers: int) -> int:
 def parts(
     versions: Iterable[int], tables: Iterable[Sequence[int]], known: Mapping[int, int] | None = None
 ) -> dict[int, int]:
-    """Return the part that each version belongs to: two share one if tables link them, directly or through others.
+    """Return each version's part. Two versions share one if tables link them, directly or through others.
 
-    `known`: the result of an earlier call, perhaps with other versions, whose links hold too.
+    `known`: the result of an earlier call, perhaps with other versions; its links hold too.
     """
     above = dict(known or {})
 

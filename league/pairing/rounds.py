@@ -1,4 +1,4 @@
-"""Rounds of a final: everybody plays everybody (Berger), or those with similar scores play each other (Swiss)."""
+"""The rounds of finals: everybody plays everybody (Berger), or players with similar scores meet (Swiss)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Score = int | float | Fraction
 
 
 class NoRound(Exception):
-    """No round is left in which nobody meets anybody a second time."""
+    """Every possible round repeats a meeting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Pairs that play at the same time, seat 0 first, and the player without an opponent (`bye`)."""
+    """The pairs of one round, seat 0 first, and the player without an opponent (`bye`)."""
 
     pairs: tuple[tuple[int, int], ...]
     bye: int | None = None
@@ -30,10 +30,9 @@ class Round:
 def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
     """Draw a full round robin: in each cycle everybody meets everybody once, and sits out at most once.
 
-    The tables that carry Berger's name, as chess federations print them: place i meets place j in the round that
-    follows from i + j, and who sits first follows from whether i + j is odd. Within a cycle of an odd field each player
-    has both seats equally often, within one of an even field with a difference of one; every second cycle swaps all
-    seats.
+    This is Berger's table as chess federations print it: i + j determines the round in which places i and j meet, and
+    whether i + j is odd determines who sits first. Within a cycle of an odd field each player has both seats equally
+    often, within one of an even field with a difference of one; every second cycle swaps all seats.
     """
     places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
@@ -49,8 +48,8 @@ def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
 
 
 def _berger_round(places: int, number: int) -> list[tuple[int, int]]:
-    """Return the pairs of places, counted from 0, the first seat first. The last place meets the one that the sum would
-    pair with itself.
+    """Return the pairs of places, counted from 0, the first seat first. The sum pairs one place with itself; the last
+    place meets that one.
     """
     turning = places - 1
     last = places - 1
@@ -73,14 +72,14 @@ def swiss(
 ) -> Round:
     """Draw the next round of a Swiss tournament.
 
-    `players` are in the order of their strength before it, best first; `scores` what they have so far (missing: 0, a
-    bye counts what the caller gives for it); `met` who has met whom; `byes` who has sat out, once for each time.
+    `players` are in the order of their strength before it, best first. `scores`: their points so far, with the caller's
+    value of a bye (missing: 0). `met`: the pairs that have met. `byes`: the players who sat out, once for each time.
 
-    Equal scores play each other, the better half of them against the other half; players who find nobody new there move
-    down to the next. In an odd field, the last of those who have sat out least sits out, unless the others could then
-    not be paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down);
-    after that (or when some have left), such pairs are searched for. The first seat is drawn at random, because a
-    series changes seats with every match.
+    Players with equal scores meet, the better half against the other half; those who find nobody new move down to the
+    next score. In an odd field, the last of those who have sat out least sits out, unless the others could then not be
+    paired. Nobody meets anybody again: in a field of n this is always possible for n/2 rounds (rounded down); after
+    that (or when some have left), a search looks for such pairs. The first seat is drawn at random, because a series
+    swaps seats after every match.
 
     Raises:
         NoRound: whichever player sits out, the others cannot all meet somebody new; never in the first n/2 rounds.
@@ -99,7 +98,7 @@ def swiss(
 
 
 def _sitting_out(order: Sequence[int], sat_out: Counter[int]) -> list[int] | list[None]:
-    """Return the players who may sit out, first the last of those who sat out least; [None] for an even field."""
+    """Return the players who may sit out, first the last of those who sat out least, or [None] for an even field."""
     if len(order) % 2 == 0:
         return [None]
     return [player for _, _, player in sorted((sat_out[player], -rank, player) for rank, player in enumerate(order))]
@@ -116,13 +115,13 @@ def _by_score(order: Sequence[int], scores: Mapping[int, Score], met: AbstractSe
 
 
 SEARCH_STEPS = 20_000
-"""The most steps of a search for any round: enough for every field of a dozen, and a tenth of a second."""
+"""The most steps of a search for any round. It suffices for every field of a dozen, and takes a tenth of a second."""
 
 
 def _searched(
     order: Sequence[int], sitting_out: Sequence[int | None], met: AbstractSet[PairKey]
 ) -> tuple[list[tuple[int, int]], int | None]:
-    """Find any pairs without a repeated meeting, neighbours by score where possible, and the player who sits out."""
+    """Find any pairs without a repeated meeting, neighbours by score if possible, and the player who sits out."""
     steps = 0
 
     def rest(left: Sequence[int]) -> list[tuple[int, int]] | None:
@@ -179,15 +178,15 @@ def _new_to(player: int, others: Sequence[int], met: AbstractSet[PairKey]) -> in
 def _settle(pairs: list[tuple[int, int]], left: Sequence[int], met: AbstractSet[PairKey]) -> list[tuple[int, int]]:
     """Pair the players that the last group left over, who have all met each other.
 
-    Two of them, x and y, join the players of a pair (u, v) if x has not met one of these and y has not met the other.
+    Two of them, x and y, play the players of a pair (u, v) if x has not met one of these and y has not met the other.
     After k rounds, x and y have had at most 2 (k - 1) meetings with others, and a pair that does not allow the exchange
-    takes two of these. So at most k - 1 of the n/2 - 1 pairs do not allow it, and one that does is found as long as k <
+    takes two of these. So at most k - 1 of the n/2 - 1 pairs do not allow it, and one that does exists as long as k <
     n/2. (With more than two players left over there are fewer pairs, but as many of the meetings were among the players
     left over.)
     """
     pairs = list(pairs)
     for x, y in zip(left[::2], left[1::2], strict=True):
-        for place in range(len(pairs) - 1, -1, -1):  # from the bottom, where the scores differ least from theirs
+        for place in range(len(pairs) - 1, -1, -1):  # from the bottom, where scores are closest to theirs
             u, v = pairs[place]
             ways = [((u, x), (v, y)), ((u, y), (v, x))]
             way = next((way for way in ways if not any(pair_key(*pair) in met for pair in way)), None)
@@ -205,7 +204,7 @@ def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
 
 
 def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """Return the number of rounds of a Swiss: as chosen, or as many as halving the field down to one takes."""
+    """Return the number of rounds of a Swiss: the chosen one, or as many as halving the field down to one takes."""
     return chosen or (finalists - 1).bit_length()
 
 

@@ -1,9 +1,9 @@
-"""How many more games tell neighbours in a ranking apart.
+"""The number of further games that separates neighbours in a ranking.
 
-With strengths d Elo apart, a game between two players tells about their difference p (1 - p) / c^2 per square Elo,
-where p = 1 / (1 + 10^(-d/400)) and c = 400 / ln 10 (Bradley and Terry). Whatever else is known
-about everyone, m games of just these two turn the variance V of their difference into
-1 / (1/V + m p (1 - p) / c^2): an update of rank one. That can be solved for m.
+If two players' strengths are d Elo apart, a game gives the information p (1 - p) / c^2 per square Elo about this
+difference, where p = 1 / (1 + 10^(-d/400)) and c = 400 / ln 10 (Bradley and Terry). Whatever else is known about
+everyone, m games of just these two turn the variance V of their difference into 1 / (1/V + m p (1 - p) / c^2), an
+update of rank one. This equation is solved for m.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from deadheat.league.pairing.seating import whole_turns
 ELO_PER_NAT = 400 / math.log(10)
 
 NORMAL_95 = 1.959963984540054
-"""Two players are told apart when the 95 % interval of their difference does not contain zero."""
+"""Two players are separated if the 95 % interval of their difference does not contain zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Two neighbours in the ranking that are not told apart; `games` of the two that would do it, capped."""
+    """Two neighbours in the ranking that are not separated, and the capped number of `games` that would do it."""
 
     above: int
     below: int
@@ -30,7 +30,7 @@ class Gap:
 
 
 def games_to_part(difference_elo: float, variance: float, most_games: int) -> int:
-    """Return how many games make the difference of two players likely to be `NORMAL_95` standard errors."""
+    """Return how many games are likely to make two players' difference `NORMAL_95` standard errors."""
     if difference_elo**2 > NORMAL_95**2 * variance:
         return 0
     if difference_elo == 0:
@@ -42,9 +42,9 @@ def games_to_part(difference_elo: float, variance: float, most_games: int) -> in
 
 
 def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:
-    """Plan the next series: one for each pair that needs it, best places first, while the budget lasts.
+    """Plan the next series: one for each pair that needs it, best places first, until the budget is used up.
 
-    Each pair gets one series, however many it needs: two equals at the top would otherwise use up everybody's games.
+    Each pair gets one series, however many it needs; otherwise two equals at the top would use up everybody's games.
     Then the ratings are fitted again, and the rest of the budget is shared out. A series consists of whole turns; a
     remainder of the budget that is less than a turn is not spent.
     """

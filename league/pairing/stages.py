@@ -1,8 +1,8 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
-The first word is the format. Then come, in any order: `rounds` (of a Swiss), `matches` (of a pair; of a Swiss, in a
-round), `keep` (how many advance; left out in the last stage, which has a winner), `further` (the most further matches
-between the two at the cut, or between two that are level in a knock-out), `ties` (what breaks them, joined by `+`) and
+The first word is the format. These follow in any order: `rounds` (of a Swiss), `matches` (per pair; in a Swiss, per
+round), `keep` (how many advance; omitted in the last stage, which has a winner), `further` (the most further matches
+between the two at the cut, or between two that are level in a knock-out), `ties` (the tie-breaks, joined by `+`) and
 `third-place` (of a knock-out).
 
 This module is pure, as `league.terms` is.
@@ -24,7 +24,7 @@ from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
-"""The largest value of each number."""
+"""The largest value of each option."""
 
 WORDS = {
     EvaluationFormat.SWISS: "Swiss",
@@ -46,7 +46,7 @@ class Stage:
     tie_breaks: tuple[str, ...] | None = None
 
     def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
-        """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
+        """Return the tournament's form for so many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )
@@ -55,7 +55,7 @@ class Stage:
 
     @property
     def words(self) -> str:
-        """The line as people read it."""
+        """The line in words."""
         form = gettext(WORDS[self.format])
         said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
         said.append(_("%(matches)s per pair", matches=counted(self.matches, "match", "matches")))
@@ -73,7 +73,7 @@ class Stage:
 
 
 def stages(declared: Sequence[str] | None) -> list[Stage]:
-    """Read the lines of stages; each matches `STAGE`."""
+    """Parse the lines of stages; each matches `STAGE`."""
     return [_stage(line) for line in declared or ()]
 
 
@@ -90,7 +90,7 @@ def _stage(line: str) -> Stage:
 
 
 def stage_faults(declared: Sequence[str]) -> Iterator[str]:
-    """Return why finals cannot be played in these stages, as ends of sentences."""
+    """Yield the reasons why finals cannot be played in these stages, as ends of sentences."""
     for number, line in enumerate(declared, 1):
         if not re.fullmatch(STAGE, line):
             yield _('number %(number)s is not like "round-robin matches=6 keep=10"', number=number)

@@ -1,18 +1,17 @@
 """A tournament of any format, from its draw to its places.
 
-Everything is a pure function of the seeds, the players still there and the results, so anybody can compute the whole
-course again: `league.pairing.contest` has the rules of a Swiss and a round robin, `league.pairing.bracket` those of a
+Everything is a pure function of the seeds, the remaining players and the results, so anybody can recompute the whole
+course: `league.pairing.contest` has the rules of a Swiss and a round robin, `league.pairing.bracket` those of a
 knock-out.
 
 *Stages.* A tournament may be a stage, from which the first `keep` advance. If the last one in and the first one out do
-not differ at the 5 % level (`league.pairing.evidence`), these two meet again until they do, or until they have done so
-`further` times. Then the one with more points advances, counting the stage's rounds and these further matches; if their
-points are equal, the one that is higher in the standings without them. Nobody else's place depends on further matches.
-Players that were taken out come after everybody who is still there.
+not differ at the 5 % level (`league.pairing.evidence`), these two meet again until they differ, or at most `further`
+times. Then the one with more points advances, counting the stage's rounds and these further matches; if their points
+are equal, the one that is higher in the standings without them. Nobody else's place depends on further matches. Players
+that were taken out rank behind everybody else.
 
-The evidence is about the two in one stage. Which two they are depends on the results, but it is those who are closest
-at the cut, so their rounds are weaker evidence of a difference, not stronger, than those of two players named
-beforehand.
+The evidence is about two players in one stage. The results determine which two, but these are the closest at the cut,
+so their rounds are weaker evidence of a difference, not stronger, than those of two players named beforehand.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ Drawn = tuple[list[tuple[int, int]], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a tournament is played. `matches`: per pair in a round. `keep`: how many advance; None: it is not a stage.
+    """The form of a tournament. `matches`: per pair in a round. `keep`: how many advance; None: it is not a stage.
 
-    `further`: how often at most two meet again, at the cut of a stage or because they are level in a knock-out.
-    `rules`: their version, `tie_breaks`: those chosen in place of theirs (`league.pairing.figures`).
+    `further`: the most further meetings of two players, at the cut of a stage or because they are level in a knock-out.
+    `rules`: the version of the rules; `tie_breaks`: those chosen in place of theirs (`league.pairing.figures`).
     """
 
     format: EvaluationFormat
@@ -51,8 +50,8 @@ class Form:
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
-    """Draw what comes next, once everything drawn before is settled: one round, or all of a round robin. Returns
-    nothing if the tournament is over.
+    """Draw the next rounds, once all earlier ones are settled: one, or all of a round robin. Return none if the
+    tournament is over.
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.
     """
@@ -95,7 +94,7 @@ def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
 
 
 def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tuple[Placed, Placed] | None:
-    """Return, of the players still in, the last who advances and the first who does not."""
+    """Return, among the remaining players, the last who advances and the first who does not."""
     there = [one for one in order if one.player in present]
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
@@ -103,8 +102,8 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, int] | None:
-    """Return the two who meet again, taking turns at the first seat; None if the evidence separates them or they have
-    met often enough.
+    """Return the two who meet again, taking turns at the first seat, or None if the evidence separates them or they
+    have met often enough.
     """
     two = _cut(form, _of_the_rounds(form, seeded, played), present) if form.further else None
     if two is None:
@@ -121,7 +120,7 @@ def _at_the_cut(
 
 
 def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
-    """Return the first player's lead in points, each time that the two met."""
+    """Return the first player's lead in points in each meeting of the two."""
     return [
         (meeting.first_points - meeting.second_points) * (1 if meeting.first == one else -1)
         for meeting in played

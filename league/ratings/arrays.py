@@ -1,4 +1,4 @@
-"""Names for the arrays that all modules of this package pass around; shapes are in the docstrings there."""
+"""Names for the array types of this package. The shapes are in the docstrings of the other modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 
 def how_many(conditions: Iterable[Bools]) -> Ints:
-    """Count for each row the conditions, (rows,) each, that hold there. There is at least one."""
+    """Count, for each row, the conditions that hold there. Each has shape (rows,), and there is at least one."""
     first, *others = conditions
     total = first.astype(np.int64)
     for other in others:
@@ -24,10 +24,10 @@ def how_many(conditions: Iterable[Bools]) -> Ints:
 
 
 def joined(parts: Sequence[Ints]) -> Ints:
-    """Return one array after another. A single one is not copied."""
+    """Concatenate arrays. A single one is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def are_dense(keys: Ints, below: int) -> bool:
-    """Say whether counting keys, each `below` a number, beats sorting them: there are few more counters than keys."""
+    """Say whether counting keys, all `below` a bound, beats sorting them: there are few more counters than keys."""
     return below <= 2 * len(keys)

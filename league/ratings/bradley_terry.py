@@ -1,4 +1,4 @@
-"""Bradley and Terry's model of paired comparisons with Gaussian priors: the posterior, and its maximum."""
+"""Bradley and Terry's model of paired comparisons with Gaussian priors: the posterior and its maximum."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from deadheat.league.ratings.reach import all_reach_all, components, graph
 
 
 class NoRating(Exception):
-    """Without a prior the log determines no finite ratings: a part of the players never lost to the rest, or the
-    other way round (Ford 1957).
+    """Without a prior, the log determines no finite ratings: a part of the players never lost to the rest, or never
+    beat them (Ford 1957).
     """
 
 
@@ -40,12 +40,12 @@ class Posterior:
         return found
 
     def curvature(self, strengths: Vector) -> Matrix:
-        """Return the negative Hessian of the log density, upper triangle."""
+        """Return the negative Hessian of the log density, as an upper triangle."""
         expected = self.expected(strengths)
         return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
-        """Return the negative Hessian if each pair gives so much information about its difference; upper triangle."""
+        """Return the negative Hessian, upper triangle, if each pair gives so much information about its difference."""
         matrix: Matrix = np.zeros((self.players, self.players))
         matrix[self.pairs.first, self.pairs.second] = -information
         diagonal = np.einsum("ii->i", matrix)
@@ -65,7 +65,7 @@ class Posterior:
         return maximum(self, np.zeros(self.players) if start is None else start)
 
     def fields(self, *, chained: bool = True) -> Ints:
-        """Return a number for each player, (players,), equal for those that games (or chains, too) connect."""
+        """Return a number for each player, (players,), equal for players that games (or chains, too) connect."""
         ones, others = self.pairs.first, self.pairs.second
         if chained:
             ones = np.concatenate([ones, self.beliefs.children])

@@ -1,8 +1,8 @@
 """The score of results that are not independent: the pairs of one table, the games of one group.
 
-A cluster's score is the gradient of its part of the log likelihood: for every player the sum of results less what was
-expected. Clusters are independent of each other, whatever happens inside, so the sum of their squared scores estimates
-the variance of the whole score.
+A cluster's score is the gradient of its part of the log likelihood: for every player, the sum of results less the
+expected one. Clusters are independent of each other, whatever happens inside, so the sum of their squared scores
+estimates the variance of the whole score.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
-"""A log of draws alone would leave no error, yet a hundred draws exclude only that one game in thirty is decided."""
+"""With none, a log of draws would leave no error, yet 100 draws exclude only that one game in thirty is decided."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +33,7 @@ class _Alike:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Clusters:
-    """Scores by cluster and player, and the curvature of each pair in a cluster (times its `table_factor`)."""
+    """The scores by cluster and player, and the curvature of each pair in a cluster (times its `table_factor`)."""
 
     scored: Sequence[_Alike]
     shared: Bools  # (clusters,): whether it is a group of games rather than a single table
@@ -44,10 +44,10 @@ class _Clusters:
 
 
 def table_factor(seats: int, ranks: Ranks) -> float:
-    """Return the variance of a player's score at one table among equals, over the curvature of the table's pairs.
+    """Return the variance of a player's score at one table among equals, divided by the curvature of the table's pairs.
 
-    By placement the score is a uniform rank's distance to its mean, (k^2 - 1) / 12 over (k - 1) / 4; by wins it is
-    (k - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
+    By placement, the score is a uniform rank's distance to its mean: (k^2 - 1) / 12 over (k - 1) / 4. By wins, it is (k
+    - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
     """
     return (seats + 1) / 3 if ranks is Ranks.PLACEMENT else seats / 2
 

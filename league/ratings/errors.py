@@ -1,12 +1,12 @@
-"""How far the ratings may be off: the covariance of the estimated strengths, for any mixture of results.
+"""The errors of ratings: the covariance of the estimated strengths, for any mixture of results.
 
-A log has two kinds of results, and each needs its own care.
+A log has two kinds of results, which need different treatment.
 
-*Independent* ones: two players, dice of their own. The curvature of the posterior counts each as binomial, with the
-variance p (1 - p). Draws vary less, so the data's part is divided by the dispersion factor: the sum of the squared
+*Independent* results: two players, with their own dice. The curvature of the posterior counts each as binomial, with
+the variance p (1 - p). Draws vary less, so the data's part is divided by the dispersion factor: the sum of the squared
 residuals over the sum of p (1 - p), at most 1 (a lack of fit is shown beside the table, not hidden in the errors).
 
-*Clustered* ones: the pairs of one table of three and more players, and all games of a group, which share their dice.
+*Clustered* results: the pairs of a table of three or more players, and all games of a group, which share their dice.
 Their pairs are not independent, so the curvature alone would promise too much. The variance of the score is estimated
 from the clusters themselves, and the covariance is the sandwich A^-1 (B + Q) A^-1 (White 1982; A is the posterior's
 curvature, Q the prior's part in it, B the sum of the clusters' squared scores).
@@ -16,9 +16,9 @@ games). So a player with fewer than `ESTABLISHED_GAMES`, and every cluster with 
 alone. Independent results count by the plain curvature, and a table by `table_factor` times the curvature, which is the
 exact variance of a table's score among equals; a group is also multiplied by its dispersion, if that is above 1.
 
-Games show only differences. Only the prior says how far the field as a whole is from the centre, and the centre is a
-convention anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens
-nobody else's. The field is everyone connected by games or a chain of versions; a player who is not connected to anybody
+Games show only differences. Only the prior says how far the field as a whole is from the centre, which is a convention
+anyway. So an error is that of the distance to the mean of the field, weighted by games, and a new bot widens nobody
+else's error. The field is everyone connected by games or a chain of versions; a player who is not connected to anybody
 has the error of its prior.
 """
 
@@ -38,7 +38,7 @@ from deadheat.league.ratings.pairs import Pairs, pairs_of
 from deadheat.league.states import Ranks
 
 ESTABLISHED_GAMES = 50
-"""The number of games from which a player's own residuals count."""
+"""The number of games from which a player's own residuals are used."""
 
 RIDGE = 1e-10
 """The share of the mean variance that is added for directions in which few clusters leave no variance."""
@@ -46,8 +46,8 @@ RIDGE = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spread:
-    """The covariance of the strengths as `factor` x its transpose, and the standard errors of the distances to each
-    player's field; on the natural scale.
+    """The covariance of the strengths as `factor` times its transpose, and the standard errors of the distances to each
+    player's field, on the natural scale.
     """
 
     factor: Matrix  # (players, players)
@@ -55,7 +55,7 @@ class Spread:
 
 
 def spread_of(posterior: Posterior, strengths: Vector, tables: Sequence[Tables], ranks: Ranks, games: Ints) -> Spread:
-    """Return the errors of the most likely strengths. `games` (players,): the number that each has played."""
+    """Return the errors of the most likely strengths. `games` (players,): the number of games of each player."""
     if not posterior.players:
         return Spread(np.zeros((0, 0)), np.zeros(0))
     established = _evidence(tables, ranks, posterior.players) >= ESTABLISHED_GAMES

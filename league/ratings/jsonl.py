@@ -1,8 +1,8 @@
-"""Logs as files: one JSON object a line, `{"players": [...], "ranks": [...], "group": ...}`.
+"""Reads logs from files: one JSON object a line, `{"players": [...], "ranks": [...], "group": ...}`.
 
-Players are text or whole numbers (a number and its digits are the same player), by seat and none twice; ranks are as
-many whole numbers, smaller is better and equal is a tie; the group, text or a whole number, is optional. A line with
-`"rated": false` is no result (all at the table lost by faults of their own) and is skipped. Other fields are ignored.
+Players are text or whole numbers (a number and its digits are the same player), by seat, and all different. Ranks are
+as many whole numbers: smaller is better, equal is a tie. The group, text or a whole number, is optional. A line with
+`"rated": false` is not a result (everybody at the table lost by a fault) and is skipped. Other fields are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_NAME = 256
 MOST_RANK = 10**9
 MOST_GAMES = 20_000_000
 MOST_PLAYERS = 4000
-"""The limit of the ratings' matrices of players by players: this many take half a gigabyte."""
+"""The most players. The ratings' matrices of players by players then take half a gigabyte."""
 
 
 class BadLine(Exception):
@@ -73,7 +73,7 @@ def read(lines: Iterable[bytes]) -> Log:
 
 
 def _game(line: bytes) -> tuple[list[str], list[int], str | None] | None:
-    """Return a line's players, ranks and group; None: the game is not rated. Raises ValueError with half a sentence."""
+    """Return a line's players, ranks and group; None if it is not rated. Raises ValueError with half a sentence."""
     if len(line) > MOST_LINE_BYTES:
         raise ValueError(f"it is longer than {MOST_LINE_BYTES} bytes")
     try:

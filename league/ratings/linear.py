@@ -1,7 +1,7 @@
 """Linear algebra that numpy leaves out: equations with a positive definite matrix, sums of outer products.
 
 numpy factors a positive definite matrix but solves no triangular system, and a general solver costs twice as much. Here
-the systems are solved in blocks: the corners on the factor's diagonal are inverted once, all else is multiplication.
+the systems are solved in blocks: the blocks on the factor's diagonal are inverted once, and the rest is multiplication.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import numpy as np
 from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 
 BLOCK = 64
-"""The rows of a corner. Smaller corners leave more to Python, larger ones are slower to invert."""
+"""The number of rows of a diagonal block. Smaller blocks leave more to Python, larger ones are slower to invert."""
 
 CHUNK = 2**22
-"""The number of products computed at once, 64 MB of them."""
+"""The number of products that are computed at once; they take 64 MB."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ def _inverse(upper: Matrix, corners: Sequence[Matrix]) -> Matrix:
 def outer_products(places: Ints, values: Vector, size: int) -> Matrix:
     """Return the sum of the outer products of sparse vectors with themselves: a (size, size) matrix, upper triangle.
 
-    `places` (vectors, k): the indices of the non-zero entries, none twice in a row. `values` (vectors, k): these
+    `places` (vectors, k): the indices of the non-zero entries, different within a row. `values` (vectors, k): these
     entries.
     """
     total = np.zeros(size * size)

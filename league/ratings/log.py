@@ -1,5 +1,4 @@
-"""A log of results in a canonical form: in whatever order it is given, the same log has the same arrays and the same
-hash.
+"""A canonical form of a log of results: in whatever order it is given, the same log has the same arrays and hash.
 
 The hash is the SHA-256 of these bytes:
 
@@ -7,8 +6,8 @@ The hash is the SHA-256 of these bytes:
   with two games or more) and ``tables`` (pairs of seats and distinct rows), in this order, without spaces, ASCII only,
   ended by a newline;
 * for every number of seats in ascending order the distinct rows in ascending order, each of them as little-endian
-  signed 32-bit integers: the players by seat (places in ``players``), their ranks (how many of the table were
-  strictly better), the group (its place in ``groups``, -1 for none), and how often the row occurs.
+  signed 32-bit integers: the players by seat (places in ``players``), their ranks (how many of the table were strictly
+  better), the group (its place in ``groups``, -1 for none), and how often the row occurs.
 
 So the hash covers who sat where, but not how ranks are spelled (1, 2, 2 or 1, 5, 5).
 """
@@ -29,15 +28,15 @@ from deadheat.league.ratings.arrays import Ints, are_dense, how_many, joined
 NO_GROUP = -1
 
 MOST_OF_A_KEY = 2**62
-"""Columns are packed into 64-bit keys as long as every row's key stays below."""
+"""The limit of a 64-bit key: columns are packed into one as long as every row's key stays below."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Games:
     """Unsorted results: games with the same number of seats.
 
-    `players` (games, seats): places in a list of names, by seat, none twice in a row. `ranks` (games, seats): any whole
-    numbers, smaller is better, equal is a tie. `groups` (games,): places in a list of groups, NO_GROUP for none.
+    `players` (games, seats): places in a list of names, by seat, different within a row. `ranks` (games, seats): any
+    whole numbers, smaller is better, equal is a tie. `groups` (games,): places in a list of groups, NO_GROUP for none.
     """
 
     players: Ints
@@ -49,7 +48,7 @@ class Games:
 class Tables:
     """The distinct rows of a log with one number of seats, in ascending order.
 
-    `ranks` count the strictly better ones: 0 is the first place. `counts` says how often a row occurs.
+    `ranks` count the strictly better players: 0 is the first place. `counts` says how often a row occurs.
     """
 
     players: Ints  # (rows, seats)
@@ -83,7 +82,7 @@ class Log:
 
 
 def log_of(players: Sequence[str], games: Iterable[Games], groups: Sequence[str] = ()) -> Log:
-    """Bring a log into the canonical form. Names without games, and groups of one game, are left out."""
+    """Convert a log to the canonical form. Names without games, and groups of one game, are left out."""
     assert len(set(players)) == len(players)
     assert len(set(groups)) == len(groups)
     parts = [part for part in games if len(part.players)]
@@ -107,7 +106,7 @@ def _occurrences(places: Iterable[Ints], size: int) -> Ints:
 
 
 def _sorted_used(names: Sequence[str], occurrences: Ints, least: int) -> tuple[tuple[str, ...], Ints]:
-    """Return the names that occur at least so often, sorted, and each old one's new place, -1 if it is left out."""
+    """Return the names that occur at least `least` times, sorted, and each old name's new place, or -1."""
     used = sorted((int(place) for place in np.flatnonzero(occurrences >= least)), key=names.__getitem__)
     new_place: Ints = np.full(len(names), -1, np.int64)
     new_place[used] = np.arange(len(used))
@@ -147,7 +146,7 @@ def _distinct(columns: Sequence[Ints], bases: Sequence[int]) -> tuple[list[Ints]
 
 
 def _packing(bases: Sequence[int]) -> list[tuple[int, int]]:
-    """Return runs of columns, each of which fits into one key."""
+    """Split the columns into runs, each of which fits into one key."""
     cuts = [0]
     size = 1
     for column, base in enumerate(bases):

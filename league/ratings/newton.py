@@ -11,18 +11,18 @@ from deadheat.league.ratings.arrays import Matrix, Vector
 from deadheat.league.ratings.linear import Cholesky
 
 MOST_STEPS = 100
-"""The usual number is 5 to 12; a hundred means that there is no maximum."""
+"""The most steps. The usual number is 5 to 12; a hundred means that there is no maximum."""
 
 LONGEST_STEP = 2.0
-"""A limit in natural units: far from the maximum, a full step overshoots."""
+"""The longest step in natural units. Far from the maximum, a full step overshoots."""
 
 NEAR = 0.1
-"""After such a short step the curvature is not computed again: each further step is shorter by at least this factor,
-and costs a tenth.
+"""After a step below this length, the curvature is not computed again. Each further step is shorter by at least this
+factor, and costs a tenth.
 """
 
 CONVERGED = 1e-10
-"""The length of the last step; the remaining error is smaller by `NEAR`, below the precision of floating point."""
+"""The length of the last step. The remaining error is smaller by `NEAR`, below the precision of floating point."""
 
 
 class Concave(Protocol):
@@ -32,11 +32,11 @@ class Concave(Protocol):
         """Return the gradient at a point, of shape (n,)."""
 
     def curvature(self, at: Vector, /) -> Matrix:
-        """Return the negative Hessian, (n, n); only its upper triangle is read."""
+        """Return the negative Hessian, (n, n). Only its upper triangle is read."""
 
 
 class NoMaximum(Exception):
-    """The function grows for ever in some direction."""
+    """The function grows forever in some direction."""
 
 
 def maximum(function: Concave, start: Vector) -> Vector:

@@ -1,8 +1,8 @@
-"""Tables as comparisons of two: each ordered pair of a table's players is a win, a draw or a loss.
+"""Tables as pairwise comparisons: each pair of a table's players is a win, a draw or a loss.
 
-The season's setting decides which pairs are compared. By placement, all of them: equal ranks are half a win for each.
-By wins, only those with a first place: the winner beat everybody else, and shared first places are draws among those
-who share them; the order of the others means nothing.
+The season's setting decides which pairs are compared. By placement, all pairs count, and equal ranks are half a win for
+each. By wins, only pairs with a first place count: the winner beat everybody else, and those who share the first place
+drew; the order of the others means nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from deadheat.league.states import Ranks
 
 
 def expected_results(ahead: Vector) -> Vector:
-    """Return the expected result of a player that is `ahead`: 1 / (1 + exp(-ahead)), accurate even if tiny."""
+    """Return the expected result of a player that is `ahead`: 1 / (1 + exp(-ahead)), accurately even if tiny."""
     small = np.exp(-np.abs(ahead))
     return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
 
@@ -35,7 +35,7 @@ class Comparison:
 
 
 def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
-    """Yield every pair of seats, with the rows in which it counts."""
+    """Yield every pair of seats with the rows in which it counts."""
     everyone = np.arange(len(tables.counts))
     for seat, other_seat in combinations(range(tables.seats), 2):
         own, other = tables.ranks[:, seat], tables.ranks[:, other_seat]
@@ -46,7 +46,7 @@ def comparisons(tables: Tables, ranks: Ranks) -> Iterator[Comparison]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """Distinct pairs of players in ascending order, `first` < `second`; counts are exact in floating point."""
+    """Distinct pairs of players in ascending order, `first` < `second`. Counts are exact in floating point."""
 
     first: Ints
     second: Ints
@@ -94,10 +94,10 @@ def _distinct(keys: Ints, below: int) -> tuple[Ints, Ints]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tallies:
-    """Games of each player, and their results; each (players,).
+    """The games of each player and their results; each array is (players,).
 
-    By placement, wins, draws and losses are those over the others at each table; by wins, they are tables won, first
-    places shared, and the rest.
+    By placement, wins, draws and losses count each opponent at a table. By wins, they count tables: won, with a shared
+    first place, and the rest.
     """
 
     games: Ints

@@ -1,9 +1,9 @@
-"""Performance: a player's estimated strength from games against sample opponents alone.
+"""Performance: a player's strength, estimated from games against sample opponents alone.
 
-The model is that of every rating. The player that is measured is a newcomer, whatever else is known about it. An
-opponent's prior is its rating elsewhere, with that rating's error. If any opponent has one, the result is on that
-scale, and its error includes the opponents' errors. If none has, the mean of the opponents is put at the centre, and
-the error is that of the distance to it.
+The model is that of every rating. The measured player is a newcomer, whatever else is known about it. An opponent's
+prior is its rating elsewhere, with that rating's error. If any opponent has one, the result is on that scale, and its
+error includes the opponents' errors. If none has, the mean of the opponents is put at the centre, and the error is that
+of the distance to it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Performance:
 def performances(
     log: Log, config: RatingConfig, opponents: Collection[str], known: Mapping[str, Prior]
 ) -> dict[str, Performance]:
-    """Return the performance of everybody in the log except the opponents. `known`: opponents rated elsewhere."""
+    """Return the performance of every player in the log except the opponents. `known`: opponents rated elsewhere."""
     if not log.players:
         return {}
     there = [player for player in log.players if player in set(opponents)]

@@ -1,9 +1,9 @@
 """Ranks and their uncertainty.
 
 Ratings that are shown as equal (rounded to whole Elo) are equal, and so are their places. The next place then counts
-those before it (1, 2, 2, 4). The interval of a place comes from `DRAWS` draws of all strengths together from their
-joint distribution: it contains the ranks in all but 2.5 % of the draws at either end, and always the place itself. The
-draws are seeded by the log's hash, so everybody who recomputes a table draws the same.
+all those before it (1, 2, 2, 4). The interval of a place comes from `DRAWS` draws of all strengths together from their
+joint distribution: it contains all ranks but those in 2.5 % of the draws at either end, and always the place itself.
+The log's hash seeds the draws, so everybody who recomputes a table draws the same.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OUTSIDE = 25
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """The places of one field, each array of shape (field,). `low` is the better end: 1 is the first place."""
+    """The places of one field; each array has shape (field,). `low` is the better end, and 1 the first place."""
 
     rank: Ints
     low: Ints
@@ -31,8 +31,8 @@ class Places:
 
 
 def places_of(elo: Vector, factor: Matrix, sha256: str, unit_elo: float = 1.0) -> Places:
-    """Return the places of players against each other. `factor` (field, n) times its transpose is their covariance, in
-    units of `unit_elo`.
+    """Return the places of players ranked against each other. `factor` (field, n) times its transpose is their
+    covariance, in units of `unit_elo`.
     """
     shown = np.rint(elo)
     rank = 1 + np.searchsorted(np.sort(-shown), -shown)

@@ -1,9 +1,9 @@
-"""Plackett and Luce's model as a second opinion on tables of three and more: a ranking is a series of choices.
+"""Plackett and Luce's model as a second opinion on tables of three or more: a ranking is a series of choices.
 
-The first place is chosen among all with probability proportional to exp(strength), the second among the rest, and so
-on (Luce 1959, Plackett 1975). Equal ranks leave open in which order they were chosen; they count as the mean of the
-log likelihoods of all orders, which for two players is half a win each. Where a season ranks wins, the series ends
-with the first place. Priors are those of the first column.
+The first place is chosen among all with probability proportional to exp(strength), the second among the rest, and so on
+(Luce 1959, Plackett 1975). Equal ranks leave open in which order they were chosen; they count as the mean of the log
+likelihoods of all orders, which for two players is half a win each. Where a season ranks wins, the series ends with the
+first place. The priors are those of the main ratings.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deadheat.league.ratings.prior import Beliefs
 from deadheat.league.states import Ranks
 
 MOST_SEATS = 8
-"""A tie of k has 2^k sets of players to choose from; none of our games has more than six seats."""
+"""The most seats: a tie of k has 2^k sets of players to choose from. None of our games has more than six seats."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,8 +40,8 @@ class _Choices:
 
 
 def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start: Vector) -> Vector | None:
-    """Return the most likely strengths. None if every table has two seats, because then both models are the same, or if
-    a table has more than `MOST_SEATS`.
+    """Return the most likely strengths. Return None if every table has two seats, because both models are then the
+    same, or if a table has more than `MOST_SEATS`.
     """
     seats = {tables.seats for tables in parts}
     if not seats or max(seats) == 2 or max(seats) > MOST_SEATS:
@@ -65,7 +65,7 @@ def plackett_luce(parts: Sequence[Tables], ranks: Ranks, beliefs: Beliefs, start
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Series:
-    """The log posterior of strengths: how often each player was chosen, from which sets, and the prior."""
+    """The log posterior of strengths: how often each player was chosen and from which sets, and the prior."""
 
     chosen: Vector  # (players,)
     choices: Sequence[_Choices]
@@ -94,7 +94,7 @@ class _Series:
 
 
 def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Yield each distinct ranking (which places are shared), with the players of its tables, best first, and how often
+    """Yield each distinct ranking (as its shared places), with the players of its tables, best first, and how often
     each table occurs.
     """
     order = np.argsort(tables.ranks, axis=1, kind="stable")
@@ -106,19 +106,19 @@ def _patterns(tables: Tables) -> Iterator[tuple[Ints, Ints, Ints]]:
 
 
 def _tied(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the columns that share a place, with those behind them, as far as they are ranked."""
+    """Yield the columns that share a place, with the columns behind them, as far as they are ranked."""
     for rank in np.unique(pattern) if ranks is Ranks.PLACEMENT else [0]:
         yield np.flatnonzero(pattern == rank).tolist(), np.flatnonzero(pattern > rank).tolist()
 
 
 def _chosen(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
-    """Yield columns and how often each was chosen; the last one left is no choice."""
+    """Yield columns with how often each was chosen; the last one left is not a choice."""
     for tied, behind in _tied(pattern, ranks):
         yield tied, 1.0 if behind else 1 - 1 / len(tied)
 
 
 def _sets(pattern: Ints, ranks: Ranks) -> Iterator[tuple[list[int], float]]:
-    """Yield the columns among which a choice was made, and its share of the possible orders."""
+    """Yield the columns among which a choice was made, with its share of the possible orders."""
     for tied, behind in _tied(pattern, ranks):
         for left in range(len(tied), 0, -1):
             for some in combinations(tied, left):

@@ -1,15 +1,15 @@
-"""What is assumed about a strength before its games: the configuration of a rating, and normal distributions.
+"""The assumptions about a strength before its games: normal distributions, and a rating's configuration.
 
-Three cases, all of them Gaussian and so all of them entries of one precision matrix:
+There are three cases, all Gaussian, and so all entries of one precision matrix:
 
 * a newcomer is normal around the centre (`RatingConfig.prior_sd_elo`);
-* a player rated in an earlier season is normal around that rating, with its error widened by what may have happened
-  in between (`Prior.mean_elo`, `Prior.sd_elo`);
-* a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever the
-  strength of that one: games of either say something about both. A version that passed its promotion gate has moved,
-  but it is not known how far (`RatingConfig.passed_sd_elo`).
+* a player rated in an earlier season is normal around that rating, with its error widened by what may have happened in
+  between (`Prior.mean_elo`, `Prior.sd_elo`);
+* a version is normal around the version before it (`Prior.parent`, `RatingConfig.version_sd_elo`), whatever that one's
+  strength: games of either say something about both. A version that passed its promotion gate has moved, but it is not
+  known how far (`RatingConfig.passed_sd_elo`).
 
-Nothing decays inside a season: a game counts the same on its first day and on its last.
+Nothing decays within a season: a game counts the same on its first and on its last day.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from deadheat.league.ratings.arrays import Ints, Matrix, Vector
 from deadheat.league.states import Ranks
 
 ELO_PER_NAT = 400 / math.log(10)
-"""173.72 Elo are one unit of natural log-odds."""
+"""The Elo, 173.72, of one unit of natural log-odds."""
 
 METHOD = {"method": "bradley-terry-map", "version": 4}
 """Part of every stored configuration; the number rises when the same log gives different figures."""
@@ -33,11 +33,11 @@ METHOD = {"method": "bradley-terry-map", "version": 4}
 
 @dataclass(frozen=True, slots=True)
 class RatingConfig:
-    """The settings that ratings depend on besides the log. `prior_sd_elo` None: no prior, maximum likelihood.
+    """The settings on which ratings depend besides the log. `prior_sd_elo` None: no prior, maximum likelihood.
 
-    `version_sd_elo` is by how much a version differs from the one before it, `passed_sd_elo` the same if it passed a
-    promotion gate, `season_sd_elo` by how much anything may have changed since the season before. `ranks` is what a
-    table of three and more says: every pair of places, or only who was first.
+    `version_sd_elo` is the deviation of a version from the one before it, `passed_sd_elo` the same if it passed a
+    promotion gate, and `season_sd_elo` the deviation since the season before. `ranks` is what counts at a table of
+    three or more: every pair of places, or only the first place.
     """
 
     centre_elo: float = 1500.0
@@ -72,7 +72,7 @@ class RatingConfig:
 class Prior:
     """A player's prior. None means the configuration's value for a newcomer or, with `parent`, for a version.
 
-    With `parent`, `sd_elo` is the deviation from that parent, and `mean_elo` does not count.
+    With `parent`, `sd_elo` is the deviation from that parent, and `mean_elo` is ignored.
     """
 
     parent: str | None = None
@@ -91,7 +91,7 @@ def carried(elo: float, se: float, config: RatingConfig, step_sd_elo: float = 0.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beliefs:
-    """The priors of all players as one log density: up to a constant,
+    """The priors of all players as one log density. Up to a constant, it is
 
     sum over players of -own/2 s^2 + pull s, and over links of -link/2 (s[child] - s[parent])^2,
 
@@ -106,7 +106,7 @@ class Beliefs:
 
     @property
     def anchored(self) -> bool:
-        """Whether any prior fixes the level of the field; otherwise games only give distances."""
+        """Whether any prior fixes the level of the field. Otherwise games only give distances."""
         return bool(self.own.any())
 
     def gradient(self, strengths: Vector) -> Vector:
@@ -132,7 +132,7 @@ class Beliefs:
 
 
 def beliefs(players: Sequence[str], priors: Mapping[str, Prior], config: RatingConfig) -> Beliefs:
-    """Return the priors of the players, in their order; a parent is one of them."""
+    """Return the priors of the players, in their order. A parent is one of the players."""
     index = {player: place for place, player in enumerate(players)}
     chained = [
         (index[player], index[prior.parent], config.version_sd_elo if prior.sd_elo is None else prior.sd_elo)

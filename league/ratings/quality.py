@@ -13,20 +13,20 @@ from deadheat.league.ratings.errors import dispersion
 from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30
-"""Tables of pairs contain the first 30 players: 900 numbers twice; all of 2,000 bots would be four million."""
+"""The most players in a table of pairs: 900 numbers twice. All of 2,000 bots would be four million."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
     """A measure of how well the ratings describe the results of the pairs.
 
-    `chi2_per_dof`: by how much the pairs' results miss the expected ones, in units of what chance does: near 1 if the
-    model is right, well above it if strength is not one number (some bots do well against certain others). Pearson's
-    statistic over its degrees of freedom (pairs - players + fields, as many as `degrees`), with the variance of single
-    results as it is (`dispersion`: 1 without draws, less with them); None without a degree of freedom.
+    `chi2_per_dof`: how far the pairs' results are from the expected ones, in units of chance: near 1 if the model is
+    right, well above 1 if strength is not one number (some bots do well against certain others). Pearson's statistic
+    over its degrees of freedom (pairs - players + fields, as many as `degrees`), with the variance of single results as
+    it is (`dispersion`: 1 without draws, less with them); None without a degree of freedom.
 
-    `cyclic_share`: of the `triads`, three players of whom each pair has a winner on balance, how many are like rock,
-    paper and scissors; 0 in a strict order, a quarter if every pair is a coin. None without a triad.
+    `cyclic_share`: the share of cyclic ones (like rock, paper and scissors) among the `triads`, three players of whom
+    each pair has a winner on balance: 0 in a strict order, a quarter if every pair tosses a coin, None without a triad.
     """
 
     chi2_per_dof: float | None
@@ -55,7 +55,7 @@ def fit_of(posterior: Posterior, strengths: Vector) -> Fit:
 
 
 def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
-    """Return the numbers of cyclic and of all triads, by matrix products (after Kendall and Babington Smith 1940)."""
+    """Return the numbers of cyclic triads and of all, by matrix products (after Kendall and Babington Smith 1940)."""
     beats = np.zeros((players, players), np.float32)  # counts stay far below 2^24, up to which they are exact
     ahead, behind = 2 * pairs.wins > pairs.games, 2 * pairs.wins < pairs.games
     beats[pairs.first[ahead], pairs.second[ahead]] = 1
@@ -68,7 +68,7 @@ def _cyclic_triads(pairs: Pairs, players: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class PairTable:
-    """Results between some players: `games[i][j]` comparisons, of which i won `points[i][j]`, draws as halves."""
+    """Results between some players: of `games[i][j]` comparisons, i won `points[i][j]`, where draws are halves."""
 
     games: list[list[int]]
     points: list[list[float]]

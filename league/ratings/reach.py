@@ -1,4 +1,4 @@
-"""Connected parts of graphs. Graphs are (n, n) matrices of truth values, as small as the ratings' own matrices."""
+"""Connected parts of graphs. A graph is an (n, n) matrix of truth values, no larger than the ratings' own matrices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from deadheat.league.ratings.arrays import Bools, Ints
 
 
 def graph(tails: Ints, heads: Ints, size: int) -> Bools:
-    """Return the (size, size) matrix of edges: [i, j] says whether one leads from i to j."""
+    """Return the (size, size) matrix of edges: [i, j] says whether an edge leads from i to j."""
     near = np.zeros((size, size), bool)
     near[tails, heads] = True
     return near
@@ -27,7 +27,7 @@ def reached(near: Bools, start: int) -> Bools:
 
 
 def components(near: Bools) -> Ints:
-    """Return a number for each place, (n,), equal for those that a symmetric graph connects."""
+    """Return a number for each place, (n,), equal for places that a symmetric graph connects."""
     labels = np.full(len(near), -1)
     for place in range(len(near)):
         if labels[place] < 0:

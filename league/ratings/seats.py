@@ -1,7 +1,7 @@
 """The value of a seat: the model with one more strength for each seat, added to its player's.
 
 Strengths and seats are fitted together, so a seat gets no credit for the players who happened to sit in it. Seats of
-tables of different sizes are distinct, since the second of two is not the second of six.
+tables of different sizes are distinct: the second of two is not the second of six.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
 
 @dataclass(frozen=True, slots=True)
 class SeatEffect:
-    """Elo that each seat of a table with so many adds, by seat; they sum to zero. `se_elo` are standard errors."""
+    """The Elo that each seat adds at a table with so many, by seat; the sum is zero. `se_elo` are standard errors."""
 
     seats: int
     tables: int

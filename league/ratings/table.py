@@ -1,4 +1,4 @@
-"""From a log to a table: the one module that puts the parts of this package together."""
+"""Computes a table of ratings from a log: the one module that combines the parts of this package."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ NORMAL_95 = 1.959963984540054
 """Half the width of a 95 % interval in standard errors."""
 
 LAST_DIGIT = 6
-"""The decimal places of Elo on which two computations of one table certainly agree; further ones may be rounding."""
+"""The decimal places of Elo to which two computations of one table certainly agree. Further ones may be rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A player's place in a field: the rank from 1, its 95 % interval, and, except for the last, how many Elo it is
-    ahead of the next one, with the standard error of that difference.
+    """A player's place in a field: its rank from 1, and the rank's 95 % interval. For all but the last: how many Elo it
+    is ahead of the next player, and the standard error of that difference.
     """
 
     rank: int
@@ -41,8 +41,8 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """One player's rating in Elo with standard error and 95 % interval (see `league.ratings.errors`), the place in its
-    field (None: it is not ranked), and what its games add up to (see `league.ratings.pairs.Tallies`).
+    """A player's rating in Elo with standard error and 95 % interval (see `league.ratings.errors`), its place in its
+    field (None: it is not ranked), and the sums of its games (see `league.ratings.pairs.Tallies`).
 
     `plackett_luce` is the rating by the other model; None where all tables have two seats.
     """
@@ -65,13 +65,13 @@ FIGURES = ("elo", "se", "low", "high", "plackett_luce", "games", "wins", "draws"
 
 
 def by_rating(entry: Rating) -> tuple[float, str]:
-    """Return the key of the order of ratings: best first, and by name if they differ only by rounding."""
+    """Return the sorting key of ratings: best first, and by name if they differ only by rounding."""
     return -round(entry.elo, LAST_DIGIT), entry.player
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingTable:
-    """All ratings, best first, and the data behind them. Further figures are computed on request."""
+    """All ratings, best first, with the data behind them. Further figures are computed on request."""
 
     entries: tuple[Rating, ...]
     log: Log
@@ -82,7 +82,7 @@ class RatingTable:
     strengths: Vector
 
     def fit(self) -> Fit:
-        """Say how well the ratings describe the results."""
+        """Return how well the ratings describe the results."""
         with one_thread():
             return fit_of(self.posterior, self.strengths)
 
@@ -92,7 +92,7 @@ class RatingTable:
             return seat_effects(self.tables, self.config.ranks, self.posterior.beliefs, self.strengths)
 
     def pairs(self, players: Sequence[str]) -> PairTable:
-        """Return results of these players against each other."""
+        """Return the results of these players against each other."""
         index = {player: place for place, player in enumerate(self.players)}
         return pair_table(self.posterior.pairs, [index[player] for player in players])
 
@@ -106,8 +106,8 @@ def rate(
 ) -> RatingTable:
     """Rate everyone in the log and in `priors`, and their parents.
 
-    `fields` are the players ranked against each other; None: everyone. `start` are ratings in Elo near the expected
-    ones, from which the maximum is found sooner; they change no figure that is shown.
+    `fields` are the groups of players ranked against each other; None: everyone. `start`: ratings in Elo near the
+    expected ones, which speed up the search for the maximum; they change no figure that is shown.
 
     Raises:
         NoRating: there is no prior, and the log alone does not determine the ratings.

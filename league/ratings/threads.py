@@ -1,8 +1,8 @@
-"""One thread for linear algebra.
+"""Restricts linear algebra to one thread.
 
-With a few hundred players, threads of the library cost more than they save: on a busy machine of two CPUs a table of
-200 players took 140 to 500 ms of CPU time with two threads and 22 ms with one. Sums are also added in the same order on
-every machine. `threadpoolctl` does this for all libraries, but authors would have to install it.
+With a few hundred players, the library's threads cost more than they save: on a busy machine with two CPUs, a table of
+200 players took 140 to 500 ms of CPU time with two threads and 22 ms with one. One thread also adds in the same order
+on every machine. `threadpoolctl` does this for all libraries, but authors would have to install it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from functools import cache
 from numpy.linalg import _umath_linalg
 
 SPELLINGS = ("scipy_openblas_{}_num_threads64_", "openblas_{}_num_threads64_", "openblas_{}_num_threads")
-"""Names of OpenBLAS's functions: in numpy's own wheels, with wide integers, and in distributions' builds."""
+"""The names of OpenBLAS's functions: in numpy's own wheels, with wide integers, and in distributions' builds."""
 
 
 @contextmanager

@@ -1,9 +1,9 @@
-"""What the league reports: one frozen class per record. Use cases build them, HTTP and pages show them, and the command
-line's client reads them.
+"""The records that the league reports: one frozen class for each. Use cases build them, HTTP and pages show them, and
+the command line's client reads them.
 
-A field is described where it is declared, and nowhere else: `api` takes these classes as response models, so the
-descriptions enter the OpenAPI document. Only the standard library, pydantic, and enumerations of the engine and the
-league are imported here, because every command of the client loads these modules.
+A field is described only where it is declared: `api` uses these classes as response models, so the descriptions enter
+the OpenAPI document. Only the standard library, pydantic, and enumerations of the engine and the league are imported
+here, because every command of the client loads these modules.
 """
 
 from __future__ import annotations
@@ -29,15 +29,13 @@ class Record:
 
     @property
     def said(self) -> dict[str, Any]:
-        """The JSON that the client read this record from, with fields that it does not know; unset in the league."""
+        """The JSON from which the client read this record, including unknown fields; unset in the league."""
         json: dict[str, Any] = self.__dict__["said"]
         return json
 
 
 def from_row(kind: type[Told], row: object, **others: Any) -> Told:
-    """Make a record of `kind` from a row: these other fields as given, the rest as the row has them under the same
-    names.
-    """
+    """Make a record of `kind`: `others` are given, and `row` has the rest as attributes of the same names."""
     same = {name: getattr(row, name) for name in _names(kind) if name not in others}
     return kind(**same, **others)
 

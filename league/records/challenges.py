@@ -1,4 +1,4 @@
-"""Records of unrated matches that an author asked for."""
+"""Records of unrated matches at an author's request."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class AskedChallenge(Record):
 
     @property
     def sides(self) -> tuple[str, str]:
-        """The names of both sides; with version numbers or the author where they share a name."""
+        """The names of both sides, with version numbers or authors if both have the same name."""
         if self.bot != self.opponent:
             return self.bot, self.opponent
         if self.bot_id == self.opponent_id:

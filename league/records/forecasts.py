@@ -70,7 +70,7 @@ class Forecast(Record):
 
     @property
     def words(self) -> str:
-        """The forecast's assumptions, in a sentence."""
+        """The forecast's assumptions in a sentence."""
         measured, rate = self.series_measured, self.evaluation_matches_a_minute
         how = _("measured with %(n)s series", n=measured) if measured else _("an estimate: nothing was played")
         beside = _(", %(rate)s in evaluations", rate=f"{rate:.0f}") if rate else ""

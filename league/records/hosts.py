@@ -13,11 +13,11 @@ from deadheat.league.records import Record
 from deadheat.league.states import Fitness
 
 SHOWN_DIGITS = 12
-"""Digits of a game's hash that are shown where people compare two."""
+"""The number of digits of a game's hash that people see and compare."""
 
 
 def slots(report: Mapping[str, Any]) -> int:
-    """How many matches a machine plays at a time; its keeper reports it with each check."""
+    """Return how many matches a machine plays at a time, which its keeper reports with each check."""
     return int(report.get("slots", 1))
 
 
@@ -67,7 +67,7 @@ class Worker(Record):
 
     @property
     def cures(self) -> dict[str, str]:
-        """The cures of the faults that its newest check found, by their texts in `reasons` and `remarks`."""
+        """The remedies for the faults that its newest check found, by their texts in `reasons` and `remarks`."""
         return {item["text"]: item["mend"] for item in self.report.get("findings", ()) if item.get("mend")}
 
     @property

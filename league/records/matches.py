@@ -87,13 +87,13 @@ class Match(Record):
 
     @property
     def withheld(self) -> bool:
-        """Whether it is done, and its dice and moves are not public yet (`league.service.series.deals`)."""
+        """Whether the match is done, but its dice and moves are not public yet (`league.service.series.deals`)."""
         return self.state == MatchState.DONE and self.seed is None
 
     @property
     def names(self) -> list[str]:
-        """The bots by seat; with their authors where two have one name, with their versions where one meets itself (at
-        a promotion gate).
+        """The bots by seat; with their authors if two have the same name, with their versions if one meets itself (at a
+        promotion gate).
         """
         return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
 

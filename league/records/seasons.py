@@ -50,7 +50,7 @@ _ONLY_SENT = frozenset({"default", "minimum", "maximum", "minItems", "maxItems",
 
 
 def _as_stored(schema: dict[str, Any]) -> None:
-    """Remove from a schema what applies to settings only when they are sent."""
+    """Remove the parts of a schema that apply to settings only when they are sent."""
     for told in schema["properties"].values():
         kinds = (told, *told.get("anyOf", ()))
         for kind in (*kinds, *(kind["items"] for kind in kinds if "items" in kind)):

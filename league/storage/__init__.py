@@ -1,1 +1,1 @@
-"""The database's schema, and moving a league: backup, restore, copies between databases, room on disks."""
+"""The database's schema, and operations on a whole league: backup, restore, copies between databases, disk space."""

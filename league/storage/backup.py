@@ -1,26 +1,26 @@
-"""Back-ups of a whole running league: its database and every blob that it names.
+"""Back-ups of a whole running league: its database, and every blob that the database names.
 
 Theory of operation
 -------------------
-*What a back-up is.* A folder holds any number of them and one store of blobs, which they share: content keeps its
-name forever, so another back-up copies only new blobs and reads the existing ones. Each back-up is a folder with
-`database.sqlite3` and `manifest.json`; it appears under its name in one step, when it is complete.
+*Form.* A folder holds any number of back-ups and one store of blobs, which they share: content keeps its name forever,
+so another back-up copies only new blobs and reads the existing ones. Each back-up is a folder with `database.sqlite3`
+and `manifest.json`; it appears under its name in one step, when it is complete.
 
 *Consistent.* The database is read at one instant (SQLite's online copy; one REPEATABLE READ transaction on PostgreSQL),
 and the blobs are copied after it. A row is written after the blob that it names, and no blob is ever changed or
-removed, so everything that the snapshot names exists. Later changes are in the next back-up.
+removed, so every blob that the snapshot names exists. Later changes are in the next back-up.
 
 *Damage stops nothing.* A blob that is damaged in the folder is copied again from the league's store; one that is lost
-in both is named, and the back-up is complete without it. A back-up that lacked nothing is not removed for its age while
-all younger ones lack something, according to their manifests. One whose manifest cannot be read is not removed either,
-but reported for a person to check.
+in both is reported, and the back-up is complete without it. A back-up that lacked nothing is not removed for its age
+while all younger ones lack something, according to their manifests. One whose manifest cannot be read is not removed
+either, but reported for a person to check.
 
-*Always an SQLite file*, whatever the database was: its schema is made by our own migrations, up to the revision of the
-source, and rows go over value by value. The manifest has for each table the number of its rows and a digest that
-depends on their values only, computed where they came from. Restoring computes it again, from what was written; so a
-league may move from SQLite to PostgreSQL, or back, and it is proved that nothing changed on the way.
+*Always an SQLite file*, whatever the database was: our own migrations make its schema, up to the revision of the
+source, and rows are copied value by value. For each table, the manifest has the number of rows and a digest that
+depends only on their values, computed at the source. Restoring recomputes it from the written rows; so a league may
+move from SQLite to PostgreSQL, or back, and the digests prove that nothing changed on the way.
 
-Restoring is `league.storage.restore`.
+`league.storage.restore` restores back-ups.
 """
 
 from __future__ import annotations
@@ -62,19 +62,19 @@ PARTIAL = "partial-"
 """The prefix of a back-up's folder until it is complete."""
 
 COPIERS = 8
-"""The number of blobs copied at a time: a remote object store is slow for each of them."""
+"""The number of blobs copied at a time, because a remote object store is slow for each."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of blobs done and of all."""
+"""A function that is called with the number of blobs done, and of all."""
 
 
 class BadBackup(Exception):
-    """A back-up cannot be made, or what is there cannot be restored: why, in a sentence."""
+    """A back-up cannot be made or restored; the text is a sentence that says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A back-up's description of itself. `missing` blobs are named by the database but exist nowhere undamaged."""
+    """A back-up's description of itself. The database names the `missing` blobs, but no undamaged copy exists."""
 
     format: int
     taken_at: str
@@ -89,7 +89,7 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if it has just been made."""
+    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if the back-up has just been made."""
 
     path: Path
     manifest: Manifest
@@ -102,14 +102,14 @@ class Backup:
 
     @property
     def database(self) -> Path:
-        """The file with the database at that time."""
+        """The file with the database at the time of the back-up."""
         return self.path / DATABASE_FILE
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
     """The result of `prune`. `spared`: an older back-up that was kept because it lacks nothing and all newer ones do.
-    `unreadable`: the reasons, for each one that was not touched.
+    `unreadable`: the reason for each back-up that was not touched.
     """
 
     removed: int
@@ -161,8 +161,8 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
 
 
 def prune(folder: Path, keep: int) -> Pruned:
-    """Remove all but the newest `keep` back-ups, and the blobs that no other one names. Never remove the last one that
-    was complete when made.
+    """Remove all but the newest `keep` back-ups, and the blobs that no remaining one names. Never remove the last one
+    that was complete when made.
     """
     with _alone(folder):
         found, unreadable = backups(folder)
@@ -213,7 +213,7 @@ def _complete(folder: Path) -> list[Path]:
 
 
 def _last_whole(gone: Sequence[Backup], kept: Sequence[Backup]) -> Backup | None:
-    """Return the newest of those to go that lacked nothing when it was made, if all that stay lacked something."""
+    """Return the newest of those to remove that lacked nothing when made, if all that stay lacked something."""
     if any(not backup.manifest.missing for backup in kept):
         return None
     return next((backup for backup in reversed(gone) if not backup.manifest.missing), None)
@@ -256,7 +256,7 @@ def _copy_sqlite(engine: Engine, file: Path) -> None:
 
 
 def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
-    """Convert to an SQLite file whose schema the same migrations made."""
+    """Copy the database to an SQLite file whose schema the same migrations made."""
     with league_in(file) as made, engine.connect().execution_options(isolation_level="REPEATABLE READ") as source:
         with made.engine.begin() as target:
             command.upgrade(migration_config(target), wanted)
@@ -274,7 +274,7 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
 
 
 def named_blobs(file: Path) -> list[str]:
-    """Return every blob that a back-up's database names, sorted."""
+    """Return all blobs that a back-up's database names, sorted."""
     found: set[str] = set()
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
@@ -283,14 +283,14 @@ def named_blobs(file: Path) -> list[str]:
 
 
 def _naming(connection: sqlite3.Connection) -> Iterator[tuple[str, str]]:
-    """Yield the tables and their columns that name blobs; older schemas have fewer."""
+    """Yield the tables with their columns that name blobs; older schemas have fewer."""
     for table, columns in NAMED_BY.items():
         there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
         yield from ((table, column) for column in columns if column in there)
 
 
 def owners(file: Path, names: Collection[str]) -> dict[str, str]:
-    """Name, for each of these blobs in a back-up's database, one thing that it belongs to."""
+    """Return, for each of these blobs in a back-up's database, one thing to which it belongs."""
     found: dict[str, str] = {}
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         for table, column in _naming(connection):
@@ -302,8 +302,7 @@ def owners(file: Path, names: Collection[str]) -> dict[str, str]:
 
 
 def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progress: Progress) -> dict[str, str]:
-    """Copy the blobs that `target` lacks or has damaged, each checked against its name. Return those that are lost, and
-    why.
+    """Copy the blobs that `target` lacks or has damaged, each checked against its name. Return the lost ones, and why.
 
     `target` None: check only. Raises BlobsAway.
     """
@@ -330,7 +329,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
 
 
 def names_sha256(names: Sequence[str]) -> str:
-    """Return one hash for a sorted list of blobs."""
+    """Return one hash of a sorted list of blobs' names."""
     return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
 
 

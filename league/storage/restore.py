@@ -1,8 +1,8 @@
-"""Restore a deployment from a back-up (see `league.storage.backup`), or only check whether that is possible.
+"""Restores a deployment from a back-up (see `league.storage.backup`), or only checks whether that is possible.
 
-Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob against its name are
-looked at before anything is touched, so a restore that is refused leaves nothing behind. Blobs go first, because they
-do no harm; the database comes last, in one step, and is migrated to this version's schema.
+Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob's name are checked
+before anything is touched, so a refused restore leaves nothing behind. Blobs are restored first, because they do no
+harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from deadheat.league.storage.tablecopy import into_one_file, league_in, reading,
 from deadheat.league.tables import WorkerHost
 
 SAMPLE = 25
-"""The number of transcripts that are re-simulated; the hash of every one is checked anyway."""
+"""The number of transcripts that are re-simulated. The hash of every transcript is checked anyway."""
 
 
 class NotEmpty(Exception):
-    """The target of a restore already contains a league, or is running one."""
+    """The target of a restore already contains a league, or runs one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """The result of a restore's checks. `unlike`: those of the `replayed` transcripts that end differently under
-    today's rules. `lost`: blobs that do not exist undamaged, and why.
+    today's rules. `lost`: blobs without an undamaged copy, and why.
     """
 
     blobs: int
@@ -67,7 +67,7 @@ class Checked:
 
 
 def check(backup: Backup, *, allow_missing: bool = False, progress: Progress = lambda *_: None) -> Checked:
-    """Check everything that a restore would check, and change nothing. Raises BadBackup."""
+    """Check everything that a restore would check, but change nothing. Raises BadBackup."""
     names = _check_database(backup)
     lost = copy_blobs(backup.store, None, names, progress)
     _must_be_known(backup, lost, allow_missing)
@@ -82,13 +82,13 @@ def restore(
     allow_missing: bool = False,
     progress: Progress = lambda *_: None,
 ) -> Checked:
-    """Make this deployment what the back-up was, and migrate it to this version's schema; the audit log says so.
+    """Restore a back-up to this deployment, and migrate it to this version's schema. The audit log records it.
 
-    `force`: replace any league that is here. `allow_missing`: continue without blobs that the back-up has lost.
+    `force`: replace any league here. `allow_missing`: continue without the blobs that the back-up has lost.
 
     Raises:
-        BadBackup: something of it is damaged, and nothing here was touched.
-        NotEmpty: there is a league here.
+        BadBackup: a part of it is damaged; nothing here was touched.
+        NotEmpty: there is already a league here.
     """
     _must_be_empty(settings, force)
     names = _check_database(backup)
@@ -163,7 +163,7 @@ def _check_database(backup: Backup) -> list[str]:
 
 
 def _lost_to(settings: Settings, lost: dict[str, str]) -> dict[str, str]:
-    """Return those of the back-up's lost blobs that the deployment's own store does not have either."""
+    """Return those of the back-up's lost blobs that the deployment's own store lacks, too."""
     folder = blob_folder(settings.blobs)
     if not lost or (folder is not None and not folder.exists()):
         return lost
@@ -200,7 +200,7 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
 
 
 def _restore_rows(settings: Settings, backup: Backup) -> None:
-    """Drop everything, create the back-up's schema, insert its rows and migrate it, in one transaction."""
+    """Drop everything, create the back-up's schema, insert its rows and migrate it, all in one transaction."""
     database = Database(settings)
     try:
         with database.engine.begin() as target, reading(backup.database) as source:
@@ -217,7 +217,7 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
 
 
 def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) -> None:
-    """Check that every table has the digest of the manifest. Raises BadBackup."""
+    """Check that every table has the manifest's digest. Raises BadBackup."""
     for table in restored:
         if table_sum(target, table) != backup.manifest.tables[table.name]:
             raise BadBackup(f"The rows of {table.name} are not what was written.")
@@ -237,7 +237,7 @@ def _drop_everything(target: Connection) -> None:
 
 
 def _continue_numbers(target: Connection, table: Table) -> None:
-    """Make the next row's number follow the last one."""
+    """Continue the numbering of rows after the last restored one."""
     numbered = [column for column in table.primary_key.columns if column.name == "id"]
     if not numbered:
         return
@@ -248,7 +248,7 @@ def _continue_numbers(target: Connection, table: Table) -> None:
 
 
 def _replay_some(store: Blobs, file: Path) -> tuple[int, list[str]]:
-    """Re-simulate a few transcripts of the league's whole life. Return their number, and which end differently."""
+    """Re-simulate a few transcripts from the league's whole life. Return their number, and which end differently."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         found = connection.execute(
             "SELECT id, transcript_sha256 FROM match WHERE transcript_sha256 <> '' ORDER BY id"

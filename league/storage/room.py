@@ -1,4 +1,4 @@
-"""The free space on our disks, and where blobs are stored if they are files."""
+"""The free space on our disks, and the folder in which blobs are stored, if they are files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The space that a file system has left for users other than root."""
+    """The free space of a file system for users other than root."""
 
     free_bytes: int
     size_bytes: int
@@ -37,6 +37,6 @@ def room_at(folder: Path) -> Room:
 
 
 def blob_folder(url: str) -> Path | None:
-    """Return the folder in which a store of that URL keeps its blobs, or None if it uses none."""
+    """Return the folder in which a store with that URL keeps its blobs, or None if it has none."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None

@@ -1,7 +1,7 @@
-"""Which schema a database has, and whether this version may use it.
+"""The version of a database's schema, and whether this program may use it.
 
 Schemas only go forward, one migration after the other. During an upgrade, programs of two versions use one database; a
-program that finds another schema than its own only reports it.
+program that finds a schema other than its own only reports it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ VERSION_TABLE = "alembic_version"
 FOUND = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
 
 MIGRATION_LOCK = 7_341_552
-"""PostgreSQL advisory lock (any fixed number): processes that start together migrate one after the other."""
+"""A PostgreSQL advisory lock (any fixed number), so that processes that start together migrate one after the other."""
 
 
 class SchemaAge(StrEnum):
@@ -53,12 +53,12 @@ class WrongSchema(Exception):
 
 @cache
 def revisions() -> tuple[str, ...]:
-    """Return every schema that this version knows, the oldest first."""
+    """Return all schemas that this version knows, the oldest first."""
     return tuple(reversed([script.revision for script in ScriptDirectory(str(MIGRATIONS)).walk_revisions()]))
 
 
 def newest_revision() -> str:
-    """Return the schema that this version needs."""
+    """Return the schema that this version requires."""
     return revisions()[-1]
 
 
@@ -94,8 +94,8 @@ def must_fit(engine: Engine, *allowed: SchemaAge) -> None:
 
 
 def hold_schema(session: Session) -> None:
-    """Prevent migrations until this transaction ends; raise WrongSchema if one has happened. A transaction that writes
-    must call this first, because an old version leaves out what a new schema adds.
+    """Prevent migrations until this transaction ends. Raise WrongSchema if one has already happened. Every transaction
+    that writes must call this first, because an old version leaves out what a new schema adds.
     """
     if session.get_bind().dialect.name == "postgresql":
         session.connection().execute(text(f"SELECT pg_advisory_xact_lock_shared({MIGRATION_LOCK})"))
@@ -105,7 +105,7 @@ def hold_schema(session: Session) -> None:
 
 
 def migration_config(connection: Connection) -> Config:
-    """Return a configuration for Alembic's commands that works in this connection's transaction."""
+    """Return a configuration with which Alembic's commands work in this connection's transaction."""
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection

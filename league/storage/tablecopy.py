@@ -1,8 +1,8 @@
-"""Copies a whole league's rows from one database to another of any kind, with their digests.
+"""Copies all rows of a league from one database to another of any kind, with their digests.
 
-Tables are read from the schema that is there, so it may be one of any version; types are then set so that values mean
-the same on both kinds. A table's digest depends on its values only: not on the order of rows (databases sort text
-differently), and not on how a database stores an instant or a document.
+The tables are read from the existing schema, so it may be of any version; types are then set so that values mean the
+same on both kinds. A table's digest depends only on its values: not on the order of rows (databases sort text
+differently), nor on how a database stores an instant or a document.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class TableSum:
 
 
 def tables(engine: Engine) -> list[Table]:
-    """Return all tables of a league of any revision, each after those that it refers to, with types that mean the same
+    """Return all tables of a league of any revision, each after those to which it refers, with types that mean the same
     on both kinds of database. A schema of SQLite is read once and recognised by its text: reading takes a quarter of a
     second, and a back-up reads the same one again and again.
     """
@@ -69,15 +69,15 @@ def _reflected(engine: Engine) -> list[Table]:
 
 
 def _rows(source: Connection, table: Table) -> Iterator[list[dict[str, Any]]]:
-    """Yield rows in the order of their keys, because a season refers to an earlier one."""
+    """Yield rows in the order of their keys, since a season refers to an earlier one."""
     statement = select(table).order_by(*table.primary_key.columns).execution_options(yield_per=ROWS_AT_A_TIME)
     for some in source.execute(statement).mappings().partitions():
         yield [dict(row) for row in some]
 
 
 def table_sum(source: Connection, table: Table, copy_to: Connection | None = None) -> TableSum:
-    """Compute a table's digest; with `copy_to` the rows are copied there on the way. Hashes are added up, so that the
-    order of rows does not matter: databases sort text differently.
+    """Compute a table's digest. With `copy_to`, also copy the rows there. Hashes are added up, so the order of rows
+    does not matter: databases sort text differently.
     """
     count = total = 0
     for rows in _rows(source, table):
@@ -105,7 +105,7 @@ def _as_text(value: object) -> str:
 
 @contextmanager
 def reading(file: Path) -> Iterator[Engine]:
-    """Open a back-up's database so that no reader can change a single byte."""
+    """Open a back-up's database so that readers cannot change a single byte."""
     engine = create_engine(f"sqlite:///file:{quote(str(file.absolute()))}?mode=ro&uri=true")
     try:
         yield engine
@@ -124,6 +124,6 @@ def league_in(file: Path) -> Iterator[Database]:
 
 
 def into_one_file(file: Path) -> None:
-    """Leave no write-ahead log beside a database."""
+    """Remove the write-ahead log beside a database, after merging it."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA journal_mode = DELETE").fetchall()

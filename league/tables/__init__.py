@@ -1,8 +1,8 @@
 """The database's tables. Rows never leave `league.service`: workers get jobs, the API gets views.
 
-What a row may be is stated here as constraints wherever SQL can say it, so that a mistake elsewhere ends as a refused
-statement and not as a wrong ranking: one seat is taken once, a version does not meet itself, work that runs has a lease
-and work that does not has none, a played match has a transcript, and only a match with a result is rated.
+Wherever SQL can, constraints state here what a row may be, so that a mistake elsewhere becomes a refused statement and
+not a wrong ranking: one seat is taken once, a version does not meet itself, running work has a lease and other work has
+none, a played match has a transcript, and only a match with a result is rated.
 """
 
 from __future__ import annotations

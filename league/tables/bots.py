@@ -12,7 +12,7 @@ from deadheat.league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
 
 
 class Bot(SQLModel, table=True):
-    """An author's entry over time; what plays is one of its versions. All members of a team share its bots."""
+    """An author's entry over time. One of its versions plays. All members of a team share its bots."""
 
     __table_args__ = (
         UniqueConstraint("owner_id", "game", "name_key"),
@@ -32,12 +32,12 @@ class Bot(SQLModel, table=True):
 
 
 class BotVersion(JobRow, table=True):
-    """One upload. The upload never changes; only its state does."""
+    """One upload. Its content never changes, only its state."""
 
     __tablename__ = "bot_version"
     __table_args__ = (
         UniqueConstraint("bot_id", "number"),
-        UniqueConstraint("id", "bot_id"),  # lets an entry refer to a version together with its bot
+        UniqueConstraint("id", "bot_id"),  # so that an entry can refer to a version together with its bot
         CheckConstraint("(state = 'building') = (lease_until IS NOT NULL)", name="lease"),
         CheckConstraint("(state = 'ready') = (program_sha256 IS NOT NULL)", name="program"),
         CheckConstraint("attempt >= 0", name="attempt"),

@@ -1,4 +1,4 @@
-"""Columns that tables share: instants in UTC, words of an enumeration, JSON, and those of every job."""
+"""Columns that tables share: instants in UTC, words of an enumeration, JSON, and the columns of every job."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
 MOST_WORD = 64
-"""The most characters kept of one word: a cause of failure, or a command."""
+"""The most characters stored of one word: a cause of failure, or a command."""
 
 SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -25,13 +25,13 @@ SHA256_HEX = 64
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """An aware instant. SQLite keeps no zone, so it is stored as UTC there and made aware again on the way out."""
+    """An aware instant. SQLite stores no zone, so instants are stored there in UTC and made aware again on reading."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Convert to UTC; a naive date is a bug."""
+        """Convert an instant to UTC. A naive one is a bug."""
         if value is None:
             return None
         assert value.tzinfo is not None, "dates are aware"
@@ -45,7 +45,7 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[Any]:
-    """A column that holds one of an enumeration's values, checked by the database."""
+    """Return a column that holds one of an enumeration's values; the database checks it."""
     words = Enum(
         kind,
         name=name,
@@ -62,19 +62,19 @@ def json_column(*, nullable: bool = False, server_default: str | None = None) ->
 
 
 def index_where(name: str, *columns: str, where: str, unique: bool = False) -> Index:
-    """An index of the rows that meet a condition, on both kinds of database."""
+    """Return an index of the rows that meet a condition, on both kinds of database."""
     return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
 
 
 class Staged(SQLModel):
-    """A table whose rows go from state to state, by `league.states` and one compare-and-set each."""
+    """A table whose rows change state according to `league.states`, each time by one compare-and-set."""
 
     id: int = Field(default=None, primary_key=True)
     state: StrEnum
 
 
 class JobRow(Staged):
-    """A table whose rows are jobs of workers, with the life that `league.service.ground.life` describes."""
+    """A table whose rows are jobs of workers; `league.service.ground.life` describes their life."""
 
     attempt: int = 0
     worker: str | None = Field(default=None, max_length=128)

@@ -1,4 +1,4 @@
-"""Evaluations: their frozen fields, the pairings of their rounds, and what these brought."""
+"""Evaluations: their frozen fields, the pairings of their rounds, and the results of these."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, jso
 class Evaluation(Staged, table=True):
     """A tournament beside the ladder, among the versions that were active when it began, with standings of its own.
 
-    `due_at`: its instant in the timetable, or when an organiser began it. `matches`: of each pair in a round. `rounds`:
-    how many there are. `rated`: whether its matches count in the season's ranking. `reason`: of a cancellation.
+    `due_at`: its instant in the timetable, or when an organiser began it. `matches`: per pair in a round. `rounds`:
+    their number. `rated`: whether its matches count in the season's ranking. `reason`: of a cancellation.
 
-    `stage`: its number among the stages of the season's finals, from 1; None: it is no stage. `keep`: how many advance.
-    `further`: how often two may meet again (`league.pairing.tournament`). `rules`: the version of its tie-breaks,
-    `tie_breaks`: those that were chosen in their place (`league.pairing.figures`).
+    `stage`: its number among the stages of the season's finals, from 1; None: it is not a stage. `keep`: how many
+    advance. `further`: how often two may meet again (`league.pairing.tournament`). `rules`: the version of its
+    tie-breaks, `tie_breaks`: those chosen in their place (`league.pairing.figures`).
     """
 
     __table_args__ = (
@@ -58,13 +58,13 @@ class Evaluation(Staged, table=True):
 
 
 class EvaluationPlayer(SQLModel, table=True):
-    """A version in an evaluation's field. `place`: in its final standings; None: they are not final.
+    """A version in an evaluation's field. `place`: in the final standings; None until they are final.
 
     `figures`: its points and tie-breaks there, by their names in `Placed`. None: not final, or it ended before they
-    were kept.
+    were stored.
 
-    `gone_after`: how many rounds had been drawn when an organiser was found to have taken it out. It does not return to
-    this evaluation. None: it takes part.
+    `gone_after`: the number of rounds drawn before an organiser's removal of it was noticed. It does not return to this
+    evaluation. None: it takes part.
     """
 
     __tablename__ = "evaluation_player"
@@ -88,10 +88,10 @@ class EvaluationPlayer(SQLModel, table=True):
 
 
 class EvaluationPairing(SQLModel, table=True):
-    """Two versions that meet in a round, or one with a bye (`second_id` None), and what each has taken from it.
+    """Two versions that meet in a round, or one with a bye (`second_id` None), and the points that each has taken.
 
-    `board`: its place in the round, from 1. `first_points` and `second_points` are None until all of it is over, and
-    never change after that: an organiser's later rulings concern the log of results, not an evaluation.
+    `board`: its place in the round, from 1. `first_points` and `second_points` are None until the whole pairing is
+    over, and never change after that: an organiser's later rulings concern the log of results, not an evaluation.
     """
 
     __tablename__ = "evaluation_pairing"

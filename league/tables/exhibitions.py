@@ -12,17 +12,17 @@ from deadheat.league.states import JobState
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, UtcDateTime, json_column, word
 
 SEATED = "(state IN ('queued', 'running') AND NOT resigned)"
-"""The condition that the person of an exhibition is seated."""
+"""The condition that an exhibition's person is seated."""
 
 
 class Exhibition(JobRow, table=True):
-    """A person's match against a bot, which has the other seats (see `league.service.jobs.exhibitions`). It is in no
-    season.
+    """A person's match against a bot, which has the other seats (see `league.service.jobs.exhibitions`). It belongs to
+    no season.
 
-    `open_user_id` and `open_place` are set while its person sits there: one of a person, and no two in one of the
-    deployment's places. A person who resigns is free at once, while a worker may still write the record. `turn` counts
-    what the person was asked; `answer` is that to the newest. `advise_at`: once it is over, when a worker is to be told
-    that advice on it is wanted (see `league.service.jobs.advising`).
+    `open_user_id` and `open_place` are set while the person is seated: at most one match per person, and per place of
+    the deployment. A person who resigns is free at once, while a worker may still write the record. `turn` counts the
+    person's prompts; `answer` is the answer to the newest. `advise_at`: after the match, when a worker is to be asked
+    for advice on it (see `league.service.jobs.advising`).
     """
 
     __table_args__ = (

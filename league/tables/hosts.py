@@ -1,4 +1,4 @@
-"""The machines that play, and what they play in."""
+"""The machines that play, and their environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, json_column,
 
 
 class JudgingEnvironment(SQLModel, table=True):
-    """A judge image's description, as a worker's host described it; the newest of the image in use is shown."""
+    """The description of a judge image, by a worker's host. The newest one of the image in use is shown."""
 
     __tablename__ = "judging_environment"
     __table_args__ = (Index(None, "image", "described_at"),)
@@ -26,8 +26,8 @@ class JudgingEnvironment(SQLModel, table=True):
 
 
 class Machine(SQLModel, table=True):
-    """The public number of a machine that plays; only operators see its name. Never removed, so that a number means one
-    machine for ever.
+    """The public number of a machine that plays; only operators see its name. It is never removed, so a number always
+    means the same machine.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -45,9 +45,7 @@ class LeagueGame(SQLModel, table=True):
 
 
 class WorkerHost(SQLModel, table=True):
-    """A machine that plays, and whether it may judge (see `league.service.series.hosts`). A fit one has no
-    `reasons`.
-    """
+    """A machine that plays and its fitness to judge (see `league.service.series.hosts`). `reasons`: why it is unfit."""
 
     __tablename__ = "worker_host"
     __table_args__ = (
@@ -56,13 +54,13 @@ class WorkerHost(SQLModel, table=True):
     )
 
     name: str = Field(primary_key=True, max_length=128)
-    boot: str = Field(max_length=64)  # the machine's start that all this refers to
+    boot: str = Field(max_length=64)  # the boot of the machine to which all this refers
     image: str = Field(default="", max_length=256)  # the image of its boxes
     games: dict[str, Any] = Field(
         default_factory=dict, sa_column=json_column()
     )  # by name: rules version and digest, as it began
     fitness: Fitness = Field(default=Fitness.UNCHECKED, sa_column=word(Fitness, "fitness"))
-    since_at: datetime = Field(sa_type=UtcDateTime)  # when it got that fitness
+    since_at: datetime = Field(sa_type=UtcDateTime)  # when it reached that fitness
     reasons: list[str] = Field(default_factory=list, sa_column=json_column())
     report: dict[str, Any] = Field(default_factory=dict, sa_column=json_column())  # of the newest check
     evidence: dict[str, Any] = Field(
@@ -91,10 +89,10 @@ class WorkerHost(SQLModel, table=True):
 
 
 class Sample(SQLModel, table=True):
-    """How the league stood in one minute, for the operator's charts (see `league.service.views.samples`)."""
+    """The league's state in one minute, for the operator's charts (see `league.service.views.samples`)."""
 
     at: datetime = Field(primary_key=True, sa_type=UtcDateTime)  # the minute
-    attempt: int  # the newest attempt that is counted
+    attempt: int  # the newest attempt that was counted
     minutes: float  # since the sample before
     waiting: int  # series
     machines: dict[str, Any] = Field(sa_column=json_column())  # by number: the fields of `Ran`, in their order

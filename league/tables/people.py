@@ -14,7 +14,7 @@ from deadheat.league.words import NoticeKind
 
 
 class User(SQLModel, table=True):
-    """A person or program with a name. `name_key` is the name in lower case: what must be unique."""
+    """A person or program with a name. `name_key`: the name in lower case, which is unique."""
 
     __tablename__ = "user_account"  # "user" is a reserved word in PostgreSQL
 
@@ -29,7 +29,7 @@ class User(SQLModel, table=True):
 
 
 class Identity(SQLModel, table=True):
-    """Somebody at an OpenID provider (`issuer`), known there as `subject`, who gets into this account."""
+    """An identity at an OpenID provider (`issuer`), known there as `subject`, which signs in to this account."""
 
     __table_args__ = (UniqueConstraint("issuer", "subject"), UniqueConstraint("user_id", "issuer"))
 
@@ -41,7 +41,7 @@ class Identity(SQLModel, table=True):
 
 
 class Newcomers(SQLModel, table=True):
-    """The rule for sign-up: one row, or none while everybody may. `code`: the invitation code."""
+    """The rule for sign-up: one row, or none while everybody may sign up. `code`: the invitation code."""
 
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
@@ -51,7 +51,7 @@ class Newcomers(SQLModel, table=True):
 
 
 class Token(SQLModel, table=True):
-    """An access token, or a browser's session; only the secret's SHA-256 is kept: 256 random bits need no slow hash."""
+    """An access token or a browser session. Only the secret's SHA-256 is stored: 256 random bits need no slow hash."""
 
     id: int = Field(default=None, primary_key=True)
     user_id: int = Field(foreign_key="user_account.id", index=True)
@@ -76,7 +76,7 @@ class Team(SQLModel, table=True):
 
 
 class TeamMember(SQLModel, table=True):
-    """Somebody in a team, or invited to it: `joined_at` None until the invitation is accepted."""
+    """A member of a team, or somebody invited to it: `joined_at` is None until the invitation is accepted."""
 
     __tablename__ = "team_member"
 
@@ -87,10 +87,10 @@ class TeamMember(SQLModel, table=True):
 
 
 class Notice(SQLModel, table=True):
-    """A notice to one person about one event, which `kind` and `subject` name. `about`: the facts of its sentence."""
+    """A notice to one person about one event, identified by `kind` and `subject`. `about`: facts of its sentence."""
 
     __table_args__ = (
-        UniqueConstraint("kind", "subject", "user_id"),  # nobody is told the same twice
+        UniqueConstraint("kind", "subject", "user_id"),  # nobody gets the same notice twice
         Index(None, "user_id", "id"),
         Index(None, "at"),
         index_where("ix_notice_unread", "user_id", where="read_at IS NULL"),
@@ -106,9 +106,9 @@ class Notice(SQLModel, table=True):
 
 
 class Channel(SQLModel, table=True):
-    """An address to which somebody has their notices sent. `secret` signs what a webhook gets, or a message's links, so
-    it is kept as it is. `language`: its owner's. `confirmed_at` None: nothing is sent to this address before its owner
-    has followed a link.
+    """An address to which somebody has notices sent. `secret` signs webhooks' content or messages' links, so it is
+    stored as it is. `language`: the owner's. `confirmed_at` None: nothing is sent to this address until its owner has
+    followed a link.
     """
 
     id: int = Field(default=None, primary_key=True)
@@ -146,7 +146,7 @@ class Delivery(SQLModel, table=True):
 
 
 class Announcement(SQLModel, table=True):
-    """An organiser's announcement to everyone; `season_id` None: about the whole league."""
+    """An organiser's announcement to everyone. `season_id` None: it concerns the whole league."""
 
     id: int = Field(default=None, primary_key=True)
     season_id: int | None = Field(default=None, foreign_key="season.id", index=True)
@@ -157,7 +157,7 @@ class Announcement(SQLModel, table=True):
 
 
 class AuditRecord(SQLModel, table=True):
-    """One decision that somebody may later ask about, chained to the record before (see `league.service.ground.audit`).
+    """One decision that may be questioned later, chained to the record before (see `league.service.ground.audit`).
 
     The unique `prev_sha256` makes a fork of the chain impossible; triggers refuse UPDATE and DELETE.
     """

@@ -1,4 +1,4 @@
-"""Rankings and response times, both made from matches."""
+"""Rankings and response times, both computed from matches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, i
 
 
 class LatencySummary(SQLModel, table=True):
-    """One seat's response times to one command in one match, in nanoseconds; without a foreign key, see `Ending`."""
+    """One seat's response times to one command in one match, in nanoseconds. It has no foreign key; see `Ending`."""
 
     __tablename__ = "latency_summary"
 
@@ -26,8 +26,8 @@ class LatencySummary(SQLModel, table=True):
 
 
 class ResponseTimes(SQLModel, table=True):
-    """All of a version's response times to one command in a season: `LatencySummary` added up as matches end, with
-    `counts`, how many by bucket (see `league.time_buckets`; JSON has its keys as text).
+    """A version's response times to one command in a season: the sum of `LatencySummary` over finished matches.
+    `counts`: the number by bucket (see `league.time_buckets`; JSON has its keys as text).
     """
 
     __tablename__ = "response_times"
@@ -35,7 +35,7 @@ class ResponseTimes(SQLModel, table=True):
     season_id: int = Field(foreign_key="season.id", primary_key=True)
     version_id: int = Field(foreign_key="bot_version.id", primary_key=True)
     command: str = Field(max_length=MOST_WORD, primary_key=True)
-    limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest given
+    limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest one given
     prompts: int = Field(default=0, sa_type=BigInteger)
     total_ns: int = Field(default=0, sa_type=BigInteger)
     worst_ns: int = Field(default=0, sa_type=BigInteger)
@@ -43,10 +43,10 @@ class ResponseTimes(SQLModel, table=True):
 
 
 class RatingSnapshot(SQLModel, table=True):
-    """A ranking as it was computed: from which log (by hash), with which configuration. It never changes, except that
-    `standings` of old ones that are no longer `whole` are emptied (see `league.service.rankings.snapshots`).
+    """A computed ranking, with the hash of its log and its configuration. It never changes, except that the `standings`
+    of old ones that are no longer `whole` are emptied (see `league.service.rankings.snapshots`).
 
-    `final`: the published standings of a closed season; there is one, and triggers refuse to change or remove it.
+    `final`: the published standings of a closed season; there is one, and triggers refuse its change and removal.
     """
 
     __tablename__ = "rating_snapshot"

@@ -13,10 +13,10 @@ from deadheat.league.tables.columns import UtcDateTime, json_column, word
 
 
 class VoidedMatch(SQLModel, table=True):
-    """A finished match that an organiser took out of the log of results. Restoring it removes the row.
+    """A finished match that an organiser removed from the log of results. Restoring the match removes the row.
 
-    `rejudged_id`: the match with the same versions and seats that is played in its place, if one is; it may also
-    replace an abandoned match, which never counted.
+    `rejudged_id`: the match with the same versions and seats that replaces it, if any; it may also replace an abandoned
+    match, which never counted.
     """
 
     __tablename__ = "voided_match"
@@ -29,9 +29,9 @@ class VoidedMatch(SQLModel, table=True):
 
 
 class Appeal(SQLModel, table=True):
-    """An author's complaint about a match, what re-simulating the match found, and the organiser's ruling.
+    """An author's complaint about a match, the findings of its re-simulation, and the organiser's ruling.
 
-    `open_key` is the match's and bot's number while the appeal is open, so that there is at most one.
+    `open_key` names the match and the bot while the appeal is open, so at most one is.
     """
 
     __table_args__ = (

@@ -22,11 +22,11 @@ ONE_ORIGIN = f"{ONE_ORIGIN} = 1"
 """A challenge belongs to an entry's gate, to an author who asked, or to a panel."""
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
-"""Settings whose upper bound the database checks too."""
+"""Settings whose upper bound the database checks, too."""
 
 
 def _column(term: Term) -> Any:
-    """The column of a setting."""
+    """Return the column of a setting."""
     if term.kind is datetime:
         return Field(default=None, sa_type=UtcDateTime)
     if term.kind is list:
@@ -37,7 +37,7 @@ def _column(term: Term) -> Any:
 
 
 def _bounds(term: Term) -> Iterator[CheckConstraint]:
-    """The bounds that the database checks, besides the values of enumerations."""
+    """Yield the bounds that the database checks, in addition to the values of enumerations."""
     if term.least is not None:
         bounds = f"BETWEEN {term.least} AND {term.most}" if term.name in BOUNDED_ABOVE else f">= {term.least}"
         unset = f"{term.name} IS NULL OR " if term.optional else ""
@@ -47,13 +47,13 @@ def _bounds(term: Term) -> Iterator[CheckConstraint]:
 class Season(Terms, Staged, table=True):
     """A competition in one game; its settings are those of `league.terms`.
 
-    `log_serial` counts changes of the log of results, `rated_serial` is the count that the newest ranking has seen:
-    where they differ a refit is due. `games_per_pair` None: unlimited. `pairing_seed` decides every lot of who plays
-    whom (with `series_planned`, how many series its ladder has planned); it is drawn with the first series and
-    published with the standings. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are
-    used up; it is drawn at the opening, when its commitment is published, and is itself published with the standings.
-    None: the season was opened before there were such secrets, and its seeds are drawn one by one. `evaluations`: their
-    timetable (`league.timetable`), as declared at `evaluations_at`.
+    `log_serial` counts changes of the log of results, and `rated_serial` is its value for the newest ranking: if they
+    differ, a refit is due. `games_per_pair` None: unlimited. `pairing_seed` decides all lots of the pairing (with
+    `series_planned`, the number of series that the ladder has planned); it is drawn with the first series and published
+    with the standings. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used up;
+    it is drawn at the opening, when its commitment is published, and is itself published with the standings. None: the
+    season was opened before such secrets existed, and its seeds are drawn one by one. `evaluations`: their timetable
+    (`league.timetable`), as declared at `evaluations_at`.
     """
 
     __table_args__ = (
@@ -89,7 +89,7 @@ class Season(Terms, Staged, table=True):
 
 
 class Division(SQLModel, table=True):
-    """A part of a season's field; only bots of one division meet. 1 is the highest, and every season has it."""
+    """A part of a season's field. Only bots of one division meet. 1 is the highest, and every season has it."""
 
     __table_args__ = (
         CheckConstraint("number >= 1", name="number"),
@@ -99,11 +99,11 @@ class Division(SQLModel, table=True):
     season_id: int = Field(foreign_key="season.id", primary_key=True)
     number: int = Field(primary_key=True)
     name: str = Field(max_length=32)
-    size: int | None = None  # most entries; None: any number
+    size: int | None = None  # the most entries; None: any number
 
 
 class SeasonRules(SQLModel, table=True):
-    """A version of the game's rules under which a season was played (`Game.rules_version`), and since when."""
+    """A version of the game's rules under which a season was played (`Game.rules_version`), and its start."""
 
     __tablename__ = "season_rules"
     __table_args__ = (CheckConstraint("rules_version >= 1", name="rules_version"),)
@@ -125,13 +125,13 @@ class SeasonInvitation(SQLModel, table=True):
 class Entry(SQLModel, table=True):
     """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready.
 
-    `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: none.
-    `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, 1 for the first.
-    `finals_place`: its place after the stages of the finals; None: they are not over for it, or the finals have none.
-    `waiting_since`: how many series the ladder had planned when the bot was last planned, or came; None: it just came.
-    `chosen_at`: when its author last chose another version; None: never.
-    `waits_for_panel`: no version of it has the points that the season's panel asks for yet, so nothing is drawn for it.
-    `rests_since`, `rest_reason`, `faults_since`: see `league.service.seasons.resting`; faults before it are forgiven.
+    `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: at once.
+    `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, from 1. `finals_place`: its
+    place after the stages of the finals; None: they are not over for it, or the finals have none. `waiting_since`: how
+    many series the ladder had planned when the bot was last planned or entered; None: it has just entered. `chosen_at`:
+    when its author last chose another version; None: never. `waits_for_panel`: none of its versions has the required
+    points against the season's panel yet, so nothing is drawn for it. `rests_since`, `rest_reason`, `faults_since`: see
+    `league.service.seasons.resting`; faults before it are forgiven.
     """
 
     __table_args__ = (
@@ -163,12 +163,11 @@ class Entry(SQLModel, table=True):
 
 
 class PanelRun(Staged, table=True):
-    """A version of an entry against the season's panel, on the terms of its arrival; each opponent is a `Challenge`.
+    """A version of an entry against the season's panel, on the terms of its arrival. Each opponent is a `Challenge`.
 
-    `panel`: the names of the season's setting. `minimum`: points that it needs of those opponents; None: none.
-    `chosen`: its author chose it by its number, so it plays for the entry as soon as it has them. `elo` and `se`: its
-    estimated performance and the standard error, None before its first match. `points` and `reason` are written at the
-    end.
+    `panel`: the names in the season's setting. `minimum`: the points that it needs against them; None: none. `chosen`:
+    its author chose it by number, so it plays for the entry as soon as it has these points. `elo` and `se`: its
+    estimated performance and the standard error, None before its first match. `points` and `reason` are set at the end.
     """
 
     __tablename__ = "panel_run"
@@ -199,12 +198,12 @@ class PanelRun(Staged, table=True):
 
 
 class Challenge(Staged, table=True):
-    """Unrated games of a version, the candidate, against another: at an entry's promotion gate, where it plays the
-    active one; because somebody, the asker, wants to know; or against a bot of the season's panel.
+    """Unrated games of a version, the candidate, against another: against the active version at an entry's promotion
+    gate, at the request of somebody, the asker, or against a bot of the season's panel.
 
     It continues until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no
-    test. The counts are of the candidate's finished games; `llr` is the log-likelihood ratio that they give. `private`:
-    who sees its matches (`league.service.series.privacy`).
+    test. The counts are those of the candidate's finished games, and `llr` is their log-likelihood ratio. `private`:
+    who may see its matches (`league.service.series.privacy`).
     """
 
     __table_args__ = (
@@ -248,7 +247,7 @@ class Challenge(Staged, table=True):
 
 
 class AbsentEntry(SQLModel, table=True):
-    """An entry that gets no new matches (see `league.states.Absence`). Coming back removes the row."""
+    """An entry that gets no new matches (see `league.states.Absence`). Its return removes the row."""
 
     __tablename__ = "absent_entry"
 

@@ -33,7 +33,7 @@ from deadheat.league.tables.columns import (
 
 
 class Pair(SQLModel, table=True):
-    """The number of games of two versions that a season has planned so far (abandoned ones too), which pairing reads.
+    """The number of games of two versions that a season has planned so far, including abandoned ones; pairing reads it.
 
     `lead`: with two seats, in how many more of them the one with the lower number sits first than second.
     """
@@ -51,10 +51,10 @@ class Pair(SQLModel, table=True):
 
 
 class Series(JobRow, table=True):
-    """Matches between the same versions, carried out in one go. `attempt` fences off workers that come late.
+    """Matches between the same versions, carried out in one go. `attempt` fences off late workers.
 
-    `avoid_host`: the machine on which an attempt failed; another one plays the rest, if there is one. `precedence`:
-    whether others are played first (`league.service.series.turns`).
+    `avoid_host`: the machine on which an attempt failed; if possible, another one plays the rest. `precedence`: whether
+    others are played first (`league.service.series.turns`).
     """
 
     __table_args__ = (
@@ -87,17 +87,16 @@ class Series(JobRow, table=True):
 
 
 class Match(Staged, table=True):
-    """One playing. The seed is secret until the match is done; its commitment is public from the start.
+    """One playing of the game. The seed is secret until the match is done; its commitment is public from the start.
 
-    The seed stands for a list of them, one for each attempt: `attempt` says with which one it was played, or will be
+    The seed stands for a list of seeds, one for each attempt: `attempt` is the number of the one used, or to be used
     (`engine.chance.attempt_seed`). `deal`: its number among those that follow from the season's secret
     (`engine.chance.season_seed`); None: it was drawn separately.
 
     Matches that share their dice (the rotations of one deal) have one seed, hence one commitment, which ratings treat
-    as one cluster. They lie in different series, and nothing of their dice is shown before all of them are over
-    (`league.service.series.deals`). `repeats_id`: the match in whose place this one is played by a ruling, with other
-    dice. `asked`: somebody asked for it, and who sees it (`league.service.series.privacy`); None: the league planned
-    it.
+    as one cluster. They lie in different series, and their dice are not shown before all of them are over
+    (`league.service.series.deals`). `repeats_id`: the match that this one replaces by a ruling, with other dice.
+    `asked`: its visibility if somebody asked for it (`league.service.series.privacy`); None: the league planned it.
     """
 
     __table_args__ = (
@@ -135,10 +134,10 @@ class Match(Staged, table=True):
 
 
 class Participant(SQLModel, table=True):
-    """A version in a seat of a match, and how it fared. `points`: an integer or "p/q", None after a forfeit.
+    """A version in a seat of a match, and its result. `points`: an integer or "p/q", None after a forfeit.
 
-    `finished_at` repeats that of the finished match, so that an index lists a bot's matches by their end; sorting them
-    took 0.6 s for a bot of 100,000 matches.
+    `finished_at` repeats that of the finished match, so that an index lists a bot's matches by their end; sorting took
+    0.6 s for a bot with 100,000 matches.
     """
 
     __table_args__ = (
@@ -148,7 +147,7 @@ class Participant(SQLModel, table=True):
         CheckConstraint("rank >= 1", name="rank"),
         Index(None, "bot_id", "match_id"),
         Index(None, "bot_id", "finished_at", "match_id", "rank"),
-        # Only bots' failures, without the many matches that have none.
+        # Only failures of bots; most matches have none.
         index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
     )
 
@@ -169,8 +168,8 @@ class Participant(SQLModel, table=True):
 class Ending(SQLModel, Measured, table=True):  # type: ignore[misc]  # it takes the fields, and may change
     """How a seat's process ended; separate from `Participant` because only the bot's author may see it.
 
-    It is stored with the seat's result, and neither is ever removed. With a foreign key, the database looked for the
-    seat of each such row: with those of `LatencySummary`, a fifth of what it spent on storing a series.
+    It is stored with the seat's result, and neither is ever removed. With a foreign key, the database looked up the
+    seat of each such row; together with those of `LatencySummary`, this was a fifth of its work to store a series.
     """
 
     match_id: int = Field(primary_key=True)
@@ -186,16 +185,16 @@ for measured in fields(Measured):
 
 
 class Attempt(SQLModel, table=True):
-    """Every attempt at a match, a series or a build, with its cause and evidence. Rows are only added.
+    """One attempt at a match, a series or a build, with its cause and evidence. Rows are only added.
 
-    `cause` is "played" for the attempt that became the result, else one stable word for why it is void. `match_id`
-    is None if the attempt concerned a series as a whole.
+    `cause` is "played" for the attempt that became the result, else one stable word for why it is void. `match_id` is
+    None if the attempt concerned a series as a whole.
     """
 
     __table_args__ = (
         CheckConstraint("(series_id IS NULL) <> (version_id IS NULL)", name="subject"),
         CheckConstraint("match_id IS NULL OR series_id IS NOT NULL", name="match"),
-        # Of the lines of a series, only those about it as a whole are looked for; of versions, only those of builds.
+        # Queries look only for lines about a series as a whole, and for lines about builds of a version.
         index_where("ix_attempt_series_id", "series_id", where="match_id IS NULL"),
         Index(None, "match_id"),
         index_where("ix_attempt_version_id", "version_id", where="version_id IS NOT NULL"),

@@ -1,1 +1,1 @@
-"""Checks that anybody can make without the database: of transcripts, rankings, dice, and the audit log."""
+"""Checks of transcripts, rankings, dice and the audit log that anybody can make without the database."""

@@ -3,11 +3,11 @@
 Theory of operation
 -------------------
 Re-simulating a transcript (`engine.replay`) proves that lines, events and result follow from the rules, its seed and
-the replies in it. It does not prove that it is this match's: a host could serve the honest record of another one. So
-everything that both the league's record and the transcript contain is compared here, by the host itself and by anyone
-who verifies a match from outside.
+the replies in it. It does not prove that the transcript is this match's: a host could serve the honest record of
+another one. So this module compares everything that both the league's record and the transcript contain; the host uses
+it, as does anyone who verifies a match from outside.
 
-What remains is the host's word: that the bots gave these replies, and the times and CPU times beside them.
+The rest must be trusted: that the bots gave these replies, with these times and CPU times.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from deadheat.league.records.matches import Match, SeatView
 
 
 def player(author: str, bot: str, version: int) -> str:
-    """Return a version as transcripts name it."""
+    """Return the name of a version in transcripts."""
     return f"{author}/{bot} v{version}"
 
 
 def disagreements(transcript: Transcript, match: Match) -> list[str]:
-    """Return the differences between transcript and league, as clauses; empty if they agree on all that both state."""
+    """Return the differences between transcript and league as clauses; empty if they agree on all that both state."""
     return list(_disagreements(transcript, match))
 
 
 def verdict(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
-    """Say whether a transcript is right, and if not, why, as a clause. `wrong`: what is already known to be wrong.
+    """Say whether a transcript is right, and if not, why, as a clause. `wrong`: the errors already known.
 
     The verdict is None if the match was played under rules that are unknown here.
     """
@@ -65,7 +65,7 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
 
 
 def _of(match: Match) -> str:
-    """Return the variant according to the league."""
+    """Return the variant that the league records."""
     try:
         return _spelled(variant_of(rules(match.game, match.variant)))
     except (KeyError, BadVariant):  # the game or its bounds are unknown here

@@ -1,4 +1,4 @@
-"""The chain of the audit log, pure: what a record's hash covers, so that anyone can recompute it.
+"""The hash chain of the audit log, as pure functions, so that anyone can recompute it.
 
 A record's SHA-256 covers the record before it and its own fields as canonical JSON (keys sorted, no spaces, ASCII).
 """
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from deadheat.league.records.rulings import AuditRecord
 
 GENESIS = "0" * 64
-"""What the first record is chained to."""
+"""The previous hash of the first record."""
 
 
 def record_sha256(record: AuditRecord) -> str:
-    """Return the `sha256` that a record must have: of the canonical JSON of its other fields, without the number."""
+    """Return the `sha256` that a record must have: that of its other fields' canonical JSON, without the number."""
     fields = {
         "at": record.at,
         "actor": record.actor,

@@ -1,6 +1,6 @@
-"""A published ranking against its log, figure by figure; without a database, so that anybody can.
+"""Compares a published ranking with its log, figure by figure. It needs no database, so anybody can do it.
 
-What can differ: somebody changed a stored ranking or a result behind the league's back; the log has legitimately
+There are three reasons for differences: somebody tampered with a stored ranking or a result; the log has legitimately
 changed since, and a refit is due; or this is another version of the method. Names of bots, authors and teams are not
 compared, because they may change; neither is what is merely shown on the same page.
 """
@@ -22,10 +22,10 @@ TOLERANCE = 1e-6
 
 NAMES = frozenset({"bot", "author", "team", "language"})
 BESIDE = frozenset({"latency", "rules"})
-"""Data stored with a ranking for its page, which does not follow from the log."""
+"""Data stored with a ranking for its page, which do not follow from the log."""
 
 RULES = frozenset({"finals_log"})
-"""The parts of a stored configuration besides the model's."""
+"""The parts of a stored configuration that do not belong to the model."""
 
 Standings = Mapping[str, Any]
 Row = Mapping[str, Any]
@@ -33,10 +33,10 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Recount:
-    """The result of a recount. `snapshot_id` is None if nothing was ranked yet, so there is nothing to compare.
+    """The result of a recount. `snapshot_id` is None if nothing has been ranked, so there is nothing to compare.
 
     `differences` are sentences, at most `MOST_DIFFERENCES`; none: every figure is as stored. `refit_due`: the log has
-    changed since, so differences are to be expected; None: whether it has is not known.
+    changed since, so differences are to be expected; None: this is unknown.
     """
 
     season_id: int
@@ -99,7 +99,7 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
 
 def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """Return the rows, with the width of each version's tie to the one before it."""
+    """Return the rows with the width of each version's link to the previous version."""
     return [
         row
         if row["parent_id"] is None
@@ -114,13 +114,13 @@ def _prior(row: Row) -> Prior:
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
-    """Return what rows that are ranked against each other have in common (see `league.service.rankings.places`)."""
+    """Return the properties that rows ranked against each other share (see `league.service.rankings.places`)."""
     in_finals = (row["season_elo"] is None, row.get("finals_place"))  # older rankings do not have these
     return row["division"], row["rank"] is None, row["finalist"], *in_finals
 
 
 def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
-    """Return the row with recomputed figures. `before`: places of its division that are taken already."""
+    """Return the row with recomputed figures. `before`: the number of places in its division that are already taken."""
     if row["season_elo"] is not None:
         return {**row, "season_elo": entry.elo, "season_se": entry.se}
     made: dict[str, Any] = {**row, **{name: getattr(entry, name) for name in FIGURES}}
@@ -132,7 +132,7 @@ def _figures(row: Row, entry: Rating, before: int = 0) -> Row:
 
 
 def _by_version(standings: Standings) -> dict[str, Any]:
-    """Return the rows by version instead of by place, so that one additional row does not shift all others."""
+    """Return the rows by version instead of by place, so that an additional row does not shift all others."""
     rows = {
         kind: {f"version {row['version_id']}": row for row in standings.get(kind, ())} for kind in ("rows", "unranked")
     }

@@ -1,7 +1,7 @@
-"""Whether a season's dice are those that it committed to before anybody knew who would play; pure, so that anybody can
-check a server's exports.
+"""Checks that a season's dice are those to which it committed before anybody knew who would play. The functions are
+pure, so anybody can check a server's exports.
 
-`league.service.series.dice` says what is checked and what remains to be trusted.
+`league.service.series.dice` says what is checked and what must be trusted.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from deadheat.engine.figures import plural
 from deadheat.engine.games import same_deals
 
 MOST_DIFFERENCES = 20
-"""The most differences listed for a season's dice or figures: twenty are enough."""
+"""The most differences listed for a season's dice or figures."""
 
 SKIPPED = "season-dice-skipped"
-"""The audit log's action where a restore has left numbers out (`league.service.series.dice.skip_dice`)."""
+"""The audit log's action for numbers that a restore left out (`league.service.series.dice.skip_dice`)."""
 
 BY_THEMSELVES = (
     "The seeds were drawn one by one as matches were planned. There is only the host's word that nobody chose them."
@@ -28,8 +28,8 @@ BY_THEMSELVES = (
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The public facts about a season's dice, and those of the audit log. `announced`: commitments. `skipped`: pairs of
-    numbers; a restored back-up skipped all after the first, up to and including the second.
+    """The public facts about a season's dice, including those in the audit log. `announced`: commitments. `skipped`:
+    pairs of numbers; a restored back-up skipped all after the first, up to and including the second.
     """
 
     commitment: str | None
@@ -41,8 +41,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Dealt:
-    """A match's dice; `seed` (hexadecimal) is None until it may be shown. `seats`: the version in each. `asked`: an
-    author asked for it, so it is not rated and its seed does not belong to the season.
+    """A match's dice. `seed` (hexadecimal) is None until it may be shown. `seats`: the version in each seat. `asked`:
+    an author asked for it, so it is not rated and its seed does not belong to the season.
     """
 
     match_id: int
@@ -55,7 +55,7 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class DiceCheck:
-    """`sentence`: the answer if nothing is wrong; `differences`: what is wrong, in a bounded number of sentences."""
+    """A check's result. `sentence`: the answer if nothing is wrong; `differences`: a bounded number of sentences."""
 
     sentence: str
     differences: tuple[str, ...]
@@ -70,14 +70,14 @@ def told(game: str, commitment_hex: str | None, secret: str | None, records: Ite
 
 
 def check_dice(season: Told, matches: Iterable[Dealt]) -> DiceCheck:
-    """Recompute every seed of a season from its secret if it is published; otherwise check what can be seen."""
+    """Recompute every seed of a season from its secret, if that is published. Otherwise check what is visible."""
     dealt = list(matches)
     wrong = tuple(islice(_wrong(season, dealt), MOST_DIFFERENCES))
     return DiceCheck(_sentence(season, dealt), wrong)
 
 
 def wrong_seed(season: Told, match: Dealt) -> str | None:
-    """Return the error in one match's dice, as a clause; None if there is none, or if it cannot be known yet."""
+    """Return the error in one match's dice, as a clause, or None if there is none or it cannot be known yet."""
     if season.commitment is None or (match.asked and match.deal is None):
         return None
     if match.deal is None:
@@ -98,7 +98,7 @@ def wrong_secret(season: Told) -> str | None:
 
 
 def _bytes(secret: str) -> bytes:
-    """Return the secret's bytes; empty if the text is not a secret, because no season can be committed to that."""
+    """Return the secret's bytes, or none if the text is not a secret, because no season can be committed to that."""
     try:
         return bytes.fromhex(secret)
     except ValueError:
@@ -120,7 +120,7 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield matches that share dice, unless they are one deal of the same versions in other seats."""
+    """Yield matches that share dice without being one deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:
@@ -135,7 +135,7 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
-    """Return the first number, counted from 1, that is missing and that no restore skipped."""
+    """Return the first missing number, counted from 1, that no restore skipped."""
     last = 0
     for number in numbers:
         while number != last + 1 and skipped.get(last, 0) > last:

@@ -1,4 +1,4 @@
-"""Reviewing a match: re-simulate its transcript and collect what speaks for or against the verdict.
+"""Reviews a match: re-simulates its transcript and collects the evidence for and against the verdict.
 
 The re-simulation proves that rules, dice, result and every counted answer belong together, and that each verdict on
 time follows from the evidence beside it. It cannot prove that the evidence itself is true (see docs/authors.md on own
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 
 def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -> dict[str, Any]:
-    """Review a match, and return the findings as JSON. `whole`: the match with what is not public yet, for comparison
-    with the transcript only; None: all of it is public.
+    """Review a match, and return the findings as JSON. `whole`: the match including private parts, only for comparison
+    with the transcript; None: all of it is public.
 
-    ``verified`` (null where nobody can tell), ``problem`` (a clause, where that is not true), ``exchanges``;
-    ``faults``: for each seat that failed its fault, command and time; ``replies``: for each seat the number of its
-    answers, the slowest by own time and what the host took; ``attempts``: cause and evidence of each try at the match.
+    ``verified`` (null if unknown), ``problem`` (a clause, unless verified), ``exchanges``; ``faults``: the fault,
+    command and time of each seat that failed; ``replies``: for each seat the number of its answers, the slowest by own
+    time, and the time that the host took; ``attempts``: cause and evidence of each attempt at the match.
     """
     found: dict[str, Any] = {
         "verified": None,
@@ -66,7 +66,7 @@ def _replies(transcript: Transcript) -> list[dict[str, Any]]:
 
 
 def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the number of answers, the slowest one's own time, and the time that the host took."""
+    """Return the number of answers, the own time of the slowest one, and the time that the host took."""
     taken = Taken.of(prompts)
     return {
         "seat": seat,

@@ -69,7 +69,7 @@ SYSTEMS = {
     "Mac OS": "Mac",
     "Linux": "Linux",
 }
-"""Words of a User-Agent, the most telling first: enough to tell a person's browsers apart."""
+"""Words in a User-Agent, the most specific first, which suffice to distinguish a person's browsers."""
 
 TOKEN_DAYS = (7, 30, 90, 365)
 SCOPES = {
@@ -89,7 +89,7 @@ class TokenForm(BaseModel):
 
 
 class CloseForm(BaseModel):
-    """The form to close the visitor's account, with its password if it has one."""
+    """The form to close the visitor's account, with the account's password if it has one."""
 
     password: str = ""
 
@@ -110,7 +110,7 @@ def account_page(
     game: str = "",
     **_given: Any,
 ) -> Response:
-    """Render the account's page; `issued`: a new token; `game`: the choice for a new bot."""
+    """Render the account's page. `issued`: a new token; `game`: the choice for a new bot."""
     person = visit.person
     with shared.db.reading() as session:
         present = look_up(session, visit.secret, TokenKind.SESSION).token_id
@@ -149,8 +149,8 @@ def account_page(
 
 
 def door(shared: Services, name: str, complaint: Complaint | None, back: str, *, closed: bool = False) -> Response:
-    """Render the form to sign in or up, with a link to the other form; both lead to `back`. `closed`: say that the
-    visitor's account is closed now.
+    """Render the form to sign in or up, with a link to the other form. Both lead to `back`. `closed`: say that the
+    visitor's account is now closed.
     """
     with shared.db.reading() as session:
         rule = newcomer_rule(session).value
@@ -167,7 +167,7 @@ def sign_in_page(shared: Shared, visit: Present, next_path: Next = None, closed:
 
 
 def door_again(name: str) -> Callable[..., Response]:
-    """Make the function that shows one of both forms with a complaint."""
+    """Return the function that shows one of both forms with a complaint."""
     return lambda shared, sent, complaint, **_: door(shared, name, complaint, local_path(sent.get("next")))
 
 
@@ -191,7 +191,7 @@ def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 @router.post("/sign-up")
 @posting("sign-up", door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Become an author and sign in."""
+    """Create an author's account and sign in."""
     body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
     shared.rates.sign_up(request)
     with shared.db.transaction() as session:
@@ -233,7 +233,7 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 @router.post("/account/tokens")
 @posting("token", account_page)
 def create_token(shared: Shared, posted: Submitted) -> Response:
-    """Create a token. The answer is the page itself: the secret is shown once and must be in no address or store."""
+    """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
     body = checked(TokenForm, posted.fields)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
@@ -251,7 +251,7 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 @router.post("/account/password")
 @posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Change the password; every other browser is signed out, and every token ends unless tokens are kept."""
+    """Change the password. Every other browser is signed out, and every token ends unless tokens are kept."""
     person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
     confirm(shared, request, posted.visit, body.password)
@@ -263,7 +263,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 @router.post("/account/close")
 @posting("close", account_page)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Close the visitor's account; the browser is signed out with all others."""
+    """Close the visitor's account. All its browsers are signed out."""
     confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
     with shared.db.transaction() as session:
         close_account(session, posted.visit.person)
@@ -273,7 +273,7 @@ def close(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.post("/account/teams")
 @posting("team", account_page)
 def create_team(shared: Shared, posted: Submitted) -> Response:
-    """Create a team with one member."""
+    """Create a team with the visitor as its only member."""
     body = checked(schemas.TeamRequest, posted.fields)
     with shared.db.transaction() as session:
         teams.create_team(session, posted.visit.person, body.name)
@@ -283,7 +283,7 @@ def create_team(shared: Shared, posted: Submitted) -> Response:
 @router.post("/account/teams/{team_id}/{verb}")
 @posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
-    """Invite to a team, join, leave, remove a member, or hand it over."""
+    """Invite to a team, join, leave, remove a member, or hand over the captaincy."""
     verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":
@@ -297,7 +297,7 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
 
 
 def confirm(shared: Services, request: Request, visit: Visit, password: str) -> None:
-    """Check that the owner uses this browser: by the password, or without one by a recent sign-in.
+    """Check that the account's owner uses this browser: by the password, or without one by a recent sign-in.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.
@@ -316,7 +316,7 @@ def confirm(shared: Services, request: Request, visit: Visit, password: str) -> 
 
 
 def begin(shared: Services, request: Request, person: Person, path: str) -> Response:
-    """Begin a new session in place of the one that the browser had."""
+    """Begin a new session in place of the browser's previous one."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
         issued = begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)

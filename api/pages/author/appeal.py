@@ -1,4 +1,4 @@
-"""Appealing a match, from its page."""
+"""Appeals against a match, from its page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deadheat.league.service.views.matches import match_detail
 router = APIRouter()
 
 SHOWN = 100
-"""The newest appeals about one match."""
+"""The number of newest appeals shown about one match."""
 
 
 def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
@@ -30,7 +30,7 @@ def _appeal(shared: Services, visit: Visit, match_id: int, complaint: Complaint 
 
 @router.get("/matches/{match_id}/appeal")
 def appeal_page(shared: Shared, visit: Visiting, match_id: Id) -> Response:
-    """Show the person's appeals about the match (to an organiser: everybody's), and the form for another."""
+    """Show the visitor's appeals about the match (for organisers: all appeals), and the form for another."""
     return _appeal(shared, visit, match_id)
 
 

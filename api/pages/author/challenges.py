@@ -1,4 +1,4 @@
-"""Unrated matches that authors ask for: the form beside a bot, the visitor's list, and each challenge's progress."""
+"""Unrated matches on request: the form beside a bot, the visitor's list, and each challenge's progress."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from deadheat.league.service.views.matches import matches
 router = APIRouter()
 
 GAMES = 20
-"""The form's default: enough to see a large difference, and little work for a machine."""
+"""The form's default: enough to see a large difference, but little work for a machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A row of a challenge's table. `rating` None: nothing has been played."""
+    """A row of a challenge's table. `rating` is None before the first game."""
 
     bot_id: int
     name: str
@@ -123,20 +123,20 @@ def challenge(shared: Shared, visit: Present, challenge_id: Id, before: Number =
 
 @router.post("/challenges/{challenge_id}/stop")
 def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
-    """End one of the visitor's challenges."""
+    """Stop one of the visitor's challenges."""
     with shared.db.transaction() as session:
         asked.stop(session, posted.visit.person, challenge_id)
     return onward(f"/challenges/{challenge_id}")
 
 
 def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[int, str]]:
-    """Return the visitor's bots of that game that may play, in the form's order."""
+    """Return the visitor's bots in that game that may play, in the form's order."""
     found = [bot for bot in bots_of(session, visit.person) if bot.game == game and bot.versions and not bot.retired_at]
     return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
 
 
 def _sides(found: AskedChallenge, faults: dict[int, int]) -> list[Side]:
-    """Return both versions, rated by the challenge's games only."""
+    """Return both versions, rated only by the challenge's games."""
     won, drawn, lost = found.wins, found.draws, found.losses
     ranks = np.repeat([(1, 2), (1, 1), (2, 1)], (won, drawn, lost), axis=0).astype(np.int64)
     ratings: dict[str, Rating] = {}

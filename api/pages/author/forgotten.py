@@ -1,4 +1,4 @@
-"""The pages for a forgotten password: asking for a link, and choosing another password through it."""
+"""The pages for a forgotten password: requesting a link, and choosing a new password through it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ResetLink(base.Query):
 
 
 class ResetForm(ResetLink):
-    """The link's data and the new password."""
+    """The link's data with the new password."""
 
     password: Password
 
@@ -41,14 +41,14 @@ def _ask(shared: Services, complaint: Complaint | None = None, *, asked: bool = 
 
 @router.get("/forgotten")
 def ask_page(shared: Shared) -> Response:
-    """Show the form to name the account or its address."""
+    """Show the form that asks for the account or its address."""
     return _ask(shared)
 
 
 @router.post("/forgotten")
 @posting("forgotten", _ask)
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Send a link after the answer, so that the response time reveals nothing either."""
+    """Send a link after the answer, so that the response time reveals nothing."""
     name = sent.get("name", "").strip()[:254]
     shared.rates.forgotten(request, name)
     answer = _ask(shared, asked=True)
@@ -58,7 +58,7 @@ def ask(shared: Shared, request: Request, sent: Sent) -> Response:
 
 @router.get("/reset")
 def reset_page(shared: Shared, link: Annotated[ResetLink, Query()]) -> Response:
-    """Show the form to choose another password."""
+    """Show the form to choose a new password."""
     return _reset(shared, link)
 
 
@@ -70,8 +70,8 @@ def _reset_again(complaint: Complaint, shared: Services, sent: Fields, **_: Any)
 @router.post("/reset")
 @posting("reset", _reset_again)
 def reset(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Set another password; every browser is signed out and every token ends."""
-    shared.rates.sign_up(request)  # counts as a sign-up: it may be a guess, and costs a hash
+    """Set a new password. Every browser is signed out, and every token ends."""
+    shared.rates.sign_up(request)  # counts as a sign-up, because it may be a guess and costs a hash
     body = checked(ResetForm, {name: sent.get(name, "") for name in ResetForm.model_fields})
     with shared.db.transaction() as session:
         forgotten.reset_password(session, body.channel, body.until, body.token, body.password)

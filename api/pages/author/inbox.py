@@ -1,4 +1,4 @@
-"""The inbox: notices about events that concern its owner."""
+"""The inbox: notices of events that concern its owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages behind links in messages. A link alone proves who may confirm an address, or stop messages to it."""
+"""The pages behind links in messages. A link alone proves the right to confirm an address or stop messages to it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Token(base.Query):
 
 @router.get("/{link}")
 def ask(shared: Shared, visit: Present, link: Link, given: Annotated[Token, Query()]) -> Response:
-    """Ask first: opening a link changes nothing, because mail servers open links too."""
+    """Ask for confirmation: opening a link changes nothing, because mail servers open links, too."""
     with shared.db.reading() as session:
         address = channels.address_of(session, link, given.channel, given.token)
     return private(shared, "mail.html", visit, None, link=link.value, address=address, given=given)

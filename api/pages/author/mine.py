@@ -1,4 +1,4 @@
-"""The signed-in person's bots with their places, and unread notices. The home page shows them by a script."""
+"""The visitor's bots with their places, and unread notices. A script shows them on the home page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTICES = 3
 
 @router.get("/mine")
 def mine(shared: Shared, visit: Visiting) -> Response:
-    """List the person's bots, each in its newest season, and the newest unread notices."""
+    """List the visitor's bots, each in its newest season, and the newest unread notices."""
     with shared.db.reading() as session:
         bots = [bot for bot in bots_of(session, visit.person) if bot.retired_at is None][:BOTS]
         unread = notices.inbox(session, visit.person, unread=True, limit=NOTICES)

@@ -38,7 +38,7 @@ router = APIRouter()
 
 COOKIE = "openid"
 COOKIE_SECONDS = 600
-"""The time to sign in at the provider."""
+"""How long signing in at the provider may take."""
 
 UNKNOWN = N_(
     "This sign-in has no account here yet. Choose a name to create one. If you already have an account, sign in with "
@@ -61,7 +61,7 @@ def start(shared: Shared, request: Request, visit: Present, next_path: Next = No
 @router.post("/sign-up/openid")
 @posting("openid", account.door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Choose a name, then sign in at the provider. Refusals that are certain beforehand come first."""
+    """Choose a name, then sign in at the provider. Certain refusals come first."""
     _provider(shared)
     body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
     shared.rates.sign_up(request)
@@ -76,7 +76,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 @router.post("/account/openid")
 @posting("openid", account.account_page)
 def link(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Link the account: check its password, then go to the provider."""
+    """Link the account to an identity: check the account's password, then go to the provider."""
     _provider(shared)
     confirm(shared, request, posted.visit, posted.fields.get("password", ""))
     return _away(shared, request, "link", f"{HOME}#openid", user_id=posted.visit.person.id)
@@ -85,7 +85,7 @@ def link(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.post("/account/openid/unlink")
 @posting("openid", account.account_page)
 def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Remove the account's link to its identity."""
+    """Remove the link between the account and its identity."""
     provider = _provider(shared)
     confirm(shared, request, posted.visit, posted.fields.get("password", ""))
     with shared.db.transaction() as session:
@@ -117,7 +117,7 @@ def come_back(shared: Shared, request: Request, visit: Present) -> Response:
 
 
 def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Response:
-    """Sign in or up. An identity that already has an account opens it, even if another name was chosen just now."""
+    """Sign in or up. An identity that already has an account opens that one, even if a name was just chosen."""
     issuer, back = _provider(shared).issuer, local_path(flow.back)
     person: Person | None
     with shared.db.transaction() as session:
@@ -131,7 +131,7 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
 
 
 def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
-    """Link an identity to the account that began the flow, which must still be signed in, in the same browser."""
+    """Link an identity to the account that began the flow, which must still be signed in in the same browser."""
     if visit is None or visit.person.id != user_id:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:

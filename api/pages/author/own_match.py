@@ -1,7 +1,7 @@
-"""A match as the owners of its bots see it: why a seat lost, the cure, and the bot's stderr.
+"""A match for the owners of its bots: why a seat lost, the remedy, and the bot's stderr.
 
-The page of a match is the same for everyone, so it may be cached and sent to anyone; private details are on this page
-instead, which is made for each request and never cached. To people who own no bot in the match, organisers included,
+The page of a match is the same for everyone, so it may be cached and sent to anyone. Private details are on this page
+instead, which is made for each request and never cached. For people who own no bot in the match, organisers included,
 the page does not exist (`service.own_seats`).
 """
 
@@ -42,19 +42,19 @@ from deadheat.league.service.views.matches import match_detail, own_seats
 router = APIRouter()
 
 EXCHANGES = 3
-"""Exchanges shown before the end, besides the last one."""
+"""The number of exchanges shown before the last one."""
 
 MAX_NOTES = 1000
-"""The most notes per seat; its stderr has all that were kept."""
+"""The most notes per seat. Its stderr has all that were kept."""
 
 _Seat = Annotated[int, Path(ge=0, le=255)]
 _Where = tuple[int, int | None]
-"""A move of the replay, and its round."""
+"""A move of the replay, with its round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line between referee and bot. `sent`: to the bot; `time`: what its answer took, in words."""
+    """One line between referee and bot. `sent`: to the bot; `time`: how long its answer took, in words."""
 
     sent: bool
     text: str | None
@@ -65,7 +65,7 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Failure:
     """Why a seat lost its place. `clock`: an explanation of its last answer's times; `evidence`: the judge's counters
-    for a missed deadline; `at`: where the replay shows it.
+    for a missed deadline; `at`: the place in the replay.
     """
 
     verdict: Verdict
@@ -90,7 +90,7 @@ class OwnSeat:
 
     @property
     def late(self) -> bool:
-        """Whether its times are worth reading: it missed a deadline, or would have but for what the host took."""
+        """Whether its times are worth reading: it missed a deadline, or would have if the host's time counted."""
         fault = self.seat.fault
         return self.taken.past_deadline > 0 or (fault is not None and fault.fault is Fault.TIMEOUT)
 
@@ -167,7 +167,7 @@ def _own(
 
 
 def _ended(match: Match, seat: int) -> str:
-    """Return the result of a finished match in a sentence; empty before."""
+    """Return the result of a finished match as a sentence; empty before the end."""
     ranks = [other.rank for other in match.seats if other.rank is not None]
     if len(ranks) < len(match.seats):
         return ""
@@ -182,7 +182,7 @@ def _ended(match: Match, seat: int) -> str:
 
 
 def _convictions(attempts: Sequence[AttemptView], seat: int) -> Iterator[str]:
-    """Yield the judge's evidence for each deadline that this seat missed, in sentences."""
+    """Yield the judge's evidence for each missed deadline of this seat, in sentences."""
     for attempt in attempts:
         found = attempt.evidence.get("timeouts") if attempt.cause == "played" else None
         for row in found if isinstance(found, list) else []:

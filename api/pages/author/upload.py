@@ -1,4 +1,4 @@
-"""A bot's workshop, for its author only: uploads, the fate of each version, and the seasons in which it plays."""
+"""A bot's workshop, only for its author: uploads, the state of each version, and the bot's seasons."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BotForm(NameForm):
 
 
 class RetireForm(BaseModel):
-    """Whether a bot is to be retired."""
+    """Whether to retire a bot."""
 
     retired: bool
 
@@ -93,12 +93,12 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
 
 @router.get("/upload")
 def workshop(shared: Shared, visit: Visiting, bot_id: Id) -> Response:
-    """Show uploads, versions and seasons of a bot."""
+    """Show the uploads, versions and seasons of a bot."""
     return _workshop(shared, visit, bot_id)
 
 
 def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> Visit:
-    """Return the uploader before any of the body is read. Raises NotFound, OverQuota."""
+    """Return the uploader before the body is read. Raises NotFound, OverQuota."""
     sessions.must_be_ours(request, shared.settings)
     with shared.db.reading() as session:
         may_upload(session, visit.person, bot_id)
@@ -124,7 +124,7 @@ async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depen
 
 @router.get("/versions/{number}")
 def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response:
-    """Show the state of an upload, with the build's log."""
+    """Show the state of an upload and the build's log."""
     with shared.db.reading() as session:
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)
@@ -149,7 +149,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
 @router.post("/seasons/{season_id}/{verb}")
 @posting("season-{season_id}", _workshop)
 def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb: str) -> Response:
-    """Enter a season, choose a version, withdraw, or come back."""
+    """Enter a season, choose a version, withdraw, or return."""
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
@@ -185,7 +185,7 @@ def retire(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
 
 @router.post("/people")
 def people(shared: Shared, posted: Submitted, bot_id: Id) -> Response:
-    """Open the bot to people who want to play against it, or close it."""
+    """Let people play against the bot, or stop them."""
     with shared.db.transaction() as session:
         plays_people = posted.fields.get("plays_people") == "yes"
         change_bot(session, posted.visit.person, bot_id, plays_people=plays_people)

@@ -28,7 +28,7 @@ class WebhookForm(BaseModel):
 
 
 class AddressForm(BaseModel):
-    """A new e-mail address, and the account's password, because a forgotten password is replaced by mail."""
+    """A new e-mail address, and the account's password, because mail can replace a forgotten password."""
 
     address: str
     password: str = ""
@@ -61,7 +61,7 @@ def add(shared: Shared, posted: Submitted) -> Response:
 @router.post("/mail")
 @posting("mail", _page)
 def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Add an e-mail address, and send it a link."""
+    """Add an e-mail address, and send a link to it."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
     confirm(shared, request, posted.visit, body.password)
     shared.rates.mail_by(person.id)

@@ -1,7 +1,7 @@
-"""The organiser's desk: results, appeals, announcements, who may sign up. A season's own page there is in `season`. The
+"""The organiser's desk: results, appeals, announcements, and sign-up. A season's own page there is in `season`. The
 audit log records every decision made here.
 
-Each form posts to an address of its own and is answered with its page; a table below lists the words that may follow a
+Each form posts to its own address and is answered with its page. A table below lists the words that may follow a
 match's address.
 """
 
@@ -40,13 +40,13 @@ from deadheat.league.words import Remedy
 router = APIRouter(prefix="/desk")
 
 SHOWN = 50
-"""Appeals and announcements on the desk, which states how many more there are."""
+"""The most appeals and announcements on the desk, which states how many more there are."""
 
 HELD = 20
-"""The oldest held matches on the desk, which states how many more there are."""
+"""The most held matches on the desk, the oldest ones. The desk states how many more there are."""
 
 SEASONS = 200
-"""How many of the newest seasons the desk shows."""
+"""The number of newest seasons on the desk."""
 
 MATCH_VERBS: Mapping[str, Callable[[Services, Person, int, shapes.Reason], object]] = {
     "void": rulings.void_match,
@@ -63,13 +63,13 @@ class MatchForm(shapes.Reason):
 
 
 class HeldForm(shapes.Reason):
-    """The decision on a held match: to play it again, to leave it unplayed, or that a seat (from 0) loses it."""
+    """The decision on a held match: play it again, leave it unplayed, or let a seat (from 0) lose it."""
 
     answer: str = Field(pattern=r"^(again|leave|[0-9])$")
 
 
 class NewcomerForm(BaseModel):
-    """The form that says who may sign up."""
+    """The form for the sign-up rule."""
 
     rule: NewcomerRule
     code: str = Field(default="", max_length=64)
@@ -119,7 +119,7 @@ def _desk(
 
 @router.get("")
 def desk(shared: Shared, visit: Visiting, after: Numbered = 0, match: Numbered = 0) -> Response:
-    """Show the whole desk, with the open appeals above `after`, and `match` filled in where matches are ruled on."""
+    """Show the whole desk, with the open appeals above `after`, and with `match` filled in in the form for rulings."""
     return _desk(shared, visit, after=after, match=match)
 
 
@@ -130,7 +130,7 @@ def _appeal_again(complaint: Complaint, shared: Services, visit: Visit, appeal_i
 @router.post("/sign-up")
 @posting("sign-up", _desk)
 def rule_newcomers(shared: Shared, posted: Submitted) -> Response:
-    """Change who may sign up."""
+    """Change the sign-up rule."""
     body = checked(NewcomerForm, posted.fields)
     with shared.db.transaction() as session:
         set_newcomer_rule(session, posted.visit.person, body.rule, body.code.strip())

@@ -1,4 +1,4 @@
-"""What was just done on a season's page at the desk, which says so once, beside its form."""
+"""The confirmation on a season's page at the desk: it says once, beside the form, what was just done."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from deadheat.league.states import SEASON_STEPS, SeasonState
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A sentence about what was done, and the part of the page that contains it; empty: its top."""
+    """A sentence about what was done, and the part of the page that shows it; empty: the top."""
 
     place: str
     text: str
@@ -36,18 +36,18 @@ DONE: Mapping[str, Done] = {
     "reinstate": Done("entries", N_("The bot was reinstated.")),
     "cancelled": Done("evaluations", N_("The evaluation was cancelled.")),
 }
-"""What was done, by the word in the page's address."""
+"""The confirmations by the word in the page's address."""
 
 
 def done(word: str, state: SeasonState) -> Done | None:
-    """Return what was done in a season of that state; None: nothing."""
+    """Return the confirmation for a season in that state, or None."""
     if word == STATE and state in SEASON_STEPS:
         return Done("", _("The season was %(becomes)s.", becomes=gettext(SEASON_STEPS[state].becomes)))
     return DONE.get(word)
 
 
 def to_season(season_id: int, word: str, listing: str = "") -> Response:
-    """Redirect to the page of a season, which says what was done. `listing`: the query of its list of entries."""
+    """Redirect to a season's page, which confirms what was done. `listing`: the query of its list of entries."""
     place = DONE[word].place if word in DONE else ""
     query = f"{listing}&done={word}" if listing else f"?done={word}"
     return onward(f"/desk/seasons/{season_id}{query}{place and f'#{place}'}")

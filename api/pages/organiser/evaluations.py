@@ -1,4 +1,4 @@
-"""Evaluations at the desk, begun or cancelled from their season's page there."""
+"""Evaluations at the desk: they are begun or cancelled on their season's page there."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from deadheat.api.schemas.evaluations import EvaluationRequest
 router = APIRouter(prefix="/desk/seasons/{season_id}/evaluations")
 
 MATCHES = "matches"
-"""The form's name for `each`, because in a browser a field named like a form's method hides the method."""
+"""The form's name for `each`, because a field with the name of a form's method would hide the method in a browser."""
 
 
 @router.post("")
 @posting("evaluation", season_page)
 def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Begin an evaluation now; empty fields count as left out."""
+    """Begin an evaluation now. Empty fields count as omitted."""
     given = {MATCHES if name == "each" else name: value for name, value in posted.fields.items() if value}
     body = checked(EvaluationRequest, given)
     begun = evaluations.begin(shared, posted.visit.person, season_id, body, Response())

@@ -1,4 +1,4 @@
-"""The operator's page: what waits, which machines work and are fit, and recent failures. Administrators only."""
+"""The operator's page, only for administrators: waiting jobs, machines and their fitness, and recent failures."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from deadheat.league.service.views.voids import flagged_voids
 router = APIRouter()
 
 OLD_SECONDS = 120
-"""The age from which waiting jobs are marked, and rankings while results arrive."""
+"""The age from which waiting jobs are marked, and rankings, too, while results arrive."""
 
 
 MOST_VOIDS = 50
-"""The number of listed versions with void attempts, the least likely first."""
+"""The most listed versions with void attempts, the least likely first."""
 
 LATELY = timedelta(hours=1)
-"""How long the page's first lines name a machine that was unfit."""
+"""How long the page's first lines name a machine after it was unfit."""
 
 HOURS = {"hour": 1, "day": 24}
 Over = Annotated[Literal["hour", "day"], Query()]
@@ -48,7 +48,7 @@ Over = Annotated[Literal["hour", "day"], Query()]
 
 @router.get("/operator")
 def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "hour") -> Response:
-    """Show how the deployment runs, with charts of the last hour or day."""
+    """Show the state of the deployment, with charts of the last hour or day."""
     with shared.db.reading() as session:
         names = names_going_on(session)
         state = _state(shared, session, visit.person, names, HOURS[over])
@@ -101,7 +101,7 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
 
 
 class BanForm(shapes.Reason, NameForm):
-    """The form to ban an account, with the reason."""
+    """The form to ban an account for a reason."""
 
 
 def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None, **_: Any) -> Response:
@@ -112,14 +112,14 @@ def _accounts(shared: Services, visit: Visit, complaint: Complaint | None = None
 
 @router.get("/operator/accounts")
 def accounts(shared: Shared, visit: Visiting) -> Response:
-    """List accounts that are closed or banned."""
+    """List the closed or banned accounts."""
     return _accounts(shared, visit)
 
 
 @router.post("/operator/accounts/{verb}")
 @posting("{verb}", _accounts)
 def change_account(shared: Shared, posted: Submitted, verb: Literal["ban", "reopen"]) -> Response:
-    """Ban somebody, or reopen their account."""
+    """Ban somebody, or reopen an account."""
     with shared.db.transaction() as session:
         if verb == "ban":
             body = checked(BanForm, posted.fields)

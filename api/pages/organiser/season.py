@@ -1,4 +1,4 @@
-"""A season at the desk: its page, with its settings, entries and list, and the form of a new one."""
+"""A season at the desk: its page, with its settings, entries and list, and the form for a new one."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from deadheat.league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFor
 router = APIRouter(prefix="/desk/seasons")
 
 ENTRIES = 100
-"""Entries on one page of a season's list."""
+"""The number of entries on one page of a season's list."""
 
 ENTRY_VERBS = {"withdraw": rulings.withdraw, "disqualify": rulings.disqualify, "reinstate": rulings.reinstate}
 
 
 class StateForm(BaseModel):
-    """A season's next state; `force` closes it whatever is open."""
+    """A season's next state. `force` closes it whatever is open."""
 
     state: SeasonState
     force: bool = False
@@ -58,14 +58,14 @@ class BotForm(BaseModel):
 
 
 class Listed(base.Query):
-    """The part of a season's entries that is shown; the forms in its rows return to it."""
+    """The filter of a season's entries. The forms in its rows return to it."""
 
     model_config = ConfigDict(extra="ignore")
 
     q: Annotated[str, Query(max_length=64)] = ""
     page: base.RowId = 1
     done: Annotated[str, Query(max_length=16)] = ""
-    """What was just done, see `api.pages.organiser.done`."""
+    """The word for what was just done (see `api.pages.organiser.done`)."""
     bots: schemas.Bots | None = None
     """The number of bots that the forecast assumes; None: those that have entered."""
 
@@ -138,7 +138,7 @@ def season_page(
 
 @router.get("/new")
 def new_season(shared: Shared, visit: Visiting, previous: Number = None) -> Response:
-    """Show the form of a new season, which continues the season `previous` if it is given."""
+    """Show the form for a new season, which continues the season `previous`, if given."""
     return _new_season(shared, visit, previous)
 
 
@@ -176,7 +176,7 @@ def set_state(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/settings")
 @posting("settings", season_page)
 def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Change settings. An empty field removes a setting that may be none."""
+    """Change settings. An empty field removes an optional setting."""
     given = season_form.read(posted.fields)
     settings = {name: value for name, value in given.items() if name not in ("state", "force")}
     api_seasons.change_season(shared, posted.visit.person, season_id, checked(schemas.SeasonChange, settings))
@@ -186,7 +186,7 @@ def edit(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/invitations")
 @posting("invite", season_page)
 def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Put an author on the season's list, or (with `remove`) take them off."""
+    """Put an author on the season's list, or (with `remove`) take them off it."""
     change = api_seasons.uninvite if "remove" in posted.fields else api_seasons.invite
     change(shared, posted.visit.person, season_id, checked(NameForm, posted.fields).name)
     return to_season(season_id, "uninvited" if "remove" in posted.fields else "invited")
@@ -195,7 +195,7 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @router.post("/{season_id}/entries")
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
-    """Enter anybody's bot, and show it."""
+    """Enter anybody's bot and show it."""
     bot_id = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
@@ -213,7 +213,7 @@ def assign_division(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id
 @router.post("/{season_id}/entries/{bot_id}/{verb}")
 @posting("entry-{bot_id}", season_page)
 def rule_on_entry(shared: Shared, posted: Submitted, season_id: Id, bot_id: Id, verb: str, listed: Listing) -> Response:
-    """Withdraw, disqualify or reinstate."""
+    """Withdraw, disqualify or reinstate an entry."""
     if verb not in ENTRY_VERBS:
         raise HTTPException(404)
     ENTRY_VERBS[verb](shared, posted.visit.person, season_id, bot_id, checked(shapes.Reason, posted.fields))

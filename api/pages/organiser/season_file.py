@@ -1,7 +1,7 @@
 """A season's file at the desk: chosen or typed, previewed, then applied.
 
-A page without `season` is about a new one. Exactly the previewed text is applied: the preview contains it, and the text
-area beside it is for another preview.
+A page without `season` is about a new one. Exactly the previewed text is applied: the preview contains it, while the
+text area beside it is for another preview.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ router = APIRouter(prefix="/desk/season-file")
 
 @router.get("")
 def season_file(shared: Shared, visit: Visiting, season: Number = None) -> Response:
-    """Show the file of a season as it is, or one to begin a new season with."""
+    """Show the present file of a season, or a file with which to begin a new season."""
     return _page(shared, visit, season)
 
 
@@ -41,7 +41,7 @@ def _again(complaint: Complaint, shared: Services, visit: Visit, posted: Posted,
 @router.post("")
 @posting("file", _again)
 def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> Response:
-    """Preview a file, or apply the one that was previewed."""
+    """Preview a file, or apply the previewed one."""
     text, apply = _sent(posted), "apply" in posted.fields
     asked = {"document": text, "preview": not apply, "bots": posted.fields.get("bots", "")}
     told = declare(shared, posted.visit.person, checked(SeasonFileRequest, asked), season)
@@ -52,7 +52,7 @@ def declare_season(shared: Shared, posted: Submitted, season: Number = None) -> 
 
 
 def _sent(posted: Posted) -> str:
-    """Return the chosen file's text, or else the text that was typed."""
+    """Return the chosen file's text, or else the typed text."""
     return posted.fields.get("file") or posted.fields.get("document", "")
 
 

@@ -1,7 +1,7 @@
-"""The form of a season's settings, which `league.terms` defines: filling it in and reading it.
+"""The form of a season's settings, which `league.terms` defines: fills it in and reads it.
 
 The form shows the present values: a new season's defaults, or another season's settings, so that people see what they
-send. A setting that is left empty becomes none if it may be none, and otherwise does not change.
+send. An empty setting becomes none if it may be none, and otherwise does not change.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from deadheat.league.states import SeasonState
 from deadheat.league.terms import TERMS, Group, Term
 
 SEATS = "seats"
-"""The only setting whose default depends on its game: it is empty in the form of a new season."""
+"""The only setting whose default depends on the game; it is empty in the form for a new season."""
 
 LINES = frozenset({"stages"})
-"""Lists whose members are too long to stand side by side."""
+"""Lists whose members are too long to be side by side."""
 
 NAMED = re.compile("`([a-z_]+)`")
-"""The name of another setting in a description."""
+"""The pattern of another setting's name in a description."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A setting in the form. `settled`: it can no longer be changed."""
+    """A setting in the form. `settled`: it can no longer change."""
 
     term: Term
     value: str
@@ -39,7 +39,7 @@ class Filled:
 
     @property
     def type(self) -> str:
-        """The type of its `<input>`; a setting with options is a choice instead."""
+        """The type of its `<input>`. A setting with options is a choice instead."""
         return {datetime: "datetime-local", int: "number"}.get(self.term.kind, "text")
 
     @property
@@ -54,12 +54,12 @@ class Filled:
 
     @property
     def options(self) -> list[tuple[str, str]]:
-        """Return the options with their labels."""
+        """The options with their labels."""
         return [(value, gettext(label)) for value, label in self.term.setting.options.items()]
 
     @property
     def note(self) -> str:
-        """The note beside the field; a choice needs none."""
+        """The note beside the field. A choice needs none."""
         if self.settled:
             return _("This can no longer be changed.")
         if self.term.setting.options:
@@ -78,7 +78,7 @@ def in_form(term: Term) -> str:
 def groups(
     season: Season | None = None, state: SeasonState = SeasonState.SCHEDULED
 ) -> Mapping[Group, Sequence[Filled]]:
-    """Return the form, filled in with a season's settings, or with the defaults."""
+    """Return the form, filled in with a season's settings or with the defaults."""
     found: dict[Group, list[Filled]] = {}
     for name, term in TERMS.items():
         default = "" if name == SEATS else term.default

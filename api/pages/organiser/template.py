@@ -1,4 +1,4 @@
-"""The file from which an organiser starts a new season: complete, commented, and valid as it is."""
+"""The file with which an organiser begins a new season: complete, commented and valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DAY = timedelta(days=1)
 
 
 def new_season(game: str, now: datetime) -> str:
-    """Return the file, with a timetable that begins next week."""
+    """Return the file with a timetable that begins next week."""
     noon = now.replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
     days = {"opens": 7, "first": 8, "last": 20, "freezes": 21, "finals": 22}
     dates = {name: (noon + count * DAY).isoformat() for name, count in days.items()}

@@ -16,7 +16,7 @@ from deadheat.league.states import SEASON_STEPS
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of the timetable. `utc`: its date, or when it comes without one. `local` is empty if it says the same."""
+    """A line of the timetable. `utc`: its date, or when it comes if it has none. `local` is empty if it is the same."""
 
     label: str
     at: datetime | None
@@ -27,11 +27,11 @@ class Step:
 
 
 PAST = {f"dates.{step.date}": step.past for step in SEASON_STEPS.values()}
-"""What is said of a season's dates that have passed, by their place in its file."""
+"""Labels for a season's past dates, by their place in its file."""
 
 
 def steps(dates: Sequence[DeclaredDate], timezone: str | None, now: datetime) -> list[Step]:
-    """Return the lines for a reader at `now`, also in that time zone if it differs from UTC on any of the dates."""
+    """Return the lines for a reader at `now`, also in the time zone if it differs from UTC on any of the dates."""
     zone = ZoneInfo(timezone) if timezone else None
     if zone is None or not any(date.at and date.at.astimezone(zone).utcoffset() for date in dates):
         zone = None

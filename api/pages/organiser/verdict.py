@@ -19,10 +19,10 @@ from deadheat.league.states import Fitness
 PARTS = {"database": N_("The database"), "blobs": N_("The blob store"), "broker": N_("The queue's broker")}
 
 GONE = timedelta(days=1)
-"""A machine that was silent for longer counts as removed, as it does for the alert DeadheatHostGone."""
+"""A machine that was silent for longer counts as removed, as for the alert DeadheatHostGone."""
 
 QUEUE_SECONDS = 300
-"""The age of a waiting job from which the alert DeadheatQueueOld is raised."""
+"""The age of a waiting job that raises the alert DeadheatQueueOld."""
 
 IDLE_SECONDS = 60
 """If a job has waited this long, idle slots are not just a pause between two series."""
@@ -30,7 +30,7 @@ IDLE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Something that is wrong, and where the page or another says more."""
+    """Something that is wrong, and the place that says more."""
 
     text: str
     link: str
@@ -38,7 +38,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The facts of a verdict. `ran`: the samples of the last hour; `voids`: versions with more void attempts than
+    """The facts for a verdict. `ran`: the samples of the last hour; `voids`: versions with more void attempts than
     chance explains, each with its season.
     """
 
@@ -66,14 +66,14 @@ class State:
 
     @property
     def attempts(self) -> tuple[int, int]:
-        """The numbers of void attempts and of all in the last hour."""
+        """The number of void attempts and of all attempts in the last hour."""
         ran = [machine for moment in self.ran for machine in moment.machines.values()]
         voids = sum(machine.voids for machine in ran)
         return voids, voids + sum(machine.matches for machine in ran)
 
 
 def healthy(state: State) -> str:
-    """Return the sentence of a league in which nothing is wrong."""
+    """Return the sentence for a league in which nothing is wrong."""
     return _(
         "Healthy: %(judging)s of %(machines)s may judge, nothing is held, %(voids)s in the last hour.",
         judging=sum(host.judges for host in state.present),

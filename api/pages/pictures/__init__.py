@@ -1,1 +1,1 @@
-"""Pictures made on the server: charts and brackets as SVG, and the card of a match as PNG."""
+"""Pictures drawn on the server: charts and brackets as SVG, and a match's card as PNG."""

@@ -9,15 +9,15 @@ from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""A tie's width and the height of one of its two lines; then the space below, beside, and above for round names."""
+"""The width of a tie and the height of its two lines; the space below, beside, and above for round names."""
 
 MOST_TIES = 32
-"""The most ties in the first round drawn; earlier rounds are only in the table."""
+"""The most ties in the first round drawn. Earlier rounds are only in the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a tie. `seat` None: not known yet; `won`: advances; `y`: where its line is written."""
+    """One side of a tie. `seat` None: not known yet; `won`: it advances; `y`: the place of its line."""
 
     seat: EvaluationSeat | None
     points: float
@@ -39,7 +39,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """The whole picture. `names`: of the rounds, with the middle of each."""
+    """The whole picture. `names`: the rounds' names, each with its middle."""
 
     boxes: list[Box]
     names: list[tuple[float, str]]
@@ -73,7 +73,7 @@ def picture(ties: Sequence[BracketTie]) -> Picture | None:
 
 
 def is_third(tie: BracketTie, rounds: int) -> bool:
-    """Say whether it is the match for the third place."""
+    """Say whether a tie is the match for the third place."""
     return tie.round == rounds and tie.slot == 2
 
 

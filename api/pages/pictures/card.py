@@ -1,7 +1,7 @@
-"""The picture of a match that other sites show beside a link to it (Open Graph): who played, how it ended, its chart.
+"""The picture of a match that other sites show beside a link to it (Open Graph): its players, result and chart.
 
-It is drawn once for a match and kept as bytes like the match's scenes. Names are ASCII (`api.schemas.base`), so the
-typeface that Pillow brings has every letter. Colours are those of the site's style sheet.
+It is drawn once for a match and kept as bytes like the match's scenes. Names are ASCII (`api.schemas.base`), so
+Pillow's own typeface has every letter. The colours are those of the site's style sheet.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from deadheat.league.states import MatchState
 router = APIRouter()
 
 VERSION = 2
-"""The version of the drawing, see `api.replays.VERSION`."""
+"""The version of the drawing (see `api.replays.VERSION`)."""
 
 WIDTH, HEIGHT = 1200, 630
-"""The size that services which show such pictures request."""
+"""The size requested by services that show such pictures."""
 
 MARGIN = 60
 CHART = (MARGIN, 440, WIDTH - MARGIN, 590)
 KEPT = "public, max-age=3600"
 COLOURS = 64
-"""The size of the palette: few colours are used, and the file is a third of one in full colour."""
+"""The size of the palette. Few colours are used, and the file is a third of one in full colour."""
 
 
 @router.get("/matches/{match_id}/card.png")
@@ -96,7 +96,7 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
 
 
 def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) -> None:
-    """Draw the chart of the viewer: the lead of two seats, or a line for each of more."""
+    """Draw the viewer's chart: the lead with two seats, or a line for each of more."""
     left, top, right, bottom = CHART
     step = (right - left) / max(len(figures) - 1, 1)
     if len(figures[0]) == 2:
@@ -127,7 +127,7 @@ def font(size: float) -> ImageFont.FreeTypeFont:
 
 @cache
 def colour(name: str) -> str:
-    """Return the light variant of a style sheet's colour, which comes first there."""
+    """Return the light variant of a style sheet's colour, which comes first in the sheet."""
     sheet = (SITE / "static" / "site.css").read_text(encoding="utf-8")
     found = re.search(rf"--{name}: (#[0-9a-f]{{6}})", sheet)
     assert found is not None, name

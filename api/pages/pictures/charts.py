@@ -1,4 +1,4 @@
-"""The geometry of the pictures in pages; templates draw them as SVG, coloured by the style sheet.
+"""The geometry of the pictures in pages. Templates draw them as SVG, coloured by the style sheet.
 
 This takes few lines; libraries would need a style in the page, which our content security policy forbids, or a megabyte
 of script (see docs/decisions/site.md).
@@ -19,7 +19,7 @@ from deadheat.league.service.rankings.history import HistoryPoint
 
 WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 22, 24
-"""Room for the labels, in the same units."""
+"""The margins for the labels, in the same units."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A label at a place of an axis, or a version's beginning."""
+    """A label on an axis, or the beginning of a version."""
 
     place: float
     label: str
@@ -41,7 +41,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A rating over time: `band` is the outline of the interval, `line` the rating."""
+    """A rating over time. `band` is the outline of the interval, `line` the rating."""
 
     band: str
     line: str
@@ -52,9 +52,9 @@ class History:
 
 
 def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[float] = ()) -> list[Bar]:
-    """Return each row's interval on a common scale, which contains these ratings or (none given) those of the rows,
-    with room for the rows' median interval at either end. Wider intervals of newcomers are cut off, because they would
-    shrink everybody else's to points.
+    """Return each row's interval on a common scale. The scale contains these ratings, or if there are none those of the
+    rows, with a margin of the rows' median interval at either end. Wider intervals of newcomers are cut off, because
+    they would shrink all others to points.
     """
     if not rows:
         return []
@@ -68,12 +68,12 @@ def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[float] = ()) -> list
 
 TREND_WIDTH, TREND_HEIGHT = 60, 18
 TREND_ELO = 60.0
-"""The least difference that a trend's height represents, so that noise looks like noise."""
+"""The least difference that the height of a trend represents, so that noise looks like noise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A rating's course in a few points; `change`: from the first to the last, in Elo."""
+    """A rating's course in a few points. `change`: from the first to the last, in Elo."""
 
     line: str
     change: float
@@ -126,7 +126,7 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A bot's places from evaluation to evaluation; `end`: where its name is written."""
+    """A bot's places from evaluation to evaluation. `end`: the place of its name."""
 
     bot: str
     line: str
@@ -135,7 +135,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Courses:
-    """The ways of several bots, the first place at the top."""
+    """The ways of several bots, with the first place at the top."""
 
     ways: list[Way]
     across: list[Mark]
@@ -143,7 +143,7 @@ class Courses:
 
 
 NAMES = 130
-"""Room for the bots' names at the right."""
+"""The width for the bots' names at the right."""
 
 
 def courses(found: Sequence[Course]) -> Courses | None:
@@ -184,7 +184,7 @@ def _times(first: datetime, span: float) -> Iterator[tuple[datetime, str]]:
 
 
 def _versions(points: Sequence[HistoryPoint]) -> Iterator[tuple[datetime, int]]:
-    """Yield when each version began to be rated."""
+    """Yield the time from which each version was rated."""
     number = None
     for point in points:
         if point.version != number:

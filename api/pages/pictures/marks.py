@@ -1,5 +1,5 @@
-"""Small pictures within the lines of tables. They are functions rather than macros, which take five times as long, and
-a leaderboard has hundreds of them.
+"""Small pictures within the lines of tables. They are functions, because macros take five times as long, and a
+leaderboard has hundreds of pictures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from deadheat.api.pages.pictures.charts import Bar, Trend
 from deadheat.engine.language import _
 
 RISES_ELO = 10
-"""The change from which on a trend has a colour."""
+"""The least change that gives a trend a colour."""
 
 
 def interval(row: Mapping[str, Any], bar: Bar) -> Markup:
@@ -26,8 +26,8 @@ def interval(row: Mapping[str, Any], bar: Bar) -> Markup:
 
 
 def spark(bars: Sequence[int], p99: float) -> Markup:
-    """Draw how response times spread, from a thousandth of the limit on the left to the limit on the right; late ones
-    are red and beyond it.
+    """Draw the distribution of response times, from a thousandth of the limit on the left to the limit on the right;
+    late ones are red and beyond it.
     """
     label = escape(_("99 of 100 answers within %(part)s of the limit", part=used(p99)))
     late = f'<path class="over" d="{_columns(bars[-1:], len(bars) - 1)}"/>' if bars[-1] else ""
@@ -42,21 +42,21 @@ def used(part: float) -> str:
 
 
 def _columns(heights: Sequence[int], first: int) -> str:
-    """The path of columns of these heights, 0 to 9, side by side from the place `first` on."""
+    """Return the path of columns with these heights, 0 to 9, side by side from the place `first` on."""
     return "".join(
         f"M{4 * place} 18v-{2 * height}h3v{2 * height}z" for place, height in enumerate(heights, first) if height
     )
 
 
 def trend_line(trend: Trend) -> Markup:
-    """Draw a rating's way over the season; its label says how far it has come."""
+    """Draw a rating's course over the season. Its label says how much it has changed."""
     way = "up" if trend.change > RISES_ELO else "down" if trend.change < -RISES_ELO else ""
     about = f'viewBox="0 0 60 18" role="img" aria-label="{trend.change:+.0f}"'
     return _svg(f"trend {way}", (60, 18), about, f'<polyline points="{trend.line}"/>')
 
 
 def fault_bar(row: Mapping[str, Any]) -> Markup:
-    """Draw timeouts and other faults as parts of a bar whose whole is a tenth of the games."""
+    """Draw timeouts and other faults as parts of a bar that represents a tenth of the games."""
     games = row["games"] or 1
     late = min(600 * row["timeouts"] / games, 60)
     others = min(600 * row["other_faults"] / games, 60 - late)

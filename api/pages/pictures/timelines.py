@@ -15,29 +15,29 @@ from deadheat.sandbox.attribution import MAX_STEAL_SHARE
 
 WIDTH, HEIGHT = 360, 120
 LEFT, RIGHT, TOP, BOTTOM = 40, 8, 10, 20
-"""Room for the labels, in the same units."""
+"""The margins for the labels, in the same units."""
 
 MOST_MACHINES = 12
 """The most machines with a chart of their own; the table lists all."""
 
 LATE_MS = 50.0
-"""A tenth of half a second, the shortest limit of a move in our games."""
+"""The threshold of lateness: a tenth of half a second, the shortest limit of a move in our games."""
 
 VOID_PERCENT = 1.0
-"""The threshold that the page also marks among its figures."""
+"""The threshold that the page also marks in its figures."""
 
 SAVED_PERCENT = 1.0
 """The threshold of the alert DeadheatHostsBusy."""
 
 STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
-"""The time that one point covers, by the hours that a chart shows."""
+"""The time covered by one point, by the hours that a chart shows."""
 
 Figure = Callable[[Sequence[Moment]], float]
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A value, and what it says when it is pointed at. `left`: of the strip where it is pointed at."""
+    """A value and its tooltip. `left`: the left edge of the strip that shows the tooltip."""
 
     across: float
     up: float
@@ -68,8 +68,8 @@ class Timeline:
 
 
 def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Mapping[int, str]) -> list[Timeline]:
-    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive; empty if
-    nothing is known of that time.
+    """Return the league's charts, then one for each machine in `names` (by number) that played or was alive. Return
+    none if nothing is known about that time.
     """
     binned = _binned(moments, until, hours)
     if not binned:
@@ -109,7 +109,7 @@ def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
 
 
 def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
-    """Return the samples of each step, with the end of the step."""
+    """Return the samples of each step with the end of the step."""
     step, bins = STEPS[hours], dict[int, list[Moment]]()
     for moment in moments:
         bins.setdefault(int((until - moment.at) / step), []).append(moment)

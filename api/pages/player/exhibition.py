@@ -1,10 +1,10 @@
-"""Playing against a bot: choosing one, playing move by move, and the finished match.
+"""Playing against a bot: the choice of one, the moves, and the finished match.
 
 Theory of operation
 -------------------
 A move is a form that is posted and answered with 303, so it works without a script. With one, a stream of server-sent
-events reports that the table has changed; the page then fetches itself and exchanges its form. A stream is as cheap as
-a season's (`api.pages.live`): no thread, no session. It queries the table every half second, because there are only as
+events reports that the table has changed; the page then fetches itself and swaps its form. A stream is as cheap as a
+season's (`api.pages.live`): no thread, no session. It queries the table every half second, because there are only as
 many tables as the deployment has places, and the streams are limited. Until a match is over, only its person sees it.
 """
 
@@ -58,24 +58,24 @@ from deadheat.league.states import UNFINISHED
 router = APIRouter()
 
 LISTED = 12
-"""Bots of a game, and matches of the visitor, in a list."""
+"""The most bots of a game, and matches of the visitor, in a list."""
 
 ANY = "any"
-"""Chosen in place of a seat: one is drawn."""
+"""The choice of no particular seat: one is drawn."""
 
 RECENT = 3
-"""Recent moves listed beside the form, besides one of each seat."""
+"""The number of recent moves listed beside the form, in addition to one of each seat."""
 
 MOST_STREAMS = 64
 LOOK_SECONDS = 0.5
 STREAM_SECONDS = 300.0
 WAIT_SECONDS = 1.0
-"""How long the answer to a move waits, so that the next page can contain the bot's move."""
+"""How long the answer to a move waits, so that the next page may contain the bot's move."""
 
 
 @router.get("/play")
 def choose(shared: Shared, request: Request, visit: Present, bot: Number = None) -> Response:
-    """Show everyone the bots to play against, and signed-in visitors the form to take a seat."""
+    """Show everyone the bots against which one can play, and signed-in visitors the form to take a seat."""
     if visit is None and bot is not None:
         raise sign_in_first(request, shared)
     return _choose(shared, visit, bot)
@@ -99,7 +99,7 @@ def sit(shared: Shared, posted: Submitted) -> Response:
 
 @router.get("/play/{exhibition_id}")
 def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: Id) -> Response:
-    """Show the visitor's own table, or a match that is over."""
+    """Show the visitor's own table, or a finished match."""
     with shared.db.reading() as session:
         info = exhibitions.exhibition(session, exhibition_id)
     if visit is None and info.state in UNFINISHED:  # this may be its player, who has signed out since
@@ -131,7 +131,7 @@ def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
 
 @router.post("/play/{exhibition_id}/resign")
 def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    """Leave the table."""
+    """Resign."""
     with shared.db.transaction() as session:
         exhibitions.resign(session, posted.visit.person, exhibition_id)
     return onward(f"/play/{exhibition_id}")
@@ -196,7 +196,7 @@ def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
 
 def tables(game: str) -> list[tuple[str, str]]:
     """Return every table that a person may choose, as the number of the bot's copies and the person's seat, with a
-    label. It is one choice rather than two, because not every table has every seat. A person without a choice sits
+    label. This is one choice rather than two, because not every table has every seat. A person without a choice sits
     last.
     """
     found = []
@@ -216,7 +216,7 @@ def _bot(posted: Posted) -> int:
 
 
 def _count(word: str) -> int:
-    """Parse a small number from a form; 0 if it is not one, which no field accepts."""
+    """Parse a small number from a form, or return 0, which no field accepts."""
     return int(word) if word.isascii() and word.isdecimal() and len(word) < 3 else 0
 
 

@@ -1,7 +1,7 @@
 """A person's moves as forms, which games provide (`engine.games.forms`).
 
-A prompt without a form is answered with a line of the protocol, so a game can be played as soon as it is installed. The
-rules judge the input as they judge a bot's (`league.service.jobs.exhibitions`).
+People answer a prompt without a form with a line of the protocol, so a game can be played as soon as it is installed.
+The rules judge the input like a bot's (`league.service.jobs.exhibitions`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMS: Mapping[str, Mapping[str, Form]] = Parts("forms", "FORMS")
 
 
 def seats_differ(game: str) -> str | None:
-    """See `GameFolder`; in the reader's language. A person may choose a seat if the game is not installed here."""
+    """See `GameFolder`; in the reader's language. If the game is not installed here, people may choose a seat."""
     known = folders().get(game)
     return known.seats_differ and gettext(known.seats_differ) if known else ""
 

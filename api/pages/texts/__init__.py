@@ -1,1 +1,1 @@
-"""Pages that read like a book: docs, their search, the API, and the page Style."""
+"""Pages to read: docs, their search, the API, and the page Style."""

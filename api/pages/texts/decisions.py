@@ -1,6 +1,6 @@
 """The audit log in words: the name and the kind of each action.
 
-`league.states` has the words of a season's steps and of roles. `{}` stands for the subject of the record. The words
+`league.states` has the words for a season's steps and for roles. `{}` stands for the subject of the record. The words
 follow the actor's name: "ada voided match 5".
 """
 

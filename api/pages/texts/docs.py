@@ -33,7 +33,7 @@ VERDICTS = "## Verdicts and their cures\n"
 """The section of docs/authors.md that becomes a page."""
 
 TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
-"""The pages; each is docs/NAME.md, except the verdicts."""
+"""The pages with their titles. Each is docs/NAME.md, except the verdicts."""
 
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
@@ -43,10 +43,10 @@ READERS = {
 """The index: pages by the reader's purpose."""
 
 FOUND = 20
-"""Results of each kind that a search shows."""
+"""The most results of each kind in a search."""
 
 REFERENCE_POLICY = POLICY.format(framed_by="'none'").replace("img-src 'self'", "img-src 'self' data:")
-"""The policy of all pages, except for pictures: Swagger UI's style sheet has its icons in data: addresses."""
+"""The policy of all pages, extended for pictures: Swagger UI's style sheet has its icons in data: addresses."""
 
 assets = Files(directory=str(files("fastapi_offline") / "static"))
 """Swagger UI's files, from its package."""
@@ -62,7 +62,7 @@ def index(shared: Shared) -> str:
 
 @router.get("/docs/api")
 def reference(shared: Shared) -> Response:
-    """Show the API's reference, where requests can be tried."""
+    """Show the API's reference, which can send requests."""
     content = render(shared, "reference.html")
     return Response(content, media_type="text/html", headers={"Content-Security-Policy": REFERENCE_POLICY})
 
@@ -111,7 +111,7 @@ class Hit:
 
 
 def matching(wanted: str) -> list[Hit]:
-    """Return sections with all the words: those that have them in their headings first."""
+    """Return the sections with all the words, first those with the words in their headings."""
     words = wanted.casefold().split()
     found = []
     for section in _sections(language()):
@@ -123,7 +123,7 @@ def matching(wanted: str) -> list[Hit]:
 
 
 AROUND = 90
-"""Characters shown on either side of a match."""
+"""The number of characters shown on either side of a match."""
 
 
 def _around(text: str, words: Sequence[str]) -> Markup:

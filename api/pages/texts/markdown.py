@@ -33,11 +33,11 @@ ABOUT = {
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
 }
-"""The texts of docs/ that have pages, with their titles."""
+"""The texts of docs/ that are pages, with their titles."""
 
 
 def anchor(heading: str) -> str:
-    """Return a heading's name in addresses."""
+    """Return a heading's name for addresses."""
     return re.sub(r"[\W_]+", "-", heading.replace("`", "").lower()).strip("-")
 
 
@@ -49,7 +49,7 @@ def rules_address(game: str) -> str:
 
 @cache
 def rules_for_people(game: str, reader: str) -> Markup | None:
-    """Render that section, without the ids of rulings, which only authors of bots look up; None: there is none."""
+    """Render that section without the ids of rulings, which only authors of bots look up; None if there is none."""
     found = _rules(game, reader)
     if found is None:
         return None
@@ -63,8 +63,8 @@ def _rules(game: str, reader: str) -> re.Match[str] | None:
 
 def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
     """Return the text as HTML. `titled`: it begins with the page's title; otherwise every heading is lowered by one
-    level, because a page has one title. Each heading is named by its words, after `prefix`. Raw HTML in the text stays
-    text; links lead only to pages of this site.
+    level, because a page has one title. Each heading's id is made of its words, after `prefix`. Raw HTML in the text
+    stays text; links lead only to pages of this site.
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
@@ -86,7 +86,7 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
 
 
 def _name_tables(tokens: Sequence[Token]) -> None:
-    """Name each table after the heading above it; an empty corner cell is not a header."""
+    """Name each table after the heading above it. An empty corner cell is not a header."""
     named = Counter[str]()
     heading = ""
     for token, inner in pairwise(tokens):

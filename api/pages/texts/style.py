@@ -1,4 +1,4 @@
-"""The page Style: every part of the site's pages in each of its states, for developers."""
+"""The page Style, for developers: every part of the site's pages in each of its states."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from deadheat.league.states import SeasonState
 router = APIRouter()
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
-"""The instant of everything on the page, which is the same every day."""
+"""The instant of everything on the page, so that the page never changes."""
 
 
 @router.get("/style")

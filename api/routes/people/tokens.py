@@ -1,4 +1,4 @@
-"""Access tokens: asked for by name and password, used as bearer tokens, revocable."""
+"""Access tokens: issued for name and password, used as bearer tokens, revocable."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def revoke_token(shared: Shared, asker: Asker, token_id: Id) -> None:
 
 
 def checked_person(shared: Services, request: Request, name: str, password: str) -> Person:
-    """Find the person with this name and password.
+    """Return the person with this name and password.
 
     Raises:
         WrongCredentials, AccountClosed.
-        OverQuota: too many tries by this address or name.
+        OverQuota: too many tries from this address or for this name.
     """
     shared.rates.sign_in(request, name)
     with shared.db.reading() as session:

@@ -1,4 +1,4 @@
-"""Sign-up, and who am I."""
+"""Sign-up, and the token's owner."""
 
 from __future__ import annotations
 

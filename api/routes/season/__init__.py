@@ -1,1 +1,1 @@
-"""A season: its settings, who is in it, what it plays beside its ladder, and where everybody stands."""
+"""A season: its settings, its entries, its tournaments beside the ladder, and its standings."""

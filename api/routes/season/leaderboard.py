@@ -1,4 +1,4 @@
-"""The leaderboard: the newest stored ranking, as bytes that are encoded once for each ranking."""
+"""The leaderboard: the newest stored ranking, encoded to bytes once per ranking."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A season as a file: fetched, previewed, applied, a forecast of its timetable, and the hash of its archive. Only the
-file without the list of who is invited is for everyone; the rest is for organisers.
+"""A season as a file: fetched, previewed, applied; a forecast of its timetable; the hash of its archive. Only the file
+without the list of invited authors is for everyone; the rest is for organisers.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def get_forecast(shared: Shared, asker: Asker, season_id: Id, chosen: Annotated[
 
 
 def declare(shared: Services, asker: Person, body: SeasonFileRequest, season_id: int | None) -> Declared:
-    """Preview or apply a file; None: it makes a season."""
+    """Preview or apply a file. `season_id` None: create a season."""
     if body.preview:
         with shared.db.reading() as session:
             return preview_file(session, asker, body.document, season_id, body.bots)

@@ -1,4 +1,4 @@
-"""Seasons: run by organisers, looked at by everyone."""
+"""Seasons: organisers run them, and everyone can see them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def list_seasons(shared: Shared, chosen: Annotated[SeasonChoice, Query()]) -> ba
 def get_season(shared: Shared, season_id: Id) -> SeasonDetail:
     """Return a season and its progress."""
     with shared.db.reading() as session:
-        info = season_info(session, season_id)  # first, because it raises NotFound for an unknown season
+        info = season_info(session, season_id)  # this comes first, to raise NotFound for an unknown season
         left = season_unfinished(session, season_id)
         return SeasonDetail.model_construct(
             **dict(info),

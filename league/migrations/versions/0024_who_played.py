@@ -1,4 +1,4 @@
-"""As whom a version played: its transcript keeps that name, and its bot may get another."""
+"""A match keeps the name of each version as its transcript has it, because a bot may be renamed."""
 
 from __future__ import annotations
 

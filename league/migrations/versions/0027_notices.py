@@ -1,4 +1,4 @@
-"""What people are told of events that concern them."""
+"""Notices to people of events that concern them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks and e-mail: where people have their notices sent, and the deliveries."""
+"""Channels for notices: webhooks and e-mail, and the deliveries."""
 
 from __future__ import annotations
 

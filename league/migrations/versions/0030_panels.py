@@ -1,4 +1,4 @@
-"""What a version plays on arrival: a season's panel."""
+"""Panels: the opponents that a season has each new version play."""
 
 from __future__ import annotations
 

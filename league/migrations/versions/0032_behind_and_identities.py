@@ -1,4 +1,4 @@
-"""Organisers are told of a timetable that falls behind; people sign in through an OpenID provider."""
+"""Organisers are notified of a timetable that falls behind; people sign in through an OpenID provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator's charts have a sample for each minute; the audit log is found by actor and action."""
+"""A sample for each minute, for the operator's charts; indexes of the audit log by actor and by action."""
 
 from __future__ import annotations
 

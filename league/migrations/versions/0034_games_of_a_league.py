@@ -1,4 +1,4 @@
-"""Which games the API has, and which ones each machine has."""
+"""The games of the API, and the games of each machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""After a person's match, the house's strongest bot is asked what it would have done."""
+"""Advice after a person's match: what the strongest house bot would have done."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The figures of an evaluation's final standings are kept with the places.
+"""The figures of an evaluation's final standings are stored with the places.
 
-Those of evaluations that ended before have none, and are computed when they are read.
+Evaluations that ended earlier have none; their figures are computed on reading.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An evaluation keeps the version of the rules by which it is ranked; there was one until now."""
+"""An evaluation stores the version of the rules by which it is ranked; until now there was only one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluation keeps the tie-breaks that its organiser chose; none: those of its rules."""
+"""An evaluation stores the tie-breaks that its organiser chose; if none, those of its rules apply."""
 
 from __future__ import annotations
 

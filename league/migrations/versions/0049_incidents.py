@@ -1,4 +1,4 @@
-"""What made a machine unfit is kept, and administrators are told of it; the operator's charts show a machine's load."""
+"""Why a machine became unfit is stored, and administrators are notified; the operator's charts show machines' load."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Organisers are told of appeals."""
+"""Organisers are notified of appeals."""
 
 from __future__ import annotations
 

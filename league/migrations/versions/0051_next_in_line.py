@@ -1,5 +1,5 @@
-"""Whose series is next follows from an index alone, among as many of one instant as there may be. (SQLite's indexes end
-with the id anyway.)
+"""The next series is found from an index alone, however many have the same instant. (SQLite's indexes end with the id
+anyway.)
 """
 
 from __future__ import annotations

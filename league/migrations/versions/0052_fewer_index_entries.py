@@ -1,4 +1,4 @@
-"""A match's attempt and a ladder's series no longer enter indexes in which nobody looks for them."""
+"""A match's attempt and a ladder's series no longer enter indexes that nobody searches for them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A match writes fewer index entries, and the database no longer looks for its seats once for each response time.
+"""A match writes fewer index entries, and the database no longer looks up its seats for each response time.
 
 Response times and ends of processes are stored with their seat's result, and no seat is ever removed. The index that
-lists a version's matches now also ensures that it sits in each only once.
+lists a version's matches now also ensures that a version has only one seat in each.
 """
 
 from __future__ import annotations
