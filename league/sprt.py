@@ -3,9 +3,9 @@
 While games come in, the test weighs two hypotheses about the difference of strength: H0, it is `elo0`, and H1, it is
 `elo1`. For each, the likelihood is that of the distribution that fits the results best among all with that difference,
 so nothing is assumed about how often games are drawn or how much the two games of a pair have in common. The logarithm
-of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves (log(beta / (1 - alpha)), log((1 - beta) /
-alpha)): below, H1 is rejected; above, it is accepted. The test is meant to be evaluated after every game; `alpha` and
-`beta` are the shares of wrong verdicts under H0 and H1.
+of the likelihoods' ratio (LLR) wanders, and the test ends when it leaves
+(log(beta / (1 - alpha)), log((1 - beta) / alpha)): below, H1 is rejected; above, it is accepted. The test is made for
+evaluation after every game; `alpha` and `beta` are the shares of wrong verdicts under H0 and H1.
 
 Results are counts by score, the worst first: losses, draws, wins of single games (trinomial), or the five scores of
 pairs of games that share their dice with seats exchanged (pentanomial: 0, 1/2, 1, 3/2, 2 points). Games of such pairs

@@ -104,7 +104,7 @@ NEAR = 4
 """The number of neighbours shown above and below, among those within reach."""
 
 LOOKED_AT = 100
-"""The number of rows above and below in which neighbours are searched."""
+"""The number of rows above and below that are searched for neighbours."""
 
 EXTREMES = 3
 """The number of best and of worst opponents shown."""

@@ -163,7 +163,7 @@ class Run:
     """The recordings that seats of recorded bots repeat."""
     clock: Clock = field(default_factory=Clock)
     killed: Counter[Seat] = field(default_factory=Counter)
-    """The number of matches after which a seat's program had to be killed after FINISH."""
+    """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
     telling: tuple[Path, Seat] | None = None

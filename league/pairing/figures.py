@@ -158,7 +158,7 @@ def named(chosen: Sequence[str]) -> str:
 
 
 def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
-    """Yield the reasons why these figures cannot break ties, as ends of sentences; None chosen is always valid."""
+    """Yield the reasons why these figures cannot break ties, as ends of sentences. It is valid to choose none."""
     if chosen and format_ is EvaluationFormat.KNOCKOUT:
         yield _("a knock-out has no tie-breaks")
     for name in chosen:

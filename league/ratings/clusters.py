@@ -46,8 +46,8 @@ class _Clusters:
 def table_factor(seats: int, ranks: Ranks) -> float:
     """Return the variance of a player's score at one table among equals, divided by the curvature of the table's pairs.
 
-    By placement, the score is a uniform rank's distance to its mean: (k^2 - 1) / 12 over (k - 1) / 4. By wins, it is (k
-    - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
+    By placement, the score is a uniform rank's distance to its mean: (k^2 - 1) / 12 over (k - 1) / 4. By wins, it is
+    (k - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
     """
     return (seats + 1) / 3 if ranks is Ranks.PLACEMENT else seats / 2
 

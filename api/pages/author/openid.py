@@ -61,7 +61,7 @@ def start(shared: Shared, request: Request, visit: Present, next_path: Next = No
 @router.post("/sign-up/openid")
 @posting("openid", account.door_again("sign-up"))
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
-    """Choose a name, then sign in at the provider. Certain refusals come first."""
+    """Choose a name, then sign in at the provider. Refusals that are known beforehand come first."""
     _provider(shared)
     body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
     shared.rates.sign_up(request)
@@ -131,7 +131,7 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
 
 
 def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
-    """Link an identity to the account that began the flow, which must still be signed in in the same browser."""
+    """Link an identity to the account that began the flow, which must still be signed in, in the same browser."""
     if visit is None or visit.person.id != user_id:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:
