@@ -43,7 +43,7 @@ READY_LIMIT_NS = 3 * NS_PER_S
 """The limit of READY, which every game asks of all seats at once before anything else (ruling C-11)."""
 
 STDERR_KEPT_BYTES = 56 * 1024 + 80
-"""The part of a program's stderr in one match that a box keeps, in every backend (see images/init.c)."""
+"""How much of a program's stderr in one match a box keeps, in every backend (see images/init.c)."""
 
 made = tuple.__new__
 """Make a named tuple of all its fields, unchecked: ``made(Message, (seat, line, limit_ns))``. It fills in no defaults:

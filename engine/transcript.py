@@ -48,7 +48,7 @@ MAX_EXCHANGES = 100_000
 """A bound on every match: the longest built-in game ends below 30,000 exchanges."""
 
 _spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
-# json.dumps would create an encoder for every line; a value in itself raises RecursionError, not ValueError.
+# json.dumps would create an encoder for every line; a value that contains itself is a RecursionError, not a ValueError.
 
 _FRACTION = re.compile(r"-?[0-9]{1,20}/[0-9]{1,20}")
 # Stricter than Fraction(), which accepts "1e999999999": a short text whose value fills the memory.

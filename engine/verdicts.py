@@ -122,7 +122,7 @@ class Taken:
 
 
 def took(reply: Reply) -> str:
-    """Return an answer's own time, and the time that the host took from it."""
+    """Return an answer's own time, and the time that the host took besides it."""
     taken = _(" (the host took %(time)s more)", time=duration(reply.stolen_ns)) if reply.stolen_ns else ""
     return f"{duration(reply.own_ns)}{taken}"
 

@@ -272,7 +272,7 @@ def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
 @contextlib.contextmanager
 def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
     """Keep disturbances away from the clock: no garbage collection, real-time priority if permitted, and only these
-    processors (without any, all of them).
+    processors (without any, the process keeps those that it has).
     """
     with uncollected(), _pinned(cpus), _realtime():
         yield

@@ -57,7 +57,7 @@ log = logging.getLogger(__name__)
 ENGINE_TIMEOUT_S = 30
 ACK_TIMEOUT_S = 10
 """How long init may take to acknowledge an order beyond the time that the order itself allows. An idle host takes a
-millisecond; after ten seconds some process in it cannot be killed."""
+millisecond; after ten seconds some process in the container cannot be killed."""
 
 WAKING_TRIES, WAKING_PAUSE_S = 5, 0.1
 """How often the engine is asked to resume a container, with pauses that double: three seconds in all. A busy engine may

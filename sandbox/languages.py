@@ -34,7 +34,7 @@ class LanguageError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """One language. `build` is a shell line run in the sources' directory; its result there is the program.
+    """One language. `build` is a shell line run in the sources' directory; all that it leaves there is the program.
 
     `run` is started in the program's directory. `entries` are names, then patterns; one of them must be at an archive's
     root. A single file is stored under the first of them with its suffix. In `build` and `run`, ``{entry}`` stands for
@@ -226,7 +226,7 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
         is one.
 
     Raises:
-        LanguageError: no language fits, or several do.
+        LanguageError: no language or first file fits, several do, or the manifest is not valid.
     """
     if list(names) == [filename]:
         return _of_single_file(filename)

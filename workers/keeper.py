@@ -40,7 +40,7 @@ SWEEP_SECONDS = 20
 """The pause between two searches for remains of killed processes: a list of folders, and one request to the engine."""
 
 LATE_SECONDS = 60
-"""The period over which the keeper reports its latest wake-up."""
+"""The period for which the keeper reports how late it woke up at worst."""
 
 
 def arrive(context: Context) -> bool:

@@ -60,7 +60,7 @@ Told = TypeVar("Told")
 app = celery_app(Settings())
 
 STEP_ASIDE_SECONDS = 5
-"""How long a process on an unfit machine leaves messages to machines that may play."""
+"""How long a process on a machine that may not judge leaves messages to machines that may."""
 
 
 def step_aside(life: Life, row_id: int) -> None:

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PARENTS = (Path("/run/lock"), Path("/tmp"))
-"""Where the folder is searched for and created, in this order: not TMPDIR, which may differ between users."""
+"""The parents of the folder; the first that works is used. Not TMPDIR, which may differ between users."""
 
 NAME = "deadheat"
 RETRY_SECONDS = 0.05

@@ -48,7 +48,7 @@ DELIVER_SECONDS = 5
 """How often due notices are searched for, by an indexed query."""
 
 FORGET_SECONDS = 3600
-"""How often old notices are removed, which are kept for months."""
+"""How often old notices are removed: rarely, because they are kept for months."""
 
 ENVIRONMENT_SECONDS = 300
 """How often a worker checks whether its judge image is still the one that it described."""

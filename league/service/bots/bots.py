@@ -225,7 +225,7 @@ ONE = INFO.where(col(Bot.id) == bindparam("bot"))
 
 
 def trial_of(session: Session, owner: Person, bot_id: int, number: int) -> str:
-    """Return the transcript of a version's last qualification match, by its name in the blob store, for its author.
+    """Return the blob's name of the transcript of a version's last qualification match, for its author.
 
     Raises:
         NotFound: it is not the caller's, or no such match was played.

@@ -86,7 +86,7 @@ def _in_season(judge_unfit: bool) -> Select[Any]:
 
 
 def _facts(judge_unfit: bool) -> Select[Any]:
-    """Return the statement for the facts. `played`: the unfinished series of the running evaluation, if any."""
+    """Return the statement for the facts. `played`: a running evaluation's unfinished series, or None."""
     running = select(Evaluation.id).where(
         Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING
     )

@@ -17,7 +17,7 @@ from deadheat.league.tables import Season
 from deadheat.league.words import Exported
 
 ROWS = 500
-"""The most rows of a page whose rows are small."""
+"""The most matches, entries or the like of one page; each may have several rows."""
 
 
 def export_page(session: Session, scope: Scope, table: Exported, after: int = 0) -> Page:

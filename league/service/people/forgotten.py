@@ -28,7 +28,7 @@ WITHIN = timedelta(hours=1)
 
 
 def ask_for_link(session: Session, named: str) -> None:
-    """Send a link to the confirmed addresses of the account with that name, and to that address if it is one."""
+    """Have a link sent to the confirmed addresses of the account with that name, and to that address if it is one."""
     key = named.strip().lower()
     meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
     addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id)

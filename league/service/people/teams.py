@@ -44,7 +44,7 @@ def owned_by(person: Person | User) -> ColumnElement[bool]:
 
 def people_behind(session: Session, bot: Bot) -> list[Person]:
     """Return a bot's owners: its maker, or its team's members. Until the transaction ends, nobody joins that team, and
-    nobody enters a bot for any of them.
+    nobody else enters a bot for any of them.
     """
     user_ids = [bot.owner_id]
     if bot.team_id is not None:

@@ -139,7 +139,7 @@ def by_author(absent: AbsentEntry) -> bool:
 
 
 def check_pause(session: Session, season: Season, since: datetime, state: str, said: str) -> None:
-    """Check that the pause after `since` is over, if the ladder is played. Raises TooSoon with the sentence `said`."""
+    """Check that the pause after `since` is over, if the ladder is played. Raises TooSoon: `said`, with `seconds`."""
     left = since + timedelta(seconds=settings_of(session).rejoin_seconds) - now(session)
     if During.LADDER in season.state.during and left > timedelta():
         raise TooSoon(said, state, left)

@@ -299,7 +299,7 @@ def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, po
 
 
 def _let_all_play(session: Session, season: Season) -> None:
-    """Let all entries that wait for points against the panel play."""
+    """Let every entry play that waits for points against the panel."""
     waiting = {"season_id": season.id, "waits_for_panel": True}
     if set_values(session, Entry, where=waiting, waits_for_panel=False):
         session.expire_all()

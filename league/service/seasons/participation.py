@@ -88,7 +88,7 @@ def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AbsentBot:
-    """An entered bot that does not, or no longer, take part."""
+    """An entered bot that does not take part, or no longer does."""
 
     bot_id: int
     bot: str

@@ -202,7 +202,7 @@ def _write_ledger(
 
 def next_seed(session: Session, steps: int, **which: object) -> None:
     """Give tried matches a later seed of their lists, so that nothing learnt from the attempt helps (ruling C-16).
-    `which`: the values of columns that identify them.
+    `which`: the values of columns that these matches have.
     """
     update_rows(session, _later(*which), which, steps=steps)
 
