@@ -14,7 +14,7 @@ process 1 of the namespace, which also belongs to bwrap; process 2, first a shel
 * Killing process 1 ends a run. The kernel then kills everything in the namespace, daemons too, and process 1 ends last.
   If we die, bwrap does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
-  would wait forever if bwrap died then: so bwrap's reports have a reader of their own, and signals are blocked
+  would wait forever if bwrap died then: so bwrap itself holds a reader of what it tells us, and signals are blocked
   meanwhile. Only a kill within the microseconds between bwrap's tie to us and its signal to process 1 can still leave
   that process behind, without a bot: one of 200 kills aimed at the beginning did so.
 

@@ -242,7 +242,7 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
 
 @cache
 def _keep_open_files() -> None:
-    """Keep the files inherited from this process's parent from all programs. Python's own files are never inherited."""
+    """Keep all programs from inheriting what this process was given by its parent. Python's own files never are."""
     for path in Path("/proc/self/fd").iterdir():
         if path.name not in ("0", "1", "2"):
             with contextlib.suppress(OSError):  # the list itself

@@ -106,8 +106,8 @@ class _Open:
 
 
 class _Round(NamedTuple):
-    """One round of listening. `found`: descriptors that were ready at once when we returned. `delay_ns`: how long we
-    waited for a CPU meanwhile.
+    """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
+    we waited for a CPU meanwhile.
     """
 
     ready: Container[int]

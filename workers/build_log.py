@@ -1,8 +1,8 @@
 """The log of a build, which its author can read while it grows.
 
-It is kept here and written to the version's row at most once a second: when the build prints something, and between the
-exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but replaced each time
-(`sandbox.build`), because only the beginning and the end of long output are kept.
+It is kept whole here and written to the version's row at most once a second: when the build prints something, and
+between the exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but replaced each
+time (`sandbox.build`), because only the beginning and the end of long output are kept.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class Trial:
 
 
 def doubtful(shown: Evidence) -> bool:
-    """Say whether a reply counted only because this host, by its own counters, stood still (the hypervisor took ticks,
+    """Say whether a reply counted while this host, by its own counters, stood still (the hypervisor took ticks from it,
     or the referee did not look), or because of a wait that began before its prompt: only the pressure tells when a wait
     began.
     """

@@ -35,7 +35,7 @@ from deadheat.league.uploads import accept
 from deadheat.sandbox.archive import extract_upload
 from deadheat.sandbox.box import Box, Exit, Limits, Program
 from deadheat.sandbox.build import build
-from deadheat.sandbox.cgroup import own_times
+from deadheat.sandbox.cgroup import delay_between, own_times
 from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import play
@@ -56,7 +56,8 @@ OPPONENT_NS = 250 * NS_PER_MS
 uses, and far less than if it paid for the other bot's writes and reads."""
 
 UNPAID_NS = 50 * NS_PER_MS
-"""By how much a bot's CPU time may exceed its charge for a reply. The meter is read a little later."""
+"""By how much a bot's CPU time may exceed its charge for a reply. The meter is read a little later, and later still
+if the host kept the referee from running meanwhile."""
 
 
 class _Strict(BaseModel):
@@ -241,12 +242,14 @@ class Zoo:
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
         runs: list[play.Run] = []
+        before = own_times()
         with self.context.slots.take() as cpus:
             play.run(self.context, job, cpus, lambda: None, runs.append)
-        return [_finished(bot, run, play.stored(self.context, run)) for run in runs]
+        waited_ns = delay_between(before, own_times())
+        return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
 
 
-def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished:
+def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int) -> Finished:
     assert run.played is not None, f"the attempt was void: {run.attempt}"
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
@@ -260,16 +263,18 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome) -> Finished
     assert ending_of(endings[opponent]) == "exit 0", f"the opponent was harmed: {endings[opponent]}"
     if seat in faults:
         assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
-    check_charges(transcript, opponent)
+    check_charges(transcript, opponent, waited_ns)
     return Finished(faults.get(seat), endings.get(seat))
 
 
-def check_charges(transcript: Transcript, opponent: Seat) -> None:
-    """Check that all computing is charged, and that the opponent does not pay for what the bot does to the referee."""
+def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int) -> None:
+    """Check that all computing is charged, and that the opponent does not pay for what the bot does to the referee.
+    `waited_ns`: how long the host kept the referee from running, so how late it may have read a meter.
+    """
     charged_ns = 0
     for prompt in transcript.prompts():
         reply = prompt.reply
-        assert (reply.cpu_ns or 0) <= reply.own_ns + UNPAID_NS, f"more computed than charged: {prompt}"
+        assert (reply.cpu_ns or 0) <= reply.own_ns + UNPAID_NS + waited_ns, f"more computed than charged: {prompt}"
         if prompt.message.seat == opponent and prompt.message.command != "READY":
             charged_ns += reply.own_ns
     assert charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms"

@@ -31,8 +31,8 @@ class Rows(Sequence[Row]):
         self._known = [begin + 1]
 
     def _places(self, number: int) -> list[int]:
-        """Return where the first `number` rows begin, and where the last of them ends. Threads share the known
-        positions and never change them.
+        """Return where the first `number` rows begin and where the next one does, or the end if there is none. Threads
+        share the known positions and never change them.
         """
         known = self._known
         if len(known) <= number:

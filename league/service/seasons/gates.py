@@ -82,7 +82,7 @@ class GateTerms:
 
 
 def gate_as_json(season: Season, terms: GateTerms) -> dict[str, Any]:
-    """Return the terms as an entry stores them. Raises BadSetting: the season has no gates, or these are no test."""
+    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or not on these terms."""
     if season.challenge_games == 0:
         raise BadSetting("gate", _("this season has no promotion gates"))
     if terms.games > season.challenge_games:

@@ -36,7 +36,7 @@ LEAST_VOIDS = 3
 """Versions with fewer void attempts are never shown as having too many."""
 
 MOST_LIKELY = 0.001
-"""Organisers are shown versions that are less likely by chance than this. Of seasons with 100 innocent versions, one in
+"""Organisers are shown excesses that are less likely by chance than this. Of seasons with 100 innocent versions, one in
 ten has such a case: it is a reason to look, not a verdict.
 """
 
