@@ -1,4 +1,4 @@
-"""The time of a league for tests."""
+"""A clock for leagues in tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that stands still until it is set, and then calls its listeners."""
+    """A clock that stands still until it is turned on, which calls its listeners."""
 
     def __init__(self) -> None:
         self.now = START

@@ -33,7 +33,7 @@ def postgres_url() -> Iterator[str]:
 
 @pytest.fixture(params=DATABASES)
 def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield a database for one test; "" is SQLite's usual place."""
+    """Yield the URL of a database for one test; "" is SQLite's usual place."""
     if request.param == "sqlite":
         yield ""
         return
@@ -45,7 +45,7 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def unused(request: pytest.FixtureRequest, folder: Path) -> Settings:
-    """Return the settings of a deployment without a schema, on the database that the fixture's parameter names."""
+    """Return the settings of a deployment without a schema, on a new database of the fixture's kind."""
     folder.mkdir()
     if request.param == "sqlite":
         return settings(folder, database_url=f"sqlite:///{folder / 'league.sqlite3'}")

@@ -1,8 +1,8 @@
-"""A row of everything: fills whatever a migration has added, by looking at the schema and not at the code of today.
+"""Fill every table and column that a migration adds, by looking at the schema and not at the present code.
 
-Each column gets a value by its type, each foreign key the first row that it may name. Values that a constraint requires
-stand in `ROWS` (rows of new tables) and `LATER` (columns added to a table that has rows). So a migration that adds
-something needs a line here only if the database refuses the made-up value.
+Each column gets a value that fits its type; each foreign key refers to the first row that it can. `ROWS` (for new
+tables) and `LATER` (for columns added to a table that has rows) give the values that constraints require. So a
+migration needs a line here only if the database refuses a made-up value.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
         {"id": 2, "evaluation_id": 1, "round": 1, "board": 2, "first_id": 2, "second_id": None},
     ),
 }
-"""What rows of a new table must be like; one made up throughout where nothing is said."""
+"""Required values of the rows of a new table; a table that is not listed gets one row of made-up values."""
 
 LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("season", "variant"): lambda row: ["dice=3"],
@@ -110,25 +110,25 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("evaluation", "tie_breaks"): lambda row: ["rounds_won"],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
 }
-"""What a column that comes later is set to, by the row."""
+"""The value of a column that was added later, computed from the row."""
 
 ALONG: Mapping[str, Callable[[Values], Values]] = {
     "asker_id": lambda row: {"entry_id": None} if row["id"] == 2 else {},
     "panel_id": lambda row: {"entry_id": None} if row["id"] == 3 else {},
     "pairing_id": lambda row: {"purpose": "evaluation"} if row["id"] == 1 else {},
 }
-"""What of a row is changed with a column that comes later, for the two exclude each other."""
+"""Other columns to change along with a column that was added later, because their values would conflict."""
 
 FIXED: Mapping[str, Callable[[Values], bool]] = {
     "audit_log": lambda row: True,
     "rating_snapshot": lambda row: bool(row.get("final")),
 }
-"""Rows that the database refuses to change."""
+"""By table, whether the database refuses to change a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """A stored row: its key, and everything that it held."""
+    """A stored row: its key and all its values."""
 
     table: str
     key: tuple[Any, ...]
@@ -136,7 +136,7 @@ class Filled:
 
 
 def reflected(connection: sa.Connection, known: sa.MetaData) -> sa.MetaData:
-    """Return the schema as it is now; a table with the same columns as in `known` is not reflected again."""
+    """Return the present schema. A table with the same columns as in `known` is copied from there."""
     schema = sa.MetaData()
     found = sa.inspect(connection).get_multi_columns()
     columns = {name: repr(found[None, name]) for _, name in found}
@@ -163,7 +163,7 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
 
 
 def filled(connection: sa.Connection, schema: sa.MetaData) -> Iterator[Filled]:
-    """Yield every row there is."""
+    """Yield every row of every table."""
     for table in schema.sorted_tables:
         if table.name != "alembic_version":
             for row in connection.execute(table.select()).mappings():

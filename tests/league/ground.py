@@ -1,4 +1,4 @@
-"""The ground of a league for tests: its database, its clock and its chance. A new one is copied, not made."""
+"""The base of a league for tests: its database, clock and random numbers. New leagues are copied, not made."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ HOST = Host("machine", "boot")
 _made: dict[
     str, tuple[Any, sqlite3.Connection, tuple[Any, ...], tuple[itertools.count[int], itertools.count[int]]]
 ] = {}
-"""Prepared leagues: the returned value, the database, the states of random numbers and of the clock, and of counts."""
+"""Prepared leagues: the value to return, the database, the states of random numbers and clock, and the counts."""
 
 PLACES = {"data_dir", "database_url", "lock_dir"}
 """Settings that do not affect a new league."""
@@ -51,7 +51,7 @@ Ts = TypeVarTuple("Ts")
 
 @dataclass
 class Ground:
-    """A league on a migrated database; `entropy` gives random bytes, by default the same ones each time."""
+    """A league on a migrated database; `entropy` gives random bytes, by default the same in every league."""
 
     settings: Settings
     clock: Clock = field(default_factory=Clock)
@@ -85,7 +85,7 @@ class Ground:
             record_check(session, self.host, {}, (), 0)
 
     def beat(self) -> None:
-        """Report as the keeper of the one playing machine, which is fit and always alive."""
+        """Report that the one playing machine, which is fit, is alive."""
         with self.db.transaction() as session:
             host_seen(session, self.host)
 
@@ -95,7 +95,7 @@ class Ground:
         return self._connected[-1]
 
     def draw(self, count: int) -> bytes:
-        return (self.entropy or self._chance.randbytes)(count)  # a test may have chosen it since
+        return (self.entropy or self._chance.randbytes)(count)  # a test may have set `entropy` since
 
     def close(self) -> None:
         for database in self._connected:
@@ -113,11 +113,11 @@ class Ground:
         *arguments: P.args,
         **named: P.kwargs,
     ) -> str:
-        """Run a use case that must end with that error, and return what the error says."""
+        """Run a use case that must raise `error`, and return what the error says."""
         return refused(error, partial(self.write, act), *arguments, **named)
 
     def read(self, look: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
-        """Run a query at one instant, and return its result."""
+        """Run a query on one state of the database, and return its result."""
         with self.db.reading() as session:
             return look(session, *arguments, **named)
 
@@ -138,18 +138,18 @@ class Ground:
     @overload
     def one(self, statement: SelectOfScalar[R]) -> R: ...
     def one(self, statement: Any) -> Any:
-        """Return the only thing that a statement selects."""
+        """Return the only row that a statement selects."""
         (found,) = self.rows(statement)
         return found
 
     def change(self, table: type[Any], number: int, **values: Any) -> None:
-        """Set columns of a row, as no use case does."""
+        """Set columns of a row directly, without a use case."""
         with self.db.transaction() as session:
             session.get_one(table, number).sqlmodel_update(values)
 
     def at_once(self, first: Callable[[Session], object], second: Callable[[Session], object]) -> None:
-        """Run the second before the first is committed; it may wait for locks. Raises what the second raises. On a slow
-        machine it may miss a fault, but never shows a false one.
+        """Start `second` before `first` is committed. It may wait for locks; raise what it raises. On a slow machine
+        this may miss a fault, but never reports a false one.
         """
 
         def act() -> None:
@@ -165,10 +165,10 @@ class Ground:
 
     def repeated(self, make: Callable[[], R], *key: object) -> R:
         """Return what `make` returns. In a new league it is made once for each `key` in a process, and then copied with
-        the database, the time, and the states of random numbers and counts.
+        the database, the time, the state of the random numbers, and the counts.
         """
         text = repr(key)
-        if not self._begins() or " at 0x" in text:  # an address may be another thing's tomorrow
+        if not self._begins() or " at 0x" in text:  # an address may belong to another object later
             return make()
         with closing(sqlite3.connect(self._file)) as file:
             file.execute("PRAGMA synchronous = OFF").close()
@@ -186,7 +186,7 @@ class Ground:
         return copy.deepcopy(returned)
 
     def _begins(self) -> bool:
-        """Say whether nothing has been written, drawn or counted yet."""
+        """Return whether this league is still as it was made."""
         if not self._plain or self.entropy or self.clock.now != START or len(self._connected) > 1:
             return False
         file, chance = begun()
@@ -204,7 +204,7 @@ class Ground:
 
 @cache
 def migrated_file() -> Path:
-    """Return an SQLite database with the schema alone, made once, because migrating takes longer than most tests."""
+    """Return an SQLite database with only the schema, made once because migrating takes longer than most tests."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-test-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     database = Database(settings(folder))

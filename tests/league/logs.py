@@ -1,4 +1,4 @@
-"""Logs for tests of ratings are written out or drawn from known strengths."""
+"""Logs for tests of ratings, written out or drawn from known strengths."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from deadheat.league.ratings import ELO_PER_NAT, Games, Log, log_of
 from deadheat.league.ratings.log import NO_GROUP
 
 Line = tuple[Any, ...]
-"""Players, ranks and perhaps a group."""
+"""A game: its players, their ranks and perhaps its group."""
 
 
 def log(lines: Iterable[Line]) -> Log:
@@ -54,7 +54,7 @@ def duels(one: str, other: str, wins: int, losses: int = 0, draws: int = 0) -> l
 
 @dataclass(frozen=True)
 class Drawn:
-    """A log drawn from known strengths, which are normal with a deviation of 200 Elo, in random matchings."""
+    """Games in random matchings, drawn from known strengths that are normal with a standard deviation of 200 Elo."""
 
     truth_elo: np.ndarray
     names: tuple[str, ...]
@@ -71,7 +71,7 @@ def names_of(players: int) -> tuple[str, ...]:
 
 
 def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat_elo: float = 0.0) -> Drawn:
-    """Draw a fifth of the games between equals; the expected result is Bradley and Terry's at any distance."""
+    """Draw games of two. A fifth of those between equals end level; expected results are Bradley and Terry's."""
     truth = chance.normal(0, 200, players)
     seated = matchings(chance, players, 2, games_each)
     ranks = duel_ranks(chance, truth[seated[:, 0]] - truth[seated[:, 1]] + seat_elo)
@@ -79,7 +79,7 @@ def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat
 
 
 def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray:
-    """Draw the ranks of two players with that lead of the first."""
+    """Draw the ranks of pairs in which the first player is `ahead_elo` stronger."""
     expected = 1 / (1 + np.exp(-ahead_elo / ELO_PER_NAT))
     drawn = 0.2 * 4 * expected * (1 - expected)
     throw = chance.random(len(expected))
@@ -90,7 +90,7 @@ def duel_ranks(chance: np.random.Generator, ahead_elo: np.ndarray) -> np.ndarray
 def drawn_tables(
     chance: np.random.Generator, players: int, seats: int, tables_each: int, seats_elo: Sequence[float] = ()
 ) -> Drawn:
-    """Draw Plackett and Luce's choices by adding a Gumbel variable to each strength (Yellott 1977)."""
+    """Draw games by Plackett and Luce's model, adding a Gumbel variable to each strength (Yellott 1977)."""
     truth = chance.normal(0, 200, players)
     seated = matchings(chance, players, seats, tables_each)
     ahead = truth[seated] + np.array(seats_elo or [0.0] * seats)

@@ -1,4 +1,4 @@
-"""How matches end in tests."""
+"""Outcomes of matches in tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from deadheat.league.jobs import AttemptRecord, FaultRecord, Latency, MatchJob, 
 from deadheat.sandbox.box import Exit
 
 Outcome = Callable[[MatchJob], MatchOutcome]
-"""How a match ends."""
+"""A function that decides how a match ends."""
 
 
 def attempt(cause: str = "played", **evidence: object) -> AttemptRecord:
@@ -18,7 +18,7 @@ def attempt(cause: str = "played", **evidence: object) -> AttemptRecord:
 
 
 def won(match: MatchJob, winner: int = 0) -> MatchOutcome:
-    """Return a plain win of the bot in that seat."""
+    """Return a win, without faults, of the bot in seat `winner`."""
     ranks = tuple(1 if seat == winner else 2 for seat in range(len(match.seats)))
     points = tuple(Fraction(1000 * (3 - rank)) for rank in ranks)
     return MatchOutcome(
@@ -46,7 +46,7 @@ def higher_wins(match: MatchJob) -> MatchOutcome:
 
 
 def forfeited(match: MatchJob, *seats: int) -> MatchOutcome:
-    """Return an outcome in which those seats were too slow."""
+    """Return an outcome in which the bots in `seats` were too slow."""
     ranks = tuple(2 if seat in seats and len(seats) == 1 else 1 for seat in range(len(match.seats)))
     faults = tuple(FaultRecord(seat, Fault.TIMEOUT, "ROLL", 500.1, "no line within 500 ms") for seat in seats)
     return MatchOutcome(
@@ -64,6 +64,6 @@ def void(match: MatchJob, cause: str = "host-memory", **evidence: object) -> Mat
 
 
 def abandoned(match: MatchJob) -> MatchOutcome:
-    """Return an outcome of a match that is held and then left unplayed by an organiser (see `World.finish`)."""
+    """Return the outcome of a match that is held until an organiser leaves it unplayed (see `World.finish`)."""
     attempts = (attempt("host-unknown", stolen_ms=1.5, seat=0),) * 3
     return MatchOutcome(match.match_id, None, None, attempts=attempts)

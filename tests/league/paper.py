@@ -1,4 +1,4 @@
-"""A ladder in memory, without a database."""
+"""A ladder that is kept in memory, without a database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SEED = b"seed"
 
 @dataclass
 class Ladder:
-    """A season in memory, with what `league.service.course.schedule` keeps in the database."""
+    """A season's ladder: all that `league.service.course.schedule` keeps in the database."""
 
     terms: Terms = field(default_factory=Terms)
     seed: bytes = SEED
     there: dict[int, Entrant] = field(default_factory=dict)
     series: list[Proposal] = field(default_factory=list)
     games: Counter[PairKey] = field(default_factory=Counter)
-    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # (player, opponent) in seat 0
+    first: Counter[tuple[int, int]] = field(default_factory=Counter)  # matches by (player in seat 0, opponent)
     opponents: dict[int, set[int]] = field(default_factory=dict)
     linked: dict[int, int] = field(default_factory=dict)
 
@@ -40,7 +40,7 @@ class Ladder:
         }
 
     def plan(self, wanted: int = 1) -> list[Proposal]:
-        """Plan that many series, each of which is played before the next call."""
+        """Plan `wanted` series, and count them as played."""
         self.linked = parts(self.there, (), self.linked)
         entrants = [replace(one, part=self.linked[one.version]) for one in self.there.values()]
         proposals = propose(entrants, self.met, wanted, self.terms, len(self.series), self.seed)

@@ -1,4 +1,4 @@
-"""People of a league for tests, and their bots."""
+"""People in a league for tests, and their bots."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ class People(Ground):
         return team_id
 
     def upload(self, owner: Person, bot_id: int, content: str = "", language: str = "python") -> int:
-        """Make a version that waits to be built: of that content, or ("") of content that nobody has sent yet."""
+        """Upload a version that waits to be built; "" stands for content that nobody has uploaded yet."""
         sha256 = sha256_of((content or f"upload {next(self._uploads)}").encode()).hexdigest()
         return self.write(add_version, owner, bot_id, Upload("bot.py", 10, sha256, language, "main.py")).id
 
     def building(self, version_id: int, worker: str = "builder") -> BuildJob:
-        """Let a worker take the build of a version."""
+        """Let a worker claim the build of a version."""
         job = self.write(claim_build, version_id, worker)
         assert job is not None
         return job
 
     def build(self, version_id: int, reason: str = "", program: str = "") -> None:
-        """Build a version, into that program or into a new one; a `reason` breaks it."""
+        """Build a version, into `program` or (if "") a new program; if there is a `reason`, the build fails with it."""
         sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
         outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
         assert self.write(finish_build, self.building(version_id), outcome)

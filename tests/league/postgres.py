@@ -1,4 +1,4 @@
-"""Tests have a PostgreSQL server of their own in a temporary folder, reached through a socket."""
+"""The tests' own PostgreSQL server, in a temporary folder and reached through a socket."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def server() -> Iterator[str]:
 
 
 def _quick_place() -> Path | None:
-    """Return a folder in memory if there is plenty of it, because every test has its own database; else None."""
+    """Return a folder in memory if it has enough room, because every test has its own database; else None."""
     memory = Path("/dev/shm")
     return memory if memory.is_dir() and shutil.disk_usage(memory).free > MEMORY_BYTES else None
 

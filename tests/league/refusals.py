@@ -1,4 +1,4 @@
-"""Refusals, and what they say."""
+"""Check that something is refused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ P = ParamSpec("P")
 
 
 def refused(error: type[Exception], act: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> str:
-    """Do what must end with that error, and return what the error says."""
+    """Call `act`, which must raise `error`, and return what the error says."""
     with pytest.raises(error) as refusal:
         act(*arguments, **named)
     return str(refusal.value)

@@ -1,4 +1,4 @@
-"""Seasons of a league for tests: opened, entered, taken through their states and ranked."""
+"""Open the seasons of a league for tests, enter bots in them, change their states, and rank them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Seasons(People):
     def season(
         self, bots: int = 2, *, game: str = GAME, divisions: Sequence[tuple[str, int | None]] = (), **chosen: Any
     ) -> int:
-        """Open a season with that many bots, with series of two and four games of each pair unless told otherwise."""
+        """Open a season with `bots` bots. By default, series have two games and each pair plays four."""
         chosen = {"series_length": 2, "games_per_pair": 4} | chosen
         made = partial(self._season, bots, game, divisions, chosen)
         return self.repeated(made, "season", bots, game, *divisions, *chosen.items())
@@ -47,13 +47,13 @@ class Seasons(People):
         return self.read(entry_info, season_id, bot_id).version
 
     def playing_bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
-        """Make a bot that is alone in a season, so people may play against it."""
+        """Make a bot that people may play against, because it is in a season, alone."""
         owner, bot_id = self.bot(name, game, owner)
         self.write(enter, owner, self.season(0, game=game), bot_id)
         return owner, bot_id
 
     def set_state(self, season_id: int, *states: SeasonState, force: bool = False) -> None:
-        """Take a season through these states as an organiser does, one after the other."""
+        """Set a season's states one after the other, as an organiser."""
         for state in states:
             self.write(set_season_state, self.boss, season_id, state, force=force)
 
@@ -72,7 +72,7 @@ class Seasons(People):
         return list(self.read(leaderboard, season_id).standings["rows"])
 
     def settle_rankings(self) -> None:
-        """Do what rankings do at their next turns; nothing is played."""
+        """Update and publish all rankings that are due, without playing."""
         self.clock.turn(REFIT_SECONDS)
         for season_id in self.write(seasons_to_refit):
             self.write(refit, season_id)

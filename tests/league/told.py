@@ -1,4 +1,4 @@
-"""A transcript and the league's record of its match, which agree."""
+"""Make a transcript and a league's record of its match that agree."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NUMBER = 7
 
 
 def labelled(transcript: Transcript) -> Transcript:
-    """Label a transcript as a worker would."""
+    """Label a transcript as a worker does."""
     players = [player("ada", f"bot{seat}", 1) for seat in range(transcript.seats)]
     return replace(transcript, about={"match": NUMBER, "players": players})
 
 
 def told(transcript: Transcript, sha256: str = "") -> Match:
-    """Return the record of the match of a `labelled` transcript."""
+    """Return the league's record of the match in a `labelled` transcript."""
     return Match(
         id=NUMBER,
         season_id=1,

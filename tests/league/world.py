@@ -22,7 +22,7 @@ from tests.league.seasons import Seasons
 
 
 def tick(session: Session) -> list[int]:
-    """Do in one transaction what the task `tick` does, and return the new series."""
+    """Do what the task `tick` does, but in one transaction, and return the new series."""
     return [series_id for season_id in seasons_going_on(session) for series_id in go_on(session, season_id)]
 
 
@@ -33,7 +33,7 @@ def release_series(
 
 
 class World(Seasons):
-    """A league in whose matches the first seat wins unless a test says otherwise."""
+    """A league whose matches the first seat wins unless a test says otherwise."""
 
     def tick(self) -> list[int]:
         with self.db.transaction() as session:
@@ -46,7 +46,7 @@ class World(Seasons):
     def claimed(
         self, series: int | Sequence[int] | None = None, worker: str = "w1", db: Database | None = None
     ) -> SeriesJob:
-        """Let a worker claim that series, the only one of these, or the only one that a tick plans."""
+        """Let a worker claim the one series in `series`, or (if None) the only one that a tick plans."""
         if series is None:
             series = self.tick()
         (series_id,) = [series] if isinstance(series, int) else series
@@ -61,7 +61,7 @@ class World(Seasons):
         worker: str = "w1",
         db: Database | None = None,
     ) -> bool:
-        """Hand in outcomes, or first seats' wins; an organiser leaves unplayed what is `abandoned`."""
+        """Hand in outcomes, by default first-seat wins; an organiser leaves unplayed what is `abandoned`."""
         if not isinstance(outcomes, Sequence):
             outcomes = [(outcomes or won)(match) for match in job.matches]
         with (db or self.db).transaction() as session:
@@ -72,7 +72,7 @@ class World(Seasons):
         return taken
 
     def play(self, series_ids: Iterable[int], outcome: Outcome | None = None) -> int:
-        """Play these series, every match with that outcome; return the number of matches."""
+        """Play these series, each match with `outcome`; return the number of matches."""
         played = 0
         for series_id in series_ids:
             job = self.claimed(series_id)
@@ -86,14 +86,14 @@ class World(Seasons):
         return self.play(waiting, outcome)
 
     def play_all(self, outcome: Outcome | None = None) -> int:
-        """Play until nothing is planned, with first seats' wins or that outcome; return the number of matches."""
+        """Play until nothing is planned; return the number of matches."""
         played = 0
         while series_ids := self.tick():
             played += self.play(series_ids, outcome)
         return played
 
     def played(self, bots: int, **chosen: Any) -> int:
-        """Open a season like `season`'s, and play it to its end."""
+        """Open a season as `season` does, and play its ladder to the end."""
         return self.repeated(partial(self._played, bots, chosen), "played", bots, *chosen.items())
 
     def _played(self, bots: int, chosen: dict[str, Any]) -> int:
@@ -102,7 +102,7 @@ class World(Seasons):
         return season_id
 
     def ranked(self, bots: int, **chosen: Any) -> int:
-        """Open a season like `season`'s, play it to its end and rank it."""
+        """Open a season as `season` does, play its ladder to the end, and rank it."""
         return self.repeated(partial(self._ranked, bots, chosen), "ranked", bots, *chosen.items())
 
     def _ranked(self, bots: int, chosen: dict[str, Any]) -> int:
@@ -111,10 +111,10 @@ class World(Seasons):
         return season_id
 
     def settle(self) -> None:
-        """Do what scheduler, workers and rankings do at their next turns."""
+        """Play until nothing is planned, and update and publish all rankings that are due."""
         self.play_all()
         self.settle_rankings()
 
     def enqueued(self) -> list[int]:
-        """Return the series that the sweeper enqueues."""
+        """Sweep, and return the series that this enqueues."""
         return self.write(sweep)[SERIES]
