@@ -1,4 +1,4 @@
-"""Leaving a season and coming back gives nobody an advantage, and an organiser's reversal restores the ranking."""
+"""Leaving a season and coming back gives no advantage, and an organiser's reversal restores the ranking."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_an_author_cannot_take_a_ruling_back_or_touch_the_bots_of_others(ranked:
     for ruling in (take_out, disqualify, reinstate):
         refused(NotAllowed, ranked.rule, ruling, ranked.season, bot_id, "mine", who=owner)
     ranked.rule(disqualify, ranked.season, bot_id, "x")
-    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # no effect: it stays disqualified
+    ranked.rule(withdraw, ranked.season, bot_id, who=owner)  # has no effect: the bot stays disqualified
     with pytest.raises(WrongState, match="disqualified by an organiser"):
         ranked.rule(rejoin, ranked.season, bot_id, who=owner)
 

@@ -31,11 +31,11 @@ from tests.league.world import World
 TEST = sprt.Terms(0, 100)
 
 Owned = tuple[Person, int]
-"""A bot with its owner."""
+"""An owner and their bot."""
 
 
 class League:
-    """A season of two bots that have played all their rated games, and an author who asks about a third bot."""
+    """A season of two bots that have played their rated games, and an author who asks with a third bot."""
 
     def __init__(self, world: World, **chosen: Any) -> None:
         self.world = world
@@ -58,7 +58,7 @@ class League:
         return self.world.read(asked.asked_challenge, viewer or self.author, challenge_id)
 
     def play(self, candidate_wins: Callable[[int], bool] = lambda _: True, steps: int = 100) -> None:
-        """Play until nothing is planned, including rated games, which the first seat wins."""
+        """Play until nothing is planned; the first seat wins rated games."""
         number = 0
         for _ in range(steps):
             made = self.world.tick()
@@ -125,7 +125,7 @@ def test_own_versions_meet_without_an_entry(league: League) -> None:
 
 
 def test_nothing_that_counts_changes(league: League) -> None:
-    """Ranking, totals, log, pairs, deals, faults, response times and waiting stay as they were."""
+    """The ranking, totals, log, pairs, deals, faults, response times and waiting stay as they were."""
     world, season_id = league.world, league.season_id
     world.write(refit, season_id)
 
@@ -293,7 +293,7 @@ def test_questions_that_an_author_may_not_ask(league: League) -> None:
     with pytest.raises(errors.NotFound):
         league.ask(who=league.other)  # somebody else's bot
     with pytest.raises(errors.NotFound):
-        league.ask(opponent_id=league.world.bot()[1])  # it is not in that season
+        league.ask(opponent_id=league.world.bot()[1])  # a bot outside that season
     assert "your own bots" in refused(errors.BadSetting, league.ask, opponent_version=1)
     assert "against itself" in refused(errors.BadSetting, league.ask, opponent_id=league.bot_id, opponent_version=1)
     _, other_game = league.world.bot(game="betris-large", owner=league.author)

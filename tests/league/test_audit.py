@@ -1,4 +1,4 @@
-"""The audit log is a chain in which every later change shows."""
+"""The audit log is a chain that reveals every later change."""
 
 from __future__ import annotations
 

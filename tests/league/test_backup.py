@@ -1,4 +1,4 @@
-"""A restored league is the one that was backed up, from and to both kinds of database."""
+"""A restored league equals the one that was backed up, from and to both kinds of database."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ RESTORED = "league-restored"
 
 @pytest.fixture
 def played(world: World) -> World:
-    """Return a league with played matches, whose sources, programs and transcripts are really there."""
+    """Return a league with played matches, whose sources, programs and transcripts really exist."""
     return play_for_real(world)
 
 
 @pytest.fixture(scope="session")
 def small_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder of a league like `played` on SQLite, which tests copy."""
+    """Return the folder of a league like `played` on SQLite, for tests to copy."""
     folder = tmp_path_factory.mktemp("small")
     play_for_real(World(settings(folder))).close()
     return folder
@@ -132,7 +132,7 @@ def test_a_restored_league_goes_on_and_its_log_says_what_happened(played: World,
         assert world.read(first_broken) is None
         told = world.one(select(AuditRecord).where(AuditRecord.action == RESTORED))
         before, after = (deals(made_of) for made_of in (played, world))
-        assert after[1] > before[1] + SKIPPED  # its dice may have been seen
+        assert after[1] > before[1] + SKIPPED  # the skipped dice may have been seen
         assert json.loads(told.data)["database_sha256"] == made.manifest.database_sha256
     finally:
         world.close()
@@ -189,7 +189,7 @@ def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, fo
 
 def test_one_that_was_killed_is_no_backup_and_is_cleared_away(small: World, folder: Path) -> None:
     whole = back_up(small.settings, folder)
-    shutil.copytree(whole.path, folder / "partial-killed")  # just before it got its name
+    shutil.copytree(whole.path, folder / "partial-killed")  # killed just before it got its name
     assert read_backup(folder).path == whole.path
     assert prune(folder, 1).removed == 0
     newer = back_up(small.settings, folder)
@@ -344,7 +344,7 @@ def test_a_backup_of_an_older_schema_is_migrated_by_a_restore(older: Settings, e
     assert drifted(database) is None
     with database.reading() as session:
         assert session.exec(select(User.name)).all() == ["ada"]
-        assert session.exec(select(Season.ladder)).all() == [True]  # a column of a later schema
+        assert session.exec(select(Season.ladder)).all() == [True]  # a column that later schemas have
     database.close()
 
 
@@ -378,12 +378,12 @@ def older(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 
 
 def deals(world: World) -> dict[int, int]:
-    """Return by season how many numbers of dice are used up."""
+    """Return how many dice numbers each season has used up."""
     return dict(world.rows(select(Season.id, Season.deals)))
 
 
 def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
-    """Return the main tables' content without what a restore adds to them."""
+    """Return the content of the main tables, without what a restore adds."""
     database = Database(chosen)
     with database.reading() as session:
         found = {
@@ -399,7 +399,7 @@ def everything(chosen: Settings) -> dict[str, list[dict[str, object]]]:
 
 
 def upload(world: World, content: bytes) -> str:
-    """Give a version another source, and return its name."""
+    """Store a new source, give it to a version, and return the blob's name."""
     name = Blobs(world.settings.blobs).put(content)
     name_source(world, name)
     return name
@@ -415,7 +415,7 @@ def blobs_of(folder: Path) -> str:
 
 
 def of_a_match(world: World) -> str:
-    """Return the name of a match's transcript."""
+    """Return the name of a transcript's blob."""
     with world.db.reading() as session:
         return session.exec(select(Match.transcript_sha256).where(Match.transcript_sha256 != "")).first() or ""
 
@@ -427,12 +427,12 @@ def harmed(url: str, name: str, how: str) -> None:
 
 def alter(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF  # a single bit may be padding between compressed parts
+    content[len(content) // 2] ^= 0xFF  # a changed bit alone may fall on padding between compressed parts
     path.write_bytes(content)
 
 
 def forge(backup: Backup, script: str, *, tables: bool = False) -> None:
-    """Change the database, and correct the manifest's hash of its file (`tables`: and those of its tables)."""
+    """Run a script on the database, and correct the manifest's hash of the file and, with `tables`, of its tables."""
     with closing(sqlite3.connect(backup.database)) as connection:
         connection.executescript(script)
     manifest = json.loads((backup.path / "manifest.json").read_text())

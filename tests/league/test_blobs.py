@@ -39,7 +39,7 @@ def test_a_store_that_takes_nothing_is_no_missing_content(tmp_path: Path) -> Non
 
 
 def written(path: Path) -> Path:
-    """Return a blob's path, also while the file still has a temporary name."""
+    """Return a blob's final path, even while the file has a temporary name."""
     return path.with_name(path.name.partition("#")[0])
 
 
@@ -53,7 +53,7 @@ def test_what_was_put_outlives_the_power(tmp_path: Path, monkeypatch: pytest.Mon
         assert safe == [file, file.parent, tmp_path]
         safe.clear()
         blobs.put(b"content")
-        assert safe == [file, file.parent]  # its folder has been on the disk since
+        assert safe == [file, file.parent]  # the folder's own entry is on the disk already
         safe.clear()
 
 

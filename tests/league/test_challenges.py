@@ -25,11 +25,11 @@ from tests.league.refusals import refused
 from tests.league.world import World
 
 STEEP = GateTerms(elo0=0, elo1=100, games=200)
-"""Terms under which some twenty clear games decide."""
+"""Terms under which about twenty clear games decide."""
 
 
 class Entrant:
-    """A bot with a gate, in a season of its own or in that season."""
+    """A bot with a gate, in season `season_id` or (if 0) a new one."""
 
     def __init__(self, world: World, gate: entries.Gate = STEEP, season_id: int = 0, **settings: int) -> None:
         self.world, self.season_id = world, season_id
@@ -50,14 +50,14 @@ class Entrant:
         return self.world.read(entries.entry_info, self.season_id, self.bot_id)
 
     def upload(self, program: str = "") -> int:
-        """Make a version from a new file, which may become the same program as one before."""
+        """Upload and build a new file, into `program` or (if "") a new program."""
         return self.world.version(self.owner, self.bot_id, program=program)
 
     def challenges(self) -> list[Challenge]:
         return self.world.read(gates.challenges, self.owner, self.season_id, self.bot_id)
 
     def play(self, results: Sequence[int], steps: int = 100) -> None:
-        """Play until nothing is planned, with the candidate's results (1, 0, -1) in turn and again from the start."""
+        """Play until nothing is planned, repeating the candidate's `results` (1 for a win, -1 for a loss)."""
         played = 0
         for _ in range(steps):
             made = self.world.tick()
@@ -100,7 +100,7 @@ def test_a_version_that_is_stronger_takes_over(contender: Entrant) -> None:
 
 
 def test_the_ranking_ties_a_version_that_passed_less_closely_to_the_one_before_it(world: World) -> None:
-    """The other bot's new version took over without a gate."""
+    """The other bot's new version takes over without a gate."""
     season_id = world.season(2, series_length=10, games_per_pair=10)
     entrant, other = Entrant(world, season_id=season_id), Entrant(world, "none", season_id=season_id)
     world.play_all()
@@ -377,7 +377,7 @@ def test_a_season_may_do_without_gates(world: World) -> None:
 
 @pytest.mark.all
 def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
-    """An equal version is tested after every ten games with alpha = .05; nothing is stored."""
+    """A version as strong as the old one is tested after every ten games with alpha = .05; nothing is stored."""
     chance = random.Random(1)
     passes = 0
     for _ in range(400):

@@ -1,4 +1,4 @@
-"""Some people may not sign up. A closed account opens nothing; its bots leave, and their results stay."""
+"""Some people may not sign up. A closed account gives access to nothing; its bots leave, and their results stay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema and its history fit the tables, and transactions keep each other apart."""
+"""The schema and its migrations fit the tables, and transactions do not disturb each other."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's own clock is far off
+    monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's clock is wrong
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []
     with database.reading() as session:
@@ -51,7 +51,7 @@ def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, t
         times = [now(session) for _ in range(5)]
         after = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
     assert [before, *times, after] == sorted([before, *times, after])
-    assert len([statement for statement in asked if "clock_timestamp" in statement]) == 3  # it is asked at intervals
+    assert len([statement for statement in asked if "clock_timestamp" in statement]) == 3  # `now` asks at intervals
     assert times[0].tzinfo is UTC
     database.close()
 

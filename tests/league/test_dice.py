@@ -87,7 +87,7 @@ def test_the_secret_is_told_with_the_published_standings_and_not_before(world: W
 def test_a_season_that_was_opened_before_there_were_secrets_goes_on_and_says_so(world: World) -> None:
     with world.db.transaction() as session:
         season_id = create_season(session, world.boss, game=GAME, name="old", games_per_pair=4).id
-        session.exec(update(Season).values(state=SeasonState.OPEN))  # as an earlier version of the service did
+        session.exec(update(Season).values(state=SeasonState.OPEN))  # without a secret, as an earlier version did
     for _ in range(2):
         world.entrant(season_id)
     world.play_all()

@@ -34,7 +34,7 @@ def assign(world: World, season_id: int, number: int, *bots: int) -> None:
 
 
 def played_out(world: World, *, bots: int = 6, **settings: Any) -> int:
-    """Publish a season of two divisions, in which a bot with a higher number is better."""
+    """Publish a season of two divisions, in which the bot with the higher number always wins."""
     settings["games_per_pair"] = 2
     season_id = world.season(bots, divisions=TWO, **settings)
     assign(world, season_id, 1, 1, 2, 3)
@@ -136,7 +136,7 @@ def test_settings_and_the_list_of_invited_authors_go_over_and_dates_do_not(world
 
 
 def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
-    """Open a season and enter a bot in it; return season, owner and bot."""
+    """Open a season and enter a bot; return the season, the owner and the bot."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
     world.write(entries.enter, owner, season_id, bot_id, None, *gate)
@@ -159,7 +159,7 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
     """In a season without gates the newest version plays, as always."""
     season_id, owner, bot_id = entered(world, GateTerms(games=2))
     world.version(owner, bot_id)
-    assert world.finish(world.claimed())  # each wins once
+    assert world.finish(world.claimed())  # they win once each
     world.tick()
     (failed,) = world.read(challenges, owner, season_id, bot_id)
     assert failed.state is ChallengeState.FAILED
@@ -176,9 +176,7 @@ def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, 
 
 @pytest.mark.parametrize("number", [None, 3])
 def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, number: int | None) -> None:
-    """A bot without a version in these languages stays out, whatever `number` its author chose, and the log says
-    so.
-    """
+    """A bot without a version in these languages stays out for any `number` its author chose, and the log says so."""
     season_id = world.season(0)
     bots = []
     for other in ("python", "c"):
@@ -237,8 +235,8 @@ def test_a_season_that_continues_another_is_of_its_game_and_has_its_divisions(wo
         ([[1, 2, 3], [4, 5, 6]], 0, [[1, 2, 3], [4, 5, 6]]),
         ([[1, 2, 3], [4, 5, 6]], 1, [[1, 2, 4], [5, 6, 3]]),
         ([[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]], 2, [[1, 2, 5, 6], [3, 4, 9, 10], [11, 12, 7, 8]]),
-        ([[1, 2, 3, 4], [5, 6, 7, 8]], 9, [[1, 2, 5, 6], [7, 8, 3, 4]]),  # at most half of them move
-        ([[1, 2, 3], [4]], 2, [[1, 2, 3], [4]]),  # a single bot has no better half
+        ([[1, 2, 3, 4], [5, 6, 7, 8]], 9, [[1, 2, 5, 6], [7, 8, 3, 4]]),  # at most half of a division moves
+        ([[1, 2, 3], [4]], 2, [[1, 2, 3], [4]]),  # half of a division of one is nobody
         ([[], [1, 2]], 1, [[], [1, 2]]),
     ],
 )

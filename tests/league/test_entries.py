@@ -25,7 +25,7 @@ def invite(world: World, season_id: int, name: str) -> list[str]:
 
 
 def outside(world: World, **settings: Any) -> tuple[int, person.Person, int]:
-    """Open a season, and make a bot that is not in it; return season, owner and bot."""
+    """Open a season, and make a bot that is not in it; return the season, the owner and the bot."""
     return world.season(0, **settings), *world.bot()
 
 
@@ -118,7 +118,7 @@ def test_only_authors_on_the_list_enter_an_invitational(world: World) -> None:
     assert invite(world, season_id, "ADA") == ["ada"]
     world.write(entries.enter, owner, season_id, bot_id)
     assert world.write(admission.uninvite_from_season, world.boss, season_id, "ada") == []
-    world.write(entries.enter, owner, season_id, bot_id, 1)  # an entered bot stays
+    world.write(entries.enter, owner, season_id, bot_id, 1)  # a bot that has entered stays
 
 
 def test_organisers_enter_any_bot(world: World) -> None:
@@ -286,7 +286,7 @@ def test_nobody_enters_while_a_season_freezes(world: World) -> None:
 
 
 def frozen(world: World, **settings: Any) -> tuple[int, person.Person, int]:
-    """Freeze a season with a bot in it that follows its newest version; return season, owner and bot."""
+    """Freeze a season with a bot that follows its newest version; return the season, the owner and the bot."""
     season_id = world.season(0, **settings)
     owner, bot_id = world.entrant(season_id)
     world.set_state(season_id, SeasonState.FROZEN)

@@ -51,7 +51,7 @@ def season(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any)
 
 
 def due(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) -> int:
-    """Open such a season, and turn the clock to its first evaluation."""
+    """Open a season as `season` does, and turn the clock to its first evaluation."""
     season_id = season(world, bots, *lines, **settings)
     world.clock.turn(HOUR)
     return season_id
@@ -67,7 +67,7 @@ def pairings(world: World, number: int | None = None) -> list[EvaluationPairing]
 
 
 def evaluation_match(world: World) -> int:
-    """Return the first match of an evaluation that has a result."""
+    """Return the first match with a result among those of evaluations."""
     with world.db.reading() as session:
         played = select(Match.id).join(Series, col(Series.id) == Match.series_id)
         played = played.where(col(Series.purpose).in_(states.OF_EVALUATIONS), Match.state == states.MatchState.DONE)
@@ -75,7 +75,7 @@ def evaluation_match(world: World) -> int:
 
 
 def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, monkeypatch) -> None:
-    """Of the five pairings of a round, four may be open at a time."""
+    """Only four of the five pairings of a round may be open at a time."""
     monkeypatch.setattr(capacity, "OPEN_SERIES", 4)
     season_id = due(world, 10)
     asked: list[int | None] = []

@@ -191,7 +191,7 @@ def test_a_lost_message_is_sent_again(world: World) -> None:
     assert world.enqueued() == []
     world.clock.turn(world.settings.requeue_seconds)
     assert world.enqueued() == [series_id]
-    assert world.enqueued() == []  # it is not enqueued by every sweep
+    assert world.enqueued() == []  # not every sweep enqueues it
     world.clock.turn(world.settings.requeue_seconds)
     assert world.enqueued() == [series_id]
 
