@@ -71,7 +71,7 @@ def hear(world: World, job: ExhibitionJob) -> exhibiting.Heard | None:
 
 
 def begun(world: World) -> tuple[Person, ExhibitionJob]:
-    """Begin a match in which the person is asked for the first time."""
+    """Begin a match, and ask the person for the first time; return the person and the job."""
     _, bot_id = world.playing_bot("greedy")
     person = world.author()
     job = claim(world, sit(world, person, bot_id))
@@ -289,7 +289,7 @@ def test_voids_count_whichever_worker_they_befell_and_whatever_their_cause(world
 
 
 def test_a_person_who_resigns_is_free_whatever_the_worker_does(world: World) -> None:
-    """The person and the bot may play others at once. The record comes later, and once."""
+    """The person and the bot may play others at once. The match's record comes later, and only once."""
     person, job = begun(world)
     for _ in range(2):
         leave(world, person, job.exhibition_id)
@@ -483,7 +483,7 @@ def test_leaving_after_our_failure_is_resigning_or_not_having_played(world: Worl
     assert look(world, person, waiting).info.cause == Cause.LEFT
     person, job = begun(world)
     with monkeypatch.context() as patch:
-        patch.setattr(exhibitions, "abandon", lambda *_: False)  # the job returns to the queue at this very moment
+        patch.setattr(exhibitions, "abandon", lambda *_: False)  # as if the job returned to the queue at this moment
         release(world, job, Cause.WORKER_STOPPED)
         leave(world, person, job.exhibition_id)
     job = claim(world, job.exhibition_id)

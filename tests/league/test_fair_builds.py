@@ -1,4 +1,4 @@
-"""An author with many uploads waits for their builds; other authors do not."""
+"""An author with many uploads waits for their builds; other authors do not wait for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def finish(world: World, job: BuildJob) -> None:
 
 
 def built(world: World, nudges: Iterator[int], count: int) -> list[int]:
-    """Build what comes next on each message, and return it."""
+    """Build what is next at each of `count` messages; return the versions in that order."""
     found = []
     for _ in range(count):
         job = claim(world, next(nudges))
@@ -65,7 +65,7 @@ def test_builds_of_long_ago_are_forgiven(world: World) -> None:
 
 
 def test_one_bots_members_count_each_for_themselves(world: World) -> None:
-    """A team shares its builds fairly among the members who upload, not as one author."""
+    """Builds are shared out among the members who upload, not to their team as if it were one author."""
     ada, bob = world.author("ada"), world.author("bob")
     ids = upload(world, ada, 3)
     world.change(BotVersion, ids[2], uploader_id=bob.id)

@@ -43,7 +43,7 @@ def in_finals(world: World, season_id: int) -> int:
 
 
 def by(strength: Sequence[int]) -> Outcome:
-    """Let the strongest version at each table win, and of two equals the one that sits first."""
+    """Let the strongest version at each table win; of equals, the one in the earlier seat."""
     return lambda match: won(match, max(range(len(match.seats)), key=lambda seat: strength[match.seats[seat] - 1]))
 
 
@@ -70,7 +70,7 @@ def seeds(world: World, season_id: int) -> dict[int, int | None]:
 
 
 def pairings(world: World, season_id: int) -> list[tuple[int | None, frozenset[int]]]:
-    """Return round and versions of every series of the finals."""
+    """Return the round and the versions of every series of the finals."""
     found = world.rows(
         select(Series.id, Series.round, Participant.version_id)
         .join(Match, col(Match.series_id) == Series.id)
@@ -151,7 +151,7 @@ def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
 
 
 def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(world: World, monkeypatch) -> None:
-    """In Liar's Dice a round consists of whole deals: of two games although three were chosen."""
+    """In Liar's Dice a round consists of whole deals, so it has two games although three were chosen."""
     season_id = season(world, 3, "liars-dice", finals=FinalsFormat.SWISS, finals_games=3, finals_rounds=2)
     paired: list[Mapping[int, Fraction]] = []
 
@@ -187,7 +187,7 @@ def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> No
 def test_equals_play_on_until_the_budget_is_spent(world: World, game: str, played: int) -> None:
     """Whole deals are played, as far as the budget allows."""
     season_id = season(world, 2, game, finals_extra_games=7, finals_games=2)
-    play_finals(world, season_id, (1, 1))  # the first seat wins, and seats change
+    play_finals(world, season_id, (1, 1))  # the first seat wins, and the bots change seats
     counted = world.rows(
         select(Match.id)
         .join(Series, col(Series.id) == Match.series_id)
@@ -223,7 +223,7 @@ def test_finalists_may_be_ranked_by_the_finals_alone(world: World) -> None:
     whole = finals_after_an_upset(world, FinalsLog.SEASON)
     alone = finals_after_an_upset(world, FinalsLog.FINALS)
     assert [row["rank"] for row in whole] == [row["rank"] for row in alone] == [1, 2, 3]
-    assert whole[0]["bot_id"] % 3 == 1  # 60 won on the ladder outweigh 10 lost in the finals
+    assert whole[0]["bot_id"] % 3 == 1  # 60 games won on the ladder outweigh 10 lost in the finals
     assert (alone[0]["bot_id"] % 3, alone[0]["games"], alone[2]["finalist"]) == (2, 10, False)
 
 
@@ -327,7 +327,7 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
 
 @pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
 def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
-    """One bot leaves during the second round. Nobody meets anybody twice, and all planned rounds are played."""
+    """One bot leaves during the second round. No two meet twice, and all planned rounds are played."""
     season_id = in_finals(world, season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds))
     world.play(world.tick(), by(range(bots)))
     first, *others = world.tick()

@@ -1,4 +1,4 @@
-"""The forecast of whether machines suffice is compared with what simulated machines take."""
+"""Forecasts say whether the machines will finish in time; they use measured paces where there are enough."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def minutes(found: list[ForecastEvaluation]) -> list[tuple[float, float]]:
 
 
 def played(*series: tuple[int, float], turn: float = 0.5) -> list[reckoning.Played]:
-    """Return series that one slot played one after the other; all waited from the beginning."""
+    """Return series, given as (matches, seconds), that one slot played in turn; all waited from the start."""
     at, found = START, []
     for matches, seconds in series:
         ended = at + timedelta(seconds=seconds)

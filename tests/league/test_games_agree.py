@@ -1,4 +1,4 @@
-"""A worker plays a game only if it is the same as the API's, and other games go on."""
+"""A worker plays a game only if its copy is the same as the API's; other games continue."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHANGES = [{"rules_version": 99}, {"digest": "0" * 64}, {"name": "unheard-of"}]
 
 
 def have(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> None:
-    """Change this process's copy of the game that the world's seasons play."""
+    """Change this process's copy of the game that is played in `World`."""
     found = tuple(replace(game, **changed) if game.name == GAME else game for game in folder.identities())
     monkeypatch.setattr(games, "identities", lambda: found)
 

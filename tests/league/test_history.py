@@ -19,7 +19,7 @@ MS = 1_000_000
 
 
 def rank_again(world: World, season_id: int, seconds: float) -> None:
-    """Play one more series, and rank the season so many seconds later."""
+    """Play one more series, and rank the season `seconds` later."""
     assert world.finish(world.claimed(world.tick()[0]))
     world.clock.turn(seconds)
     assert world.write(standings.refit, season_id)

@@ -20,7 +20,7 @@ from tests.league.world import World
 
 
 class Judged:
-    """An organiser's bot has played one match against an author's or a team's bot, and the author appeals."""
+    """A match between an organiser's bot and an author's or (if `teamed`) a team's; the author appeals."""
 
     def __init__(self, world: World, *, teamed: bool = False) -> None:
         self.world = world

@@ -90,7 +90,7 @@ def test_nothing_is_left_of_a_series_that_waits_again(world: World, how: str) ->
 
 
 def test_what_a_worker_writes_late_is_not_shown_with_the_next_attempts_dice(world: World) -> None:
-    """It lost its lease just before it wrote."""
+    """The worker's attempt ends just before it writes."""
     job = running(world)
     match_id = job.matches[0].match_id
     assert show(world, job, READY)

@@ -1,4 +1,4 @@
-"""The counts of all processes of a host add up, also after these have ended, and leave no files."""
+"""The counts of all processes of a host add up, even after these have ended, and leave no files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ sys.stdin.read()
 
 
 class Counting:
-    """A process that counts three and lives until it is killed."""
+    """A process that counts 3 and then waits until it is killed."""
 
     def __init__(self, folder: Path) -> None:
         environment = {**os.environ, "PROMETHEUS_MULTIPROC_DIR": str(folder)}

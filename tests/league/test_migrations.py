@@ -1,4 +1,4 @@
-"""A migrated league keeps its data and their meaning."""
+"""A migrated league keeps its data and what they mean."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ FIRST_LEAGUE: tuple[tuple[str, dict[str, object]], ...] = (
         {"id": 1, "season_id": 2, "log_sha256": "", "config": "{}", "standings": "{}", "created_at": AT},
     ),
 )
-"""A league that has played, as the first release knew it."""
+"""The rows of a league that has played, in the schema of the first release."""
 
 
 def make_first_league(database: Database) -> None:
-    """Make the schema of the first release, with rows in it."""
+    """Make the schema of the first release, and fill it with `FIRST_LEAGUE`."""
     with database._migrating() as config:
         command.upgrade(config, "0023")
     with database.engine.begin() as connection:

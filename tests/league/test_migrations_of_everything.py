@@ -1,4 +1,4 @@
-"""Every migration keeps every row, with rows in every table that there is at each step."""
+"""Every migration keeps every row; at each step, every table has rows."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_no_migration_loses_or_changes_anything_and_the_newest_code_reads_it(emp
 
 
 def kept(revision: str, before: list[Filled], after: list[Filled]) -> None:
-    """Check that every earlier row is there with its values."""
+    """Check that every earlier row still has its values."""
     found = {(row.table, row.key): row.values for row in after}
     for row in before:
         now = found[row.table, row.key]

@@ -1,4 +1,4 @@
-"""The matches before and after a match are those that lists show next to it."""
+"""The matches before and after a match are its neighbours in lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People are told of each of their events once, in the event's transaction."""
+"""People are told of each of their events once, in the transaction of the event."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def newest_version(world: World) -> int:
 
 
 def play(world: World, *, faulty: int) -> None:
-    """Play what is planned now; that version fails in all its matches."""
+    """Play what is planned now; version `faulty` fails in all its matches."""
     world.play(
         world.tick(), lambda match: forfeited(match, match.seats.index(faulty)) if faulty in match.seats else won(match)
     )

@@ -19,7 +19,7 @@ from tests.league.paper import SEED, Ladder
 
 
 def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
-    """Return a player that is placed and linked with everybody."""
+    """Return a player that has been placed and is linked with everybody."""
     plain: dict[str, int] = {"placing": False, "waiting_since": 0, "part": 0}
     return Entrant(version, elo, **(plain | values))  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ def test_a_bot_that_is_being_placed_has_one_series_at_a_time() -> None:
 def test_nobody_waits_for_longer_than_two_series_for_each_bot(
     number: int, bots: int, seats: int, events: list[str]
 ) -> None:
-    """Bots come and go, and many are being placed."""
+    """Bots come and go, and many of them are being placed."""
     chance = random.Random(number)
     season = ladder(range(1, bots + 1), Terms(seats=seats, series_length=2), number.to_bytes(4, "big"))
     newest = bots
@@ -88,7 +88,7 @@ def test_nobody_waits_for_longer_than_two_series_for_each_bot(
 
 
 def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
-    """A new bot comes with every series, and still each of the first ten is drawn at least every twentieth time."""
+    """A new bot comes with every series, and the first ten wait for at most two series for each bot in line."""
     season = ladder([])
     for version in range(1, 11):
         season.come(version, placing=False)
@@ -98,7 +98,7 @@ def test_a_flood_of_new_bots_takes_half_of_the_series() -> None:
         (proposal,) = season.plan()
         for version in last_seen:
             last_seen[version] = 0 if version in proposal.versions else last_seen[version] + 1
-        # Of the newcomers, those planned once wait in line as well, so the line grows by one each time.
+        # Newcomers wait in line as well once they have been planned, so the line grows by one each time.
         assert max(last_seen.values()) <= 2 * (10 + number)
 
 
@@ -114,7 +114,7 @@ def drawn(everyone: list[Entrant], met: Mapping[int, Met], times: int, terms: Te
 
 
 def field_of(size: int, step_elo: float, *, placing: bool = False) -> list[Entrant]:
-    """Return version 1 at 1500, whose turn it is, and others above and below it."""
+    """Return version 1 at 1500, whose turn it is, and the others in turn above and below it."""
     others = [entrant(one, 1500 + step_elo * (one // 2) * (-1) ** one, waiting_since=1) for one in range(2, size + 1)]
     return [replace(entrant(1), placing=placing), *others]
 
@@ -139,7 +139,7 @@ def test_a_placed_bot_meets_anybody_but_equals_more_often() -> None:
 
 @pytest.mark.parametrize("met", [{2: Met(9)}, {2: Met(4, before=5)}])
 def test_a_pair_that_has_met_meets_less_often(met: Mapping[int, Met]) -> None:
-    """After nine games it is ten times less often, whichever versions of the two bots played them."""
+    """After nine games a pair is drawn a tenth as often, whichever versions of the two bots played them."""
     found = drawn([entrant(1), entrant(2, waiting_since=1), entrant(3, waiting_since=1)], met, 2000)
     assert found[2] / found[3] == pytest.approx(1 / 10, abs=0.03)
 
@@ -186,7 +186,7 @@ def test_at_larger_tables_every_pair_gets_its_share(seats: int) -> None:
 
 
 def test_a_bot_without_games_left_begins_no_series_and_fills_a_table() -> None:
-    """One pair is left. `met` is not even called for the longest waiting version, which needs no games."""
+    """One pair is left. `met` is not even called for versions 1 and 2, which wait longest but need no games."""
     asked: list[int] = []
 
     def met(version: int) -> dict[int, Met]:
@@ -279,7 +279,7 @@ def test_seats_differ_little_for_each_bot() -> None:
         )
         for version in season.there
     ]
-    assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # lots alone would give 10
+    assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # drawing lots would give 10
 
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:
@@ -301,8 +301,8 @@ def test_planning_at_once_or_one_after_the_other_is_the_same() -> None:
 
 
 def test_uploading_again_and_again_does_not_bring_a_bot_nearer_to_a_friend() -> None:
-    """Bot 1 comes with a new version after every series, always as strong as its friend, bot 2. Past meetings of the
-    two bots still count, so the friend is no more than one of many.
+    """Bot 1 uploads after every series of its own, always as strong as its friend, bot 2. Past meetings of the two
+    still count, so they meet at most twice as often as by chance.
     """
     bots = 20
     met_bots: Counter[PairKey] = Counter()

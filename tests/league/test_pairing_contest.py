@@ -42,7 +42,7 @@ def score(meetings: Played, player: int) -> Fraction:
 
 
 def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fraction]]:
-    """Return round, opponent and points of a player."""
+    """Return a player's rounds, each with the opponent and the points."""
     found = []
     for one in meetings:
         if one.first == player:
@@ -90,7 +90,7 @@ Naive = list[tuple[int, tuple[Fraction | int, ...]]]
 
 
 def naive(seeded: Sequence[int], played: Played, *ties: str) -> Naive:
-    """Return the players by their places, each with points, figures and seed."""
+    """Return the players in order of place, each with points, tie-break figures and (negated) seed."""
     found: Naive = [
         (player, (score(played, player), *(FIGURES[name](played, player) for name in ties), -seed))
         for seed, player in enumerate(seeded)
@@ -109,7 +109,7 @@ def naive_round_robin(seeded: Sequence[int], meetings: Played) -> Naive:
 def check_round(
     seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
 ) -> None:
-    """Check that a round follows the rule, one player after the other."""
+    """Check, one player after the other, that a round follows the rule."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
     assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
     assert (bye is not None) == (len(left) % 2 == 1)

@@ -108,7 +108,7 @@ def test_the_first_round_is_upper_half_against_lower_half() -> None:
 
 
 def test_equal_scores_meet() -> None:
-    """In six rounds of 64 players, nearly all pairs have scores that differ by at most a point."""
+    """In six rounds of 64 players, over 80 % of pairs have equal scores; none differ by more than a point."""
     differences = Counter(
         abs(scores.get(one, Fraction(0)) - scores.get(other, Fraction(0)))
         for found, scores in play_swiss(64, 6, b"scores")
@@ -136,14 +136,14 @@ def test_a_player_that_has_met_everybody_has_no_round() -> None:
 
 
 def test_another_player_sits_out_where_the_others_could_not_be_paired() -> None:
-    """The first of three has met both others, so only these two can play."""
+    """The leader of three has met both others, so only those two can play."""
     found = swiss([1, 2, 3], {1: 2}, {(1, 2), (1, 3)})
     assert (pair_key(*found.pairs[0]), found.bye) == ((2, 3), 1)
 
 
 @given(st.integers(4, 9), st.integers(1, 8), st.binary(max_size=2))
 def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: bytes) -> None:
-    """Some players have left, so a round is guaranteed no longer."""
+    """Two players have left, so a round is no longer guaranteed."""
     met: set[PairKey] = set()
     for number in range(rounds):
         try:
@@ -161,7 +161,7 @@ def test_a_round_is_found_wherever_there_is_one(size: int, rounds: int, seed: by
 
 
 def can_meet(players: list[int], bye: int | None, met: set[PairKey]) -> bool:
-    """Try everything to find pairs of all these players that have not met; return whether there are any."""
+    """Return whether all players but the bye can be paired without any pair that has met, by trying everything."""
     rest = [player for player in players if player != bye]
     if not rest:
         return True

@@ -1,4 +1,4 @@
-"""Each match of a series has its seats."""
+"""Series are seated evenly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_seats_differ_by_at_most_one(size: int, matches: int) -> None:
 
 
 def balanced(matches: Sequence[Seating], size: int) -> bool:
-    """Say whether everybody has each seat equally often, to one."""
+    """Return whether everybody has each seat equally often, give or take one match."""
     found = seated(matches)
     counts = [[found[version, seat] for seat in range(size)] for version in matches[0].seats]
     return all(max(row) - min(row) <= 1 for row in counts)
@@ -78,7 +78,7 @@ def test_the_orders_of_the_deals_are_drawn_for_each_series() -> None:
 
 
 def test_all_pairs_of_neighbours_are_about_as_frequent() -> None:
-    """Over 200 turns at a table of four, each of the 12 ordered pairs of neighbours is about as frequent."""
+    """Over 200 turns at a table of four, each of the 12 ordered pairs of neighbours is expected 200 times."""
     for found in (seatings([1, 2, 3, 4], 800, seed=b"x"), rotations([1, 2, 3, 4], 800, seed=b"x")[2]):
         follows = Counter(pair for match in found for pair in pairwise(match.seats))
         assert set(follows) == set(permutations([1, 2, 3, 4], 2))

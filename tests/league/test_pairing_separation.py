@@ -12,7 +12,7 @@ from deadheat.league.pairing.separation import ELO_PER_NAT, NORMAL_95, Gap, game
 
 
 def after(covariance: np.ndarray, one: int, other: int, games: int, difference_elo: float) -> float:
-    """Return a difference's variance after more games, by adding them to the information matrix."""
+    """Return the variance of a difference after more games, by adding them to the information matrix."""
     p = 1 / (1 + 10 ** (-difference_elo / 400))
     contrast = np.zeros(len(covariance))
     contrast[one], contrast[other] = 1, -1
@@ -21,7 +21,7 @@ def after(covariance: np.ndarray, one: int, other: int, games: int, difference_e
 
 
 def unseparated(elo: Sequence[float], covariance: np.ndarray) -> list[Gap]:
-    """Return the pairs of neighbours that still need games, the best first."""
+    """Return the pairs of neighbours that still need games, from the top of the ranking."""
     pairs = [(above, above + 1) for above in range(len(elo) - 1)]
     variances = [covariance[a, a] + covariance[b, b] - 2 * covariance[a, b] for a, b in pairs]
     found = [
@@ -67,7 +67,7 @@ def test_only_whole_turns_are_shared_out() -> None:
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 3000))
 def test_playing_what_is_shared_out_ends_with_everyone_apart_or_the_budget_spent(seed: int, budget: int) -> None:
-    """The games change the covariance, and the ratings stay."""
+    """The games change the covariance but not the ratings."""
     chance = np.random.default_rng(seed)
     elo = sorted(chance.normal(0, 150, 6), reverse=True)
     covariance = np.diag(chance.uniform(20, 80, 6) ** 2)

@@ -25,7 +25,7 @@ Points = Callable[[int, int], tuple[float, float]]
 
 
 def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Meeting]:
-    """Play a whole tournament; `points` says what two players take from each other."""
+    """Play a whole tournament; `points` gives the points that two players take from each other."""
     there = set(seeded) if present is None else present
     played: list[Meeting] = []
     while due := next_rounds(form, seeded, there, played):
@@ -66,7 +66,7 @@ def test_evidence_by_hand() -> None:
 
 @pytest.mark.parametrize("draws", [0.0, 0.4])
 def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float) -> None:
-    """The test looks after each of forty rounds of two matches."""
+    """The evidence is examined after each of forty rounds of two matches."""
     chance = random.Random(5)
     wrong, trials = 0, scaled(400, 60)
     for _ in range(trials):
@@ -83,9 +83,9 @@ def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float)
 def test_what_two_are_compared_by() -> None:
     played = [
         Meeting(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
-        Meeting(2, 1, 3, 4, 0),  # against 3: 1 and -1/2, the other way round
+        Meeting(2, 1, 3, 4, 0),  # against 3: 1, and below -1/2, seen from 2
         Meeting(2, 3, 2, 3, 1),
-        Meeting(3, 1, 4, 4, 0),  # 2 has not met this opponent
+        Meeting(3, 1, 4, 4, 0),  # 2 has not met 4
         Meeting(4, 2, None, 4),
     ]
     everybody = {1, 2, 3, 4}
@@ -104,7 +104,7 @@ PAIRS = st.lists(
 @examples(100)
 @given(PAIRS)
 def test_a_round_is_never_stronger_evidence_than_its_pairs(pairs: list[tuple[tuple[float, float], ...]]) -> None:
-    """A match that was not played brings (0, 0)."""
+    """A match that was not played counts as (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
     told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
@@ -124,7 +124,7 @@ def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
 
 
 def better_halves(one: int, other: int) -> tuple[float, float]:
-    """Let the first ten beat all others, and be equal among themselves."""
+    """Let the first ten beat all others, and halve their matches among themselves, as the others do."""
     if (one <= 10) == (other <= 10):
         return 1.0, 1.0
     return (2.0, 0.0) if one <= 10 else (0.0, 2.0)
@@ -181,7 +181,7 @@ def test_stages_as_a_second_implementation_plays_them(seed: int) -> None:
 
 
 def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[int]:
-    """Return the places by the rules' text; assert that the stage ended neither too early nor too late."""
+    """Return the order by the rules' text, and assert that the stage ended neither too early nor too late."""
     base = [one for one in played if one.round <= form.rounds]
     score = dict.fromkeys(players, 0.0)
     for one in base:
@@ -198,7 +198,7 @@ def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[i
     assert all({one.first, one.second} == {above, below} for one in further)
 
     def lead(player: int, other: int) -> Fraction:
-        """Return the lead in the rounds as a share of all matches."""
+        """Return a player's lead over the other in the rounds, as a share of their matches."""
         for one in base:
             if (one.first, one.second) == (player, other):
                 return Fraction(one.first_points - one.second_points) / form.matches
@@ -275,7 +275,7 @@ def test_a_bracket_as_a_second_implementation_plays_it(players: int, winners: in
 
 
 def naive_knockout(seeded: list[int], strength: dict[int, float]) -> list[int]:
-    """Return the places by halving the field, with the seeds in the order of the draw."""
+    """Return the players in order of place, by halving the field with the seeds in the order of the draw."""
 
     def winner(lines: list[int | None], depth: int) -> int | None:
         if len(lines) == 1:
