@@ -28,7 +28,7 @@ from tests.league.refusals import refused
 from tests.league.world import World, tick
 
 Outcome = Callable[[MatchJob, int], MatchOutcome]
-"""How a match ends in which the newcomer has that seat."""
+"""A function that decides how a match ends, given the newcomer's seat."""
 
 
 win, fault = won, forfeited
@@ -43,7 +43,7 @@ def unplayed(match: MatchJob, seat: int) -> MatchOutcome:
 
 
 class Contest:
-    """A season with a panel of two bots, `owner/easy` and `owner/hard`, that do not enter it, and one newcomer."""
+    """A season, its panel of two bots that do not enter it, `owner/easy` and `owner/hard`, and a newcomer."""
 
     def __init__(self, world: World, **settings: Any) -> None:
         self.world = world
@@ -103,7 +103,7 @@ class Contest:
         self.world.set_state(self.season_id, state)
 
     def go_on_in_the_next_season(self, **chosen: Any) -> None:
-        """Publish the season, and continue it in another, which has not opened."""
+        """Publish the season, and create the season that continues it, which has not opened."""
         self.world.publish(self.season_id)
         given = {"name": "next", "previous_id": self.season_id, **chosen}
         self.season_id = self.world.write(seasons.create_season, self.world.boss, **given).id
@@ -206,7 +206,7 @@ def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(e
     played = entered.play(win, series=[first])
     entered.upload()
     assert entered.world.row(Series, second).state is JobState.ABANDONED
-    entered.play(lose)  # of version 2
+    entered.play(lose)  # version 2's games
     entered.world.tick()
     assert len(entered.play(lose)) == 2  # the rest of version 1's games
     entered.world.tick()
@@ -259,7 +259,7 @@ def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> No
 
 def test_what_arrived_before_the_freeze_is_judged_after_it(entered: Contest) -> None:
     entered.state(SeasonState.FROZEN)
-    entered.upload()  # too late
+    entered.upload()  # too late for the freeze
     entered.judged(win)
     assert (entered.states(), entered.entry().version, entered.waits()) == (["passed"], 1, False)
     entered.state(SeasonState.OPEN)  # what arrived in the meantime plays now

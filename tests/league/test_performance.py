@@ -1,4 +1,4 @@
-"""Estimated performances are on the panel's scale, with an honest error."""
+"""Estimated performances are on the panel's scale, and their errors are honest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GAMES = 2
 
 
 def games(random: np.random.Generator, who: str, elo: float) -> list[Line]:
-    """Draw the games of a player with that strength against the whole panel."""
+    """Draw the games of a player of strength `elo` against each bot of the panel."""
     found: list[Line] = []
     for opponent, strength in PANEL.items():
         wins = random.binomial(GAMES, 1 / (1 + np.exp((strength - elo) / ELO_PER_NAT)))
@@ -43,7 +43,7 @@ def test_a_panel_of_which_nothing_is_known_has_its_mean_at_the_centre() -> None:
 
 
 def test_others_tell_how_strong_a_panel_is_of_which_nothing_is_known() -> None:
-    """One player beat only the strong bot, another only the weak one; the first did better."""
+    """One player beats the strong bot and another the weak one; the first has done better."""
     field = [
         game
         for number in range(20)

@@ -53,7 +53,7 @@ def test_a_bot_has_only_so_many_versions_a_day(world: World) -> None:
     with pytest.raises(errors.OverQuota, match="versions of one bot: the limit is 4 a day") as caught:
         world.upload(owner, bot_id)
     assert caught.value.retry_after_seconds == 21 * 3600
-    _, other = world.bot(owner=owner)  # another bot of the same owner has its own day
+    _, other = world.bot(owner=owner)  # another bot of the same owner has its own quota
     assert other != bot_id
 
 

@@ -60,7 +60,7 @@ def test_seven_of_ten_are_147_elo() -> None:
     assert first.elo - second.elo == pytest.approx(147.19, abs=0.005)
     assert first.place is not None
     assert (first.place.gap_elo, first.place.gap_se) == pytest.approx((147.19, 119.88), abs=0.005)
-    assert (first.se, second.se) == pytest.approx((119.88 / 2,) * 2, abs=0.005)  # the distance of each to the middle
+    assert (first.se, second.se) == pytest.approx((119.88 / 2,) * 2, abs=0.005)  # each one's distance to the middle
 
 
 def test_the_centre_is_the_mean_of_the_field_without_a_prior() -> None:
@@ -117,7 +117,7 @@ def test_a_newcomer_widens_nobody_elses_interval() -> None:
     after = se(rate(log(lines), RatingConfig(), {"new": Prior()}))
     assert after.pop("new") == pytest.approx(350)
     assert after == pytest.approx(before)
-    assert max(before.values()) < 40  # and not the 350 / sqrt(3) by which the whole field may be off
+    assert max(before.values()) < 40  # not 350 / sqrt(3), the error of the whole field
 
 
 def test_fields_that_never_met_are_each_their_own_measure() -> None:
@@ -135,7 +135,7 @@ def test_a_rating_is_carried_over_with_an_error_that_has_grown() -> None:
     config = RatingConfig(prior_sd_elo=350, version_sd_elo=90, season_sd_elo=120)
     assert carried(1710, 50, config) == Prior(mean_elo=1710, sd_elo=130)
     assert carried(1710, 80, config, 90) == Prior(mean_elo=1710, sd_elo=170)
-    assert carried(1500, 350, config, 90) == Prior(mean_elo=1500, sd_elo=350)  # as if it were new
+    assert carried(1500, 350, config, 90) == Prior(mean_elo=1500, sd_elo=350)  # no more than a new bot's
 
 
 def test_one_game_moves_a_known_player_less_than_an_unknown_one() -> None:
@@ -282,7 +282,7 @@ def test_a_configuration_comes_back_from_json() -> None:
 
 
 def test_ratings_use_one_thread() -> None:
-    """With more threads a table of 200 costs ten times as much."""
+    """With two threads, a table of 200 players costs about ten times as much CPU time."""
     threads = _threads()
     assert threads is not None
     ask, choose = threads

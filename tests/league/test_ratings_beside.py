@@ -1,4 +1,4 @@
-"""Beside the ratings stand Plackett and Luce's column, the fit, triads, pairs and seats."""
+"""A table gives Plackett and Luce's column, the fit, triads, pairs and seats beside its ratings."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, drawn_duels, drawn_tables, duels, log
 
-# Plackett and Luce ---------------------------------------------------------------------------------------------------
-
 
 def second(table: RatingTable) -> dict[str, float | None]:
     return {entry.player: entry.plackett_luce for entry in table.entries}
 
 
 def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) -> float:
-    """Return the log likelihood of the first choices of one order."""
+    """Return the log likelihood of the first `choices` choices of one order."""
     total = 0.0
     for place in range(choices):
         total += strengths[order[place]] - math.log(sum(math.exp(strengths[player]) for player in order[place:]))
@@ -32,7 +30,7 @@ def log_likelihood(strengths: dict[str, float], order: list[str], choices: int) 
 
 
 def mean_log_likelihood(strengths: dict[str, float], line: Line, ranks: Ranks) -> float:
-    """Return the mean over all orders that agree with the ranks; by wins, only over the orders of the first places."""
+    """Return the mean over all orders that agree with the ranks; for wins, only choices of first places count."""
     players, places = line[0], dict(zip(line[0], line[1], strict=True))
     best = min(places.values())
     choices = len(players) if ranks is Ranks.PLACEMENT else sum(place == best for place in places.values())
@@ -98,7 +96,7 @@ def fit(lines: list[Line]) -> Fit:
 def test_results_of_the_model_fit_it() -> None:
     found = [rate(drawn_duels(np.random.default_rng(seed), 40, 400).log, RatingConfig()).fit() for seed in range(4)]
     assert np.mean([one.chi2_per_dof for one in found]) == pytest.approx(1, abs=0.06)
-    assert np.mean([one.dispersion for one in found]) == pytest.approx(0.8, abs=0.02)  # one in five equals draws
+    assert np.mean([one.dispersion for one in found]) == pytest.approx(0.8, abs=0.02)  # a fifth are draws
     assert found[0].degrees == 40 * 39 // 2 - 39
 
 

@@ -17,19 +17,19 @@ PRIOR = (ELO_PER_NAT / SD_ELO) ** 2
 
 
 def deviations(table: RatingTable) -> np.ndarray:
-    """Return standard errors in natural units, by name."""
+    """Return standard errors in natural units, in order of name."""
     return np.array([entry.se for entry in sorted(table.entries, key=lambda entry: entry.player)]) / ELO_PER_NAT
 
 
 def around_the_field(covariance: np.ndarray, games: np.ndarray) -> np.ndarray:
-    """Return standard errors of the distances to the mean, weighted by games."""
+    """Return standard errors of the distances to the mean that is weighted by games."""
     size = len(games)
     distance = np.eye(size) - np.outer(np.ones(size), games / games.sum())
     return np.sqrt(np.diag(distance @ covariance @ distance.T))
 
 
 def curvature(pairs: list[tuple[int, int, float]], size: int) -> np.ndarray:
-    """Return the curvature of the log likelihood, from pairs with their information."""
+    """Return the curvature of the log likelihood, given the information of each pair."""
     found = np.zeros((size, size))
     for one, other, information in pairs:
         apart = np.zeros(size)
@@ -90,7 +90,7 @@ def test_the_dispersion_is_at_most_one_and_never_nothing() -> None:
 
 
 def sandwich(drawn: Drawn, table: RatingTable, clusters: list[list[int]]) -> np.ndarray:
-    """Return standard errors by the formula, game by game and cluster by cluster."""
+    """Return standard errors by the sandwich formula, game by game and cluster by cluster."""
     size = len(drawn.names)
     score, told = np.zeros((size, size)), []
     for members in clusters:
@@ -126,7 +126,7 @@ def test_games_with_the_same_dice_are_one_cluster() -> None:
 
 
 def mirrored(chance: np.random.Generator, players: int, games_each: int) -> Drawn:
-    """Play every game again with seats exchanged and the same end: the worst that shared dice can do."""
+    """Repeat every game with seats exchanged and the same winner: the worst that shared dice can do."""
     drawn = drawn_duels(chance, players, games_each // 2)
     count = len(drawn.games.players)
     games = type(drawn.games)(
@@ -143,7 +143,7 @@ def test_a_group_of_one_game_changes_nothing() -> None:
 
 
 def test_under_fifty_tables_it_is_the_model_with_what_a_table_of_equals_varies() -> None:
-    """At a table of three equals the score varies 4/3 times as much as that of three pairs."""
+    """At a table of three equals, the score varies 4/3 times as much as in three separate pairs."""
     tables, places = ("abc", "bca", "cab"), ((1, 2, 3), (2, 3, 1), (3, 1, 2))
     lines: list[Line] = [(tuple(players), ranks) for players in tables for ranks in places]
     table = rate(log(lines), RatingConfig())
@@ -163,12 +163,12 @@ def test_gaps_between_neighbours_come_with_their_errors() -> None:
         assert abs(entry.se - following.se) < place.gap_se < entry.se + following.se
 
 
-# Do the intervals contain the truth? The bounds are wide enough for the few draws here; ./scripts/bench ratings makes
-# more.
+# Do the intervals contain the truth? The bounds are wide enough for the few logs drawn here; ./scripts/bench ratings
+# draws more.
 
 
 def coverage(logs: list[Drawn], config: RatingConfig) -> float:
-    """Return the share of players whose distance to the field is inside its interval."""
+    """Return the share of players whose distance to the field lies in its interval."""
     inside = []
     for drawn in logs:
         found = {entry.player: entry for entry in rate(drawn.log, config).entries}
@@ -200,11 +200,11 @@ def test_intervals_of_games_with_shared_dice_hold_the_truth(games: int) -> None:
     logs = [mirrored(chance, 40, games) for _ in range(8)]
     assert 0.9 < coverage(logs, RatingConfig()) < 0.995
     ungrouped = [Drawn(one.truth_elo, one.names, type(one.games)(one.games.players, one.games.ranks)) for one in logs]
-    assert coverage(ungrouped, RatingConfig()) < 0.9  # so the group makes the difference
+    assert coverage(ungrouped, RatingConfig()) < 0.9  # so groups make the difference
 
 
 def test_versions_that_change_are_rated_better_in_a_chain() -> None:
-    """Twenty bots are resubmitted, a little different; their ten new games alone tell little."""
+    """Twenty bots are resubmitted, slightly changed; their ten new games alone tell little."""
     chance = np.random.default_rng(11)
     first = drawn_duels(chance, 20, 60)
     second = first.truth_elo + chance.normal(0, 90, 20)

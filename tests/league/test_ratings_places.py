@@ -1,4 +1,4 @@
-"""Ranks have ties and intervals, and are drawn the same by everybody who recomputes them."""
+"""Ranks have ties and intervals, and come out the same for everybody who recomputes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
 
 
 def test_a_place_is_inside_its_interval() -> None:
-    """The first of many equals is first in only a few of the draws."""
+    """The first of many near-equals is first in only a few of the draws."""
     found = places_of(np.random.default_rng(4).normal(0, 1, 300), 100 * np.eye(300), SHA)
     assert (found.low <= found.rank).all() and (found.rank <= found.high).all()
     assert found.low[np.argmin(found.rank)] == 1

@@ -1,4 +1,4 @@
-"""Bots that fail too often rest, until their authors let them play again or have another version play."""
+"""Bots that fail too often rest until their authors let them play again or enter another version."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league.world import World
 
 
 class Broken:
-    """A bot that fails in each of its matches, beside two others."""
+    """A bot that fails in all its matches, in a season with two others."""
 
     def __init__(self, world: World, rest_faults: int | None = 5) -> None:
         self.world = world
@@ -30,7 +30,7 @@ class Broken:
         return self.world.read(entries.entry_info, self.season, self.bot)
 
     def play(self, ticks: int = 3) -> int:
-        """Play what that many ticks plan, and return how many matches of the broken bot that was."""
+        """Play what `ticks` ticks plan, and return how many matches of the broken bot there were."""
         count = 0
         for _ in range(ticks):
             for series_id in self.world.tick():

@@ -65,7 +65,7 @@ def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypa
 
     def slowly(session: Session, *arguments: object) -> object:
         noted.set()
-        time.sleep(0.5)  # while somebody else enters
+        time.sleep(0.5)  # meanwhile a bot enters
         return void(session, *arguments)
 
     monkeypatch.setattr(appeals.rulings, "void_match", slowly)

@@ -1,4 +1,4 @@
-"""Rulings and appeals in every state of a season and of a match. Refused ones say why and leave no trace."""
+"""Rulings and appeals are refused in some states of seasons and matches; a refusal says why and leaves no trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.league.world import World
 
 
 class Court:
-    """A season of three bots in that state, whose ladder is played; its finals have begun and are not played."""
+    """A season of three bots in `state`, whose ladder has been played and whose finals have not."""
 
     def __init__(self, world: World, state: SeasonState) -> None:
         self.world, self.state = world, state
@@ -55,14 +55,14 @@ class Court:
         return told.value
 
     def traces(self) -> list[int]:
-        """Count the rows that rulings write, and open appeals."""
+        """Count the rows that rulings write, and the open appeals."""
         tables = (VoidedMatch, AbsentEntry, AuditRecord, Series)
         counts = [self.world.one(select(func.count()).select_from(table)) for table in tables]
         still = select(func.count()).select_from(Appeal).where(col(Appeal.state) == AppealState.OPEN)
         return [*counts, self.world.one(still)]
 
     def ranked(self) -> dict[int, Any]:
-        """Rank again; return each ranked bot's games."""
+        """Rank again; return the number of games of each ranked bot."""
         self.world.clock.turn(60)
         self.world.write(refit, self.season)
         return {row["bot_id"]: row["games"] for row in self.world.ranking(self.season) if row["rank"] is not None}

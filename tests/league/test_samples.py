@@ -23,21 +23,21 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def minutes(world: World, count: float = 1) -> bool:
-    """Let time pass; return whether a sample was due."""
+    """Let `count` minutes pass; return whether a sample was due."""
     world.clock.now += timedelta(minutes=count)
     world.beat()
     return world.write(take_sample)
 
 
 def ended(world: World, outcome: MatchOutcome, minutes: float = 0, **evidence: object) -> MatchOutcome:
-    """Return the outcome with attempts that ended so many minutes ago, with this evidence."""
+    """Return the outcome, but with attempts that ended `minutes` ago and have this evidence."""
     at_ns = round((world.clock.now - timedelta(minutes=minutes)).timestamp() * NS_PER_S)
     attempts = (replace(attempt, finished_at_ns=at_ns, evidence=evidence) for attempt in outcome.attempts)
     return replace(outcome, attempts=tuple(attempts))
 
 
 def play(world: World, first_minutes: float = 0, **evidence: object) -> None:
-    """Play two matches on the world's machine. The first ended so many minutes ago; the second's attempt is void."""
+    """Play two matches on the world's machine. The first ended `first_minutes` ago; the second is void."""
     job = world.claimed(worker=f"{world.host.name}:1")
     first = ended(world, won(job.matches[0]), first_minutes, **evidence)
     assert world.finish(job, [first, ended(world, void(job.matches[1]))], worker=f"{world.host.name}:1")
@@ -75,7 +75,7 @@ def test_a_match_is_counted_in_the_minute_in_which_it_ended_though_its_series_en
 
 
 def test_samples_of_before_the_newest_figures_are_still_shown(world: World) -> None:
-    """A row of an older version has four figures for each machine."""
+    """A row written by an older version has four figures for each machine."""
     minutes(world)
     with world.db.transaction() as session:
         session.exec(select(Sample)).one().machines = {"1": [3, 1, 0.5, 0.25]}
