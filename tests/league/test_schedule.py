@@ -31,7 +31,7 @@ from tests.league.world import World, release_series
 from tests.league.world import tick as tick_all
 
 Author = tuple[Person, int]
-"""A bot with its owner."""
+"""An owner and their bot."""
 
 
 def a_season(
@@ -44,8 +44,8 @@ def a_season(
     games_per_pair: int | None = None,
     divisions: int = 1,
 ) -> tuple[int, list[Author]]:
-    """Open a season and share its bots out over its divisions. Random numbers are the same each time, because even
-    seats and good placements are likely and not certain.
+    """Open a season and share its bots out over its divisions. Random numbers are always the same, because even
+    seats and good placements are likely but not certain.
     """
     world.entropy = random.Random(bots).randbytes
     with world.db.transaction() as session:
@@ -100,7 +100,7 @@ def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats:
     ("seats", "length"), [(2, 10), *(pytest.param(*way, marks=pytest.mark.all) for way in ((3, 9), (6, 6))), (4, 20)]
 )
 def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: int, length: int) -> None:
-    """Nor does a machine begin a series with the dice that it ended the one before with."""
+    """Nor does a series begin with the dice with which the previous one ended."""
     a_season(world, seats + 3, game="liars-dice", seats=seats, series_length=length)
     for chosen in range(scaled(5, 2)):
         world.entropy = random.Random(f"{seats} {chosen}").randbytes
@@ -125,7 +125,7 @@ def test_games_with_public_dice_get_dice_of_their_own(world: World, game: str) -
 
 
 def test_seats_are_even_for_every_pair_and_every_bot(world: World) -> None:
-    """Series of odd length are the hard case."""
+    """Series of odd length are the hard case, because seats cannot be even within one."""
     a_season(world, 7, series_length=3)
     for _ in range(4):
         world.play(world.tick(), lower_wins)
@@ -162,9 +162,9 @@ def secret_seeds(world: World) -> set[str]:
 
 
 def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> None:
-    """Series end here in every possible way, and one is given back."""
+    """Series end in every possible way, and one is given back."""
     season_id, _ = a_season(world, 6, game="liars-dice", seats=3, series_length=6)
-    first, other, second, another, third, rest = tick(world, 6)  # of two tables in turns
+    first, other, second, another, third, rest = tick(world, 6)  # series of two tables alternate
 
     def check(shown: int) -> None:
         assert not shown_seeds(world) & secret_seeds(world)
@@ -172,7 +172,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
 
     (job,) = claimed(world, [first])
     check(0)
-    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be played again from the start
+    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be restarted
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])
@@ -202,7 +202,7 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
 
 
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
-    """It is between two versions of one bot, at a table of two, and pairing does not count them as a pair."""
+    """A challenge seats two versions of one bot at a table of two, and pairing does not count them as a pair."""
     season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3, series_length=5)
     world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms())
     world.version(owner, bot_id)
@@ -225,7 +225,7 @@ def test_a_match_that_is_played_again_hides_no_deal_that_was_told(world: World) 
 
 
 def test_a_pair_that_lost_half_a_turn_gets_exactly_its_games(world: World) -> None:
-    """One of the two series was dropped, so the pair lacks half a turn, which is played with fresh dice."""
+    """One of two series is dropped, so the pair lacks half a turn, which is played with fresh dice."""
     season_id, ((_, bot_id), *_) = a_season(world, 2, game="liars-dice", series_length=2, games_per_pair=2)
     first, _ = world.tick()
     (job,) = claimed(world, [first])
@@ -262,7 +262,7 @@ def play_tables(world: World, season_id: int, tables: Sequence[tuple[int, ...]],
 def test_a_bot_that_leaves_does_not_keep_the_others_from_playing(
     world: World, leave: Callable[[Session, Person, int, int, str], None]
 ) -> None:
-    """The first bot has had all its games with as many opponents as remain, but one of those is gone."""
+    """Bot 1 has had all its games with two opponents, as many as remain, but one of the two has left."""
     season_id, _ = a_season(world, 4, series_length=10, games_per_pair=10)
     play_tables(world, season_id, [(1, 4), (1, 2)], 10)
     world.write(leave, world.boss, season_id, 4, "not here any more")
@@ -307,7 +307,7 @@ def test_a_newcomer_is_behind_all_others(world: World) -> None:
 
 
 def test_a_new_version_is_placed_near_its_parent(world: World) -> None:
-    """The best of thirty bots uploads a new version, which meets one of the best."""
+    """The best of thirty bots uploads a new version, which meets one of the next twelve."""
     season_id, authors = a_season(world, 30, series_length=2)
     for _ in range(15):
         world.play(world.tick(), lower_wins)
@@ -336,7 +336,7 @@ def test_a_field_that_fell_apart_is_linked_again(world: World) -> None:
 
 
 def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
-    """Return how many series one tick planned, and its statements about pairs."""
+    """Run a tick; return how many series it planned, and its statements about pairs."""
     asked: list[str] = []
 
     def note(*arguments: object) -> None:
@@ -350,8 +350,8 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("seats", [2, 3])
 def test_a_tick_asks_nothing_about_bots_without_games_left(world: World, seats: int) -> None:
-    """One pair of twelve bots is left. Two statements find it without a join; meetings are read for the version that
-    begins and for each of the two.
+    """One pair of twelve bots is left. Two statements find it without a join; three read meetings, those of the first
+    version and of each of the pair.
     """
     season_id, _ = a_season(world, 12, game="liars-dice", seats=seats, series_length=6, games_per_pair=6)
     with world.db.transaction() as session:
@@ -374,7 +374,7 @@ def test_a_tick_reads_only_the_pairs_of_bots_whose_turn_it_is(world: World) -> N
 
 
 def test_the_stored_seed_decides_what_is_left_to_chance(world: World) -> None:
-    """A tick plans the same from the same seed, and something else from another."""
+    """A tick plans the same from the same seed, and something else from another seed."""
     season_id, _ = a_season(world, 16, series_length=1)
 
     def plan(seed: bytes) -> list[tuple[int, ...]]:

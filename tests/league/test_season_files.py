@@ -280,7 +280,7 @@ def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> No
 
 
 def values(term: Term) -> st.SearchStrategy[Any]:
-    """Return a strategy for all values of a setting."""
+    """Return a strategy that draws any value of a setting."""
     if term.kind is datetime:
         zones = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
         first, last = datetime(2001, 1, 1), datetime(2199, 1, 1)  # noqa: DTZ001  # in the zone drawn

@@ -1,5 +1,5 @@
-"""Simulations of whole seasons. People interfere, workers fail and schedulers run at random times, and still a season
-ends, its finals are fair and its standings are published once. A failing run names its seed.
+"""Whole seasons are simulated. People interfere, workers fail and schedulers run at random times, and still each season
+ends, its finals are fair, and its standings are published once. A failing run names its seed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ BOTS = 6
 
 
 class Chaos:
-    """A season in two divisions, driven by one seed."""
+    """A season in two divisions, in which one seed decides what happens."""
 
     def __init__(self, world: World, seed: int) -> None:
         self.world, self.chance = world, random.Random(seed)
@@ -82,7 +82,7 @@ class Chaos:
         return {entry.bot_id: entry.version for entry in self.world.read(league_entries.entries, self.season)}
 
     def remember(self) -> None:
-        """Note the versions that play when the season freezes, until it ends or thaws."""
+        """Note which versions play when the season freezes, and check that they stay until it opens again."""
         if self.state() in {SeasonState.SCHEDULED, SeasonState.OPEN}:
             self.versions_at_freeze = {}
         elif not self.versions_at_freeze:
@@ -146,7 +146,7 @@ class Chaos:
             self.try_to(lambda session, *_: verb(session, self.world.boss, match_id, "chaos"))
 
     def answer(self) -> None:
-        """Let an organiser answer a match that failed too often."""
+        """Let an organiser decide about a match that failed too often."""
         found = self.world.read(held.held_matches, self.world.boss)
         if found:
             match_id, loser = self.chance.choice(found).id, self.chance.randrange(2)
@@ -160,13 +160,13 @@ class Chaos:
             self.try_to(lambda session, *_: verb(session))
 
     def turn(self) -> None:
-        """Let an organiser change the season's state, seldom enough that the season lasts."""
+        """Let an organiser change the season's state, but rarely, so that the season lasts."""
         if self.chance.random() < 0.3:
             after = self.chance.choice([SeasonState.FROZEN, SeasonState.OPEN, SeasonState.FINALS])
             self.try_to(lambda session, *_: set_season_state(session, self.world.boss, self.season, after))
 
     def try_to(self, action: Callable[[Session, Person, int], object]) -> None:
-        """Try an action; it may fail only if the season's state or rules forbid it."""
+        """Try an action on a random bot; it may fail only if the season's state or rules forbid it."""
         owner, bot_id = self.chance.choice(self.bots)
         try:
             self.world.write(action, owner, bot_id)
@@ -209,7 +209,7 @@ def check(chaos: Chaos) -> None:
 
 
 def finals_tables(world: World) -> list[frozenset[int]]:
-    """Return the players at each table of the finals' rounds, without tables that an organiser had played again."""
+    """Return the players at each table of the finals' rounds, without replays that an organiser ordered."""
     again = select(Match.series_id).join(VoidedMatch, col(VoidedMatch.rejudged_id) == Match.id)
     seated = (
         select(Series.id, Participant.version_id)

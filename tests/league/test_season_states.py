@@ -51,7 +51,7 @@ WAYS = {
     S.FINALS: {S.CLOSED},
     S.CLOSED: set[SeasonState](),
 }
-"""The states that an organiser may choose in each state."""
+"""From each state, the states that an organiser may choose."""
 TO = {S.SCHEDULED: (), S.OPEN: (S.OPEN,), S.FROZEN: (S.OPEN, S.FROZEN), S.FINALS: (S.OPEN, S.FINALS)}
 
 
@@ -77,7 +77,7 @@ def test_by_date_a_season_goes_through_all_states(world: World) -> None:
         world.tick()
         seen.append(info(world, season_id).state)
         world.write(standings.refit, season_id)
-        world.tick()  # finals without finalists end as soon as that is known
+        world.tick()  # finals end once it is known that they have no finalists
         world.clock.turn(3600)
     assert seen == list(SeasonState)
 

@@ -1,4 +1,4 @@
-"""Seasons have entries, and their series are planned."""
+"""Seasons have entries, and series are planned for them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_season_says_how_many_matches_are_really_played(
 
 
 def has_slots(world: World, host: Host, slots: int, *reasons: str) -> None:
-    """Let a machine arrive and be checked; it is unfit where there are reasons."""
+    """Let a machine with `slots` slots arrive and be checked; any `reasons` make it unfit."""
     world.write(hosts.host_arrives, host, "image")
     world.write(hosts.record_check, host, {"slots": slots}, reasons, 60)
 

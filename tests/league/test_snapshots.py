@@ -1,4 +1,4 @@
-"""Old rankings lose their standings and nothing else."""
+"""Old rankings lose their standings but nothing else."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() ->
 
 
 def test_what_was_kept_once_is_all_that_is_needed_later() -> None:
-    """Thinning at every step leaves the same as thinning once at the end."""
+    """Thinning at every step leaves the same rankings as thinning once at the end."""
     rankings = [(number, START + timedelta(minutes=7) * number) for number in range(600)]
     left: list[tuple[int, object]] = []
     for number, made in rankings:

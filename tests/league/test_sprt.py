@@ -34,7 +34,7 @@ def test_known_answers(counts: Sequence[int], elo0: float, elo1: float, model: M
 
 
 def test_without_draws_it_is_the_test_of_a_coin() -> None:
-    """A result has one free parameter then, so the ratio is Wald's."""
+    """Without draws there is one free parameter, so the ratio is Wald's."""
     wins, losses = 70, 30
     score = 1 / (1 + 10 ** (-50 / 400))
     exact = wins * math.log(score / 0.5) + losses * math.log((1 - score) / 0.5)
@@ -86,7 +86,7 @@ COUNTS = st.one_of(*(st.lists(st.integers(0, 2000), min_size=size, max_size=size
 
 @given(COUNTS, st.floats(-600, 600), st.sampled_from(Model))
 def test_each_hypothesis_is_given_its_best_distribution(counts: list[int], elo: float, model: Model) -> None:
-    """The distribution has the difference it should have, and no other such distribution is likelier."""
+    """The distribution has the hypothesis's difference, and no other with that difference is likelier."""
     assume(sum(counts) > 0)
     seen = np.where(np.array(counts) == 0, sprt.UNSEEN, np.array(counts, dtype=float))
     observed, scores = seen / seen.sum(), np.linspace(0, 1, len(counts))
@@ -154,7 +154,7 @@ def verdict(chance: np.random.Generator, elo: float, terms: Terms) -> Verdict:
 
 @pytest.mark.parametrize("model", Model)
 def test_a_landslide_of_any_length_has_a_ratio(model: Model) -> None:
-    """What is left is Wald's ratio of a coin."""
+    """If all games are won, the ratio is Wald's for a coin."""
     counts = (0, 0, 10**12)
     t = 5 * math.log(10) / 800
     ahead = math.tanh(t) if model is Model.LOGISTIC else t / math.sqrt(1 + t**2)

@@ -22,7 +22,7 @@ from tests.league.world import World
 
 
 def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
-    """Begin the finals of a season whose ladder is over and ranked."""
+    """Begin the finals of a season whose ladder has been played and ranked."""
     season_id = world.season(bots, finals=FinalsFormat.STAGES, stages=list(stages), games_per_pair=2, **settings)
     world.play_all(lower_wins)
     world.settle()
@@ -36,7 +36,7 @@ def stages(world: World) -> list[Evaluation]:
 
 
 def field(world: World, evaluation_id: int) -> list[int]:
-    """Return the versions by their seeds."""
+    """Return an evaluation's versions in order of seed."""
     players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
     return world.rows(players.order_by(col(EvaluationPlayer.seed)))
 

@@ -1,4 +1,4 @@
-"""A ranking is computed from the whole log, and only when that has changed."""
+"""A ranking is computed from the whole log, and only when the log has changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def standings(world: World, season_id: int) -> dict[str, Any]:
 
 
 def play(world: World, *outcomes: object) -> None:
-    """Play one series of that many matches: the number of the winner, the losers by forfeit, or "abandoned"."""
+    """Play one series; an outcome is the version that wins, a tuple of those that forfeit, or "abandoned"."""
     world.tick()
     job = world.claimed(world.one(select(Series.id).where(Series.state == JobState.QUEUED).limit(1)))
     assert world.finish(job, [ending(match, outcome) for match, outcome in zip(job.matches, outcomes, strict=True)])
@@ -68,7 +68,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert world.write(seasons_to_refit) == []
     assert not world.write(refit, season_id)
     play(world, 1, 1)
-    assert world.write(seasons_to_refit) == []  # too early, because more is played
+    assert world.write(seasons_to_refit) == []  # too early, because more will be played
     world.clock.turn(REFIT_SECONDS)
     assert world.write(seasons_to_refit) == [season_id]
     assert world.write(refit, season_id)
@@ -77,7 +77,7 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert board.log_sha256 is not None
     assert board.config == RatingConfig().as_json()
     play(world, 2, 2)
-    assert world.write(seasons_to_refit) == [season_id]  # at once, because that was the last
+    assert world.write(seasons_to_refit) == [season_id]  # at once, because nothing is left to play
 
 
 def test_of_two_rankings_at_once_one_is_stored(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_bot_is_listed_as_soon_as_it_enters_but_has_no_place_before_it_plays(w
 
 
 def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
-    """Bot 2 lost all its games and is rated below bots 3 and 4, which have none and are rated 1500."""
+    """Bot 2 has lost all its games and is rated below bots 3 and 4, which have none and are rated 1500."""
     season_id = world.season(2, series_length=20, games_per_pair=20)
     play(world, *[1] * 20)
     world.entrant(season_id)
@@ -135,7 +135,7 @@ def test_a_bot_that_has_not_played_comes_last(world: World) -> None:
     assert [(row["bot_id"], row["rank"]) for row in found] == [(1, 1), (2, 2), (3, None), (4, None)]
     assert found[1]["elo"] < found[2]["elo"] == 1500
     assert found[2]["se"] == pytest.approx(350)
-    assert found[1]["rank_high"] == 2  # a bot without games cannot push it down
+    assert found[1]["rank_high"] == 2  # bots without games cannot push it down
     assert world.read(recount.recount, season_id).same and world.read(history.history, season_id, 2)
     assert world.read(history.history, season_id, 3) == []
 
@@ -213,7 +213,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """Players are the versions' numbers, and ranks are by seat."""
+    """Its players are named by the ids of versions, and ranks are in order of seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
     log = world.read(results.season_log, season_id)

@@ -22,11 +22,11 @@ from tests.league.ground import settings
 from tests.league.world import World
 
 MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
-"""Statements of each step in a season of two bots; most of a planning serves all series that it makes."""
+"""The most statements of a step in a season of two bots; most of planning's serve all series of a tick."""
 
 
 def statements(world: World, act: Callable[[], object]) -> int:
-    """Count the statements that reach the database; a batch that is sent in parts counts by its parts."""
+    """Count the statements that reach the database; each part of a batch that is sent in parts counts."""
     asked: list[str] = []
 
     def note(*arguments: object) -> None:
@@ -41,7 +41,7 @@ def statements(world: World, act: Callable[[], object]) -> int:
 
 @pytest.mark.databases
 def test_a_series_costs_as_many_statements_whatever_its_length(world: World) -> None:
-    """Compare series of two lengths in two seasons, from the planning to the ranking."""
+    """Compare series of 4 and 50 matches, each in its own season, from planning to ranking."""
     short, long = (_of_a_series(world, length) for length in (4, 50))
     assert short == long
     assert {step: count for step, count in long.items() if count > MOST[step]} == {}
@@ -74,7 +74,7 @@ LARGE = {"match", "series", "participant", "attempt", "bot_version", "exhibition
 """Tables that grow with what is played and uploaded."""
 
 FEW = "USING INDEX ix_match_held"
-"""The index of those few matches."""
+"""The index of held matches, which may be scanned because they are few."""
 
 
 def test_a_sweep_and_the_desk_read_large_tables_by_their_indexes(tmp_path: Path) -> None:

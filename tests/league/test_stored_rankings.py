@@ -1,4 +1,4 @@
-"""Stored rankings are read in pieces that are what the whole would give."""
+"""Stored rankings are read in pieces, which agree with the whole document."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ times = st.dictionaries(
 
 
 def whole(found: dict[str, Any]) -> dict[str, Any]:
-    """Decode everything that is left to be decoded."""
+    """Decode everything in a document that was cut into pieces."""
     rows = {name: found[name][:] for name in ("rows", "unranked")}
     times = found["latency"].of([{"version_id": number} for number in range(100)])
     return found | rows | {"latency": {str(number): one for number, one in times.items()}}
@@ -40,7 +40,7 @@ def whole(found: dict[str, Any]) -> dict[str, Any]:
 def test_the_pieces_are_those_of_the_whole(
     ranked: list[Any], unranked: list[Any], latency: dict[str, Any], compact: bool
 ) -> None:
-    """Only the league's own spelling of the document is cut without decoding all of it."""
+    """Only a document in the league's own, compact form is cut without decoding all of it."""
     seats = [{"seats": 2, "elo": [1.5, -1.5]}]
     values = (ranked, unranked, {"rated": 3, "causes": {}}, None, seats, {"games": [[0]]}, [1], latency)
     standings = dict(zip(PARTS, values, strict=True))
@@ -68,7 +68,7 @@ def test_the_pieces_are_those_of_the_whole(
 
 
 def test_a_ranking_is_stored_in_the_form_that_is_cut(world: World) -> None:
-    """The parts and their order are those of `PARTS`, without and with a ranking."""
+    """The parts and their order are those of `PARTS`, with or without a ranking."""
     for season_id in (world.season(0), world.ranked(3)):
         board = world.read(leaderboard, season_id)
         stored = world.read(stored_ranking, season_id, board.snapshot_id)

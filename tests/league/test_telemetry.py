@@ -21,7 +21,7 @@ log = logging.getLogger("tests.telemetry")
 
 @pytest.fixture
 def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
-    """Turn traces on, and return what collects them."""
+    """Turn traces on, and return the exporter that collects them."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
@@ -31,7 +31,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 
 @pytest.fixture
 def own_handlers() -> Iterator[None]:
-    """Restore the root logger afterwards."""
+    """Take away the root logger's handlers, and restore it afterwards."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     root.handlers = []

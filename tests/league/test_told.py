@@ -23,12 +23,12 @@ ROOT = Path(__file__).resolve().parents[2]
 INNER = 'connection to server at "10.20.30.40", port 5432 failed: /var/lib/deadheat w3.example:41'
 FAILURES = {"SandboxError", "TransportError"}
 OF_PEOPLE = {Cause.NO_WORKER, Cause.LEFT, Cause.RESIGNED}
-"""Causes of people's matches, which stand in no ledger."""
+"""Causes of people's matches, which are in no ledger."""
 
 
 def raised() -> Iterator[tuple[str, ast.Call, frozenset[str]]]:
-    """Yield the calls that make our failures, each with the names that may hold a library's words in the same function:
-    handled errors, and whatever is assigned in their handlers.
+    """Yield the calls that make our failures, each with its place and the names in its function that may hold a
+    library's words: handled errors, and what is assigned in their handlers.
     """
     for folder in ("engine", "sandbox", "workers"):
         for path in sorted((ROOT / folder).rglob("*.py")):

@@ -24,14 +24,14 @@ def claim(world: World, nudged_id: int) -> SeriesJob | None:
 
 
 def play(world: World, nudged_id: int) -> int:
-    """Return the series that is played on a message about that series."""
+    """Play the series that a worker claims on a message about series `nudged_id`, and return it."""
     job = claim(world, nudged_id)
     assert job is not None and world.finish(job)
     return job.series_id
 
 
 def planned(world: World, *precedences: Precedence) -> list[int]:
-    """Plan a series of two matches with each precedence."""
+    """Plan a series of two matches with each precedence, and return the series."""
     with world.db.transaction() as session:
         season = session.exec(select(Season)).one()
         return [first for (first,) in add_series(session, season, [Table((1, 2), 2, one) for one in precedences])]
@@ -41,7 +41,7 @@ def test_a_newcomers_first_match_is_played_before_a_backlog(world: World) -> Non
     season_id = world.season(4, games_per_pair=1000)
     for series_id in world.tick():
         play(world, series_id)
-    assert world.write(refit, season_id)  # all have been placed
+    assert world.write(refit, season_id)  # all are placed now
     messages = deque(world.tick())
     _, bot_id = world.entrant(season_id)
     newcomer = world.one(select(Entry.version_id).where(Entry.season_id == season_id, Entry.bot_id == bot_id))
@@ -113,7 +113,7 @@ def test_a_machine_that_may_not_judge_is_given_nothing(world: World) -> None:
 
 
 def test_workers_that_ask_at_once_get_a_series_each(world: World) -> None:
-    """On a server no worker waits for another; SQLite has one writer at a time."""
+    """On PostgreSQL no worker waits for another; SQLite has one writer at a time."""
     world.season(2, games_per_pair=1)
     for series_id in world.tick():
         play(world, series_id)

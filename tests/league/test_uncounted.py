@@ -25,7 +25,7 @@ from tests.league.world import World
 
 @pytest.fixture
 def season(world: World) -> int:
-    """Return a season of three bots in which every pair has played two matches."""
+    """Return a season of three bots in which each pair has played two matches."""
     season_id = world.season(3, games_per_pair=2)
     world.play_all()
     return season_id
@@ -46,7 +46,7 @@ def rule(world: World, ruling: Callable[..., Any], *arguments: object) -> Any:
 
 
 def agrees(world: World, season_id: int) -> None:
-    """Check that exactly the matches that are not ranked are explained."""
+    """Check that the matches with a reason are exactly those that are not ranked."""
     told = world.read(matches, season_id=season_id, state=MatchState.DONE, limit=1000)
     ranked = set(world.rows(select(Match.id).where(*counts(season_id))))
     progress = world.read(season_progress, season_id)

@@ -1,4 +1,4 @@
-"""A date waits for what is open in a season, and closing it by hand must be forced."""
+"""A closing date waits for what is open in a season, and closing by hand must then be forced."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_an_appeal_that_is_being_opened_holds_the_season_too(world: World) -> No
 
 
 def test_a_date_waits_until_a_match_has_been_played_again(world: World) -> None:
-    """Otherwise the repetition would be dropped, and the match that was ruled out would count."""
+    """Otherwise the replay would be dropped, and the match that was ruled out would count."""
     season_id = season(world)
     rule(world, appeal(world, season_id), Remedy.REJUDGE)
     world.clock.turn(2 * HOUR)

@@ -1,4 +1,4 @@
-"""Checks of what strangers upload."""
+"""Uploads are checked, because strangers send them."""
 
 from __future__ import annotations
 

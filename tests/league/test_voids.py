@@ -1,4 +1,4 @@
-"""Void attempts leave traces, may need an organiser, and show whose matches fail more often than others'."""
+"""Void attempts leave traces, may need an organiser, and show whose matches fail unusually often."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def due_in(world: World, series_id: int) -> float:
 
 
 def held(world: World, length: int = 1) -> int:
-    """Make a match that waits for an organiser, the only one of its series."""
+    """Make a match that waits for an organiser, the first of its series."""
     job = begun(world, length)
     assert world.finish(job, [void(job.matches[0], seat=0)])
     again = world.claimed(job.series_id)
@@ -255,7 +255,7 @@ def test_void_attempts_are_counted_by_the_version_that_was_to_answer(world: Worl
 
 
 def failed(world: World, cause: str) -> list[VersionVoids]:
-    """Return the organisers' view of a series that failed three times, after one match, on the only machine."""
+    """Let a series fail three times, the first time after one match, on the only machine; return its voids."""
     job = begun(world, 3)
     assert world.write(finish_series, job, f"{world.host.name}:7", [won(job.matches[0])], Failure(cause, "it is away"))
     for _ in range(2):

@@ -15,7 +15,7 @@ from tests.league.world import World
 
 
 class Newcomer:
-    """A bot that has just entered an open season, behind series of two matches of four others."""
+    """A bot that has just entered an open season, in which four others have series of two matches waiting."""
 
     def __init__(self, world: World) -> None:
         self.world = world

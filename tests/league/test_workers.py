@@ -31,7 +31,7 @@ def series(world: World) -> int:
 
 
 def arrive(world: World, host: Host, *reasons: str, checked: bool = True) -> None:
-    """Let a machine start and be checked; it is unfit where there are reasons."""
+    """Let a machine start and (if `checked`) be checked; any `reasons` make it unfit."""
     with world.db.transaction() as session:
         machines.host_arrives(session, host, "image")
         if checked:
@@ -43,7 +43,7 @@ def claim(world: World, series: int, host: Host) -> SeriesJob | None:
 
 
 def claimed(world: World, series: int) -> SeriesJob:
-    """Let a worker on the world's own machine claim that series."""
+    """Let a worker on the world's own machine claim a series."""
     job = claim(world, series, world.host)
     assert job is not None
     return job
@@ -58,7 +58,7 @@ def canary(world: World, host: Host, *wrong: dict[str, object], voids: int = 0, 
 
 
 def ledger(world: World, series: int) -> list[tuple[str, bool, dict[str, object]]]:
-    """Return every attempt's cause, whether it is about one match, and its evidence."""
+    """Return each attempt's cause, whether it is about one match, and its evidence."""
     rows = world.rows(select(Attempt).where(Attempt.series_id == series).order_by(col(Attempt.id)))
     return [(row.cause, row.match_id is not None, row.evidence) for row in rows]
 
@@ -83,7 +83,7 @@ def test_an_unfit_machine_gets_no_series_and_a_fit_one_does(world: World, series
 
 def test_an_unfit_machine_still_builds(world: World) -> None:
     arrive(world, world.host, "Too much noise.")
-    owner, bot = world.bot()  # can upload and build
+    owner, bot = world.bot()  # uploads and builds
     assert [version.state for version in world.read(versions_of, owner, bot)] == ["ready"]
 
 
@@ -121,10 +121,10 @@ def test_a_series_that_is_turned_away_is_told_of_only_if_another_may_play_it(wor
         assert turns.turn_away_series(session, series, OTHER)  # the world's own machine is fit
         assert not turns.turn_away_series(session, series, world.host)  # it may play; another worker was faster
     arrive(world, world.host, "Too much noise as well.")
-    assert not world.write(turns.turn_away_series, series, OTHER)  # otherwise one message would circulate for ever
+    assert not world.write(turns.turn_away_series, series, OTHER)  # else the message would circulate for ever
     arrive(world, world.host)
     assert claim(world, series, world.host) is not None
-    assert not world.write(turns.turn_away_series, series, OTHER)  # it does not wait
+    assert not world.write(turns.turn_away_series, series, OTHER)  # it is not waiting
 
 
 def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, series: int) -> None:
@@ -183,7 +183,7 @@ def test_a_wrong_canary_verdict_makes_the_machine_unfit_at_once(world: World, se
     assert (info(world, world.host).canaries, info(world, world.host).canary_failures) == (2, 1)
     assert info(world, world.host).canary_voids == 1
     assert all(claim(world, waiting, world.host) is None for waiting in other)
-    assert world.read(machines.due_check, world.host) is None  # after a pause
+    assert world.read(machines.due_check, world.host) is None  # only after a pause
     world.clock.turn(machines.RECHECK_SECONDS)
     assert world.read(machines.due_check, world.host) is Fitness.UNFIT
 
@@ -230,7 +230,7 @@ def test_a_canary_without_an_end_has_the_machine_checked_but_not_condemned(world
 
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_played_while_a_machine_became_unfit_is_played_again(world: World, series: int, again: bool) -> None:
-    """`again`: a check finds the machine fit again before the series ends."""
+    """If `again`, a check finds the machine fit again before the series ends."""
     job = claimed(world, series)
     world.clock.turn(1)
     canary(world, world.host, WRONG)
