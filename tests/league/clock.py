@@ -9,7 +9,7 @@ START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Clock:
-    """A clock that stands still until it is turned on, which calls its listeners."""
+    """A clock that stands still except when it is turned forward, which calls its listeners."""
 
     def __init__(self) -> None:
         self.now = START

@@ -47,7 +47,7 @@ class Seasons(People):
         return self.read(entry_info, season_id, bot_id).version
 
     def playing_bot(self, name: str = "", game: str = GAME, owner: Person | None = None) -> tuple[Person, int]:
-        """Make a bot that people may play against, because it is in a season, alone."""
+        """Make a bot and enter it, alone, in a season, so that people may play against it."""
         owner, bot_id = self.bot(name, game, owner)
         self.write(enter, owner, self.season(0, game=game), bot_id)
         return owner, bot_id

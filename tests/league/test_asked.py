@@ -35,7 +35,7 @@ Owned = tuple[Person, int]
 
 
 class League:
-    """A season of two bots that have played their rated games, and an author who asks with a third bot."""
+    """A season of two bots that have played their rated games, and an author of a third bot who asks."""
 
     def __init__(self, world: World, **chosen: Any) -> None:
         self.world = world

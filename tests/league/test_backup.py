@@ -104,7 +104,6 @@ def transcript(seed: bytes) -> bytes:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return the folder of back-ups."""
     return tmp_path / "backups"
 
 
@@ -427,7 +426,7 @@ def harmed(url: str, name: str, how: str) -> None:
 
 def alter(path: Path) -> None:
     content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 0xFF  # a changed bit alone may fall on padding between compressed parts
+    content[len(content) // 2] ^= 0xFF  # not one bit, which may be padding between compressed parts
     path.write_bytes(content)
 
 

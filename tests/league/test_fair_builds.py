@@ -65,7 +65,7 @@ def test_builds_of_long_ago_are_forgiven(world: World) -> None:
 
 
 def test_one_bots_members_count_each_for_themselves(world: World) -> None:
-    """Builds are shared out among the members who upload, not to their team as if it were one author."""
+    """Builds are shared fairly among the members who upload; their team does not count as one author."""
     ada, bob = world.author("ada"), world.author("bob")
     ids = upload(world, ada, 3)
     world.change(BotVersion, ids[2], uploader_id=bob.id)

@@ -1,4 +1,4 @@
-"""Forecasts say whether the machines will finish in time; they use measured paces where there are enough."""
+"""Forecasts say when work will be done, and use a measured pace once enough series have been played."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_what_would_be_late_follows_from_the_buckets(part: float, late: float) -
 def test_neighbours_are_within_reach_where_the_intervals_of_places_overlap() -> None:
     rows = [
         {"bot_id": bot, "division": 1, "rank": bot, "rank_low": best, "rank_high": worst}
-        | {"elo": 1500.0, "low": 1400.0, "high": 1600.0}  # ratings do not matter: places decide
+        | {"elo": 1500.0, "low": 1400.0, "high": 1600.0}  # wide, but places decide
         for bot, best, worst in ((1, 1, 1), (2, 2, 3), (3, 2, 3), (4, 4, 4))
     ]
     assert [row["bot_id"] for row, _ in near(rows[2], rows[1::-1], rows[3:])] == [2, 3]

@@ -279,7 +279,7 @@ def test_seats_differ_little_for_each_bot() -> None:
         )
         for version in season.there
     ]
-    assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # drawing lots would give 10
+    assert math.sqrt(sum(lead**2 for lead in leads) / len(leads)) < 3  # lots alone would give 10
 
 
 def test_a_seed_decides_what_is_left_to_chance() -> None:

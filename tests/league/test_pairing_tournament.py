@@ -124,7 +124,7 @@ def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
 
 
 def better_halves(one: int, other: int) -> tuple[float, float]:
-    """Let the first ten beat all others, and halve their matches among themselves, as the others do."""
+    """Let the first ten beat all others, and be level among themselves, as the others are."""
     if (one <= 10) == (other <= 10):
         return 1.0, 1.0
     return (2.0, 0.0) if one <= 10 else (0.0, 2.0)

@@ -43,7 +43,7 @@ def test_a_panel_of_which_nothing_is_known_has_its_mean_at_the_centre() -> None:
 
 
 def test_others_tell_how_strong_a_panel_is_of_which_nothing_is_known() -> None:
-    """One player beats the strong bot and another the weak one; the first has done better."""
+    """One player beats only the strong bot, another only the weak one; the first has done better."""
     field = [
         game
         for number in range(20)

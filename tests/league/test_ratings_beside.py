@@ -96,7 +96,7 @@ def fit(lines: list[Line]) -> Fit:
 def test_results_of_the_model_fit_it() -> None:
     found = [rate(drawn_duels(np.random.default_rng(seed), 40, 400).log, RatingConfig()).fit() for seed in range(4)]
     assert np.mean([one.chi2_per_dof for one in found]) == pytest.approx(1, abs=0.06)
-    assert np.mean([one.dispersion for one in found]) == pytest.approx(0.8, abs=0.02)  # a fifth are draws
+    assert np.mean([one.dispersion for one in found]) == pytest.approx(0.8, abs=0.02)  # a fifth of equals draw
     assert found[0].degrees == 40 * 39 // 2 - 39
 
 

@@ -1,4 +1,4 @@
-"""Rulings and appeals are refused in some states of seasons and matches; a refusal says why and leaves no trace."""
+"""Rulings and appeals are tried in every state of seasons and matches; refusals say why and leave no trace."""
 
 from __future__ import annotations
 

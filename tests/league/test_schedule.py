@@ -100,7 +100,7 @@ def test_every_deal_of_liars_dice_is_played_from_every_seat(world: World, seats:
     ("seats", "length"), [(2, 10), *(pytest.param(*way, marks=pytest.mark.all) for way in ((3, 9), (6, 6))), (4, 20)]
 )
 def test_no_series_of_any_season_has_the_same_dice_twice(world: World, seats: int, length: int) -> None:
-    """Nor does a series begin with the dice with which the previous one ended."""
+    """Nor does a machine begin a series with the dice with which its previous one ended."""
     a_season(world, seats + 3, game="liars-dice", seats=seats, series_length=length)
     for chosen in range(scaled(5, 2)):
         world.entropy = random.Random(f"{seats} {chosen}").randbytes
@@ -350,8 +350,8 @@ def asked_by_a_tick(world: World) -> tuple[int, list[str]]:
 
 @pytest.mark.parametrize("seats", [2, 3])
 def test_a_tick_asks_nothing_about_bots_without_games_left(world: World, seats: int) -> None:
-    """One pair of twelve bots is left. Two statements find it without a join; three read meetings, those of the first
-    version and of each of the pair.
+    """One pair of twelve bots is left. Two statements find it without a join; three read meetings, those of the
+    version that begins and of each of the two.
     """
     season_id, _ = a_season(world, 12, game="liars-dice", seats=seats, series_length=6, games_per_pair=6)
     with world.db.transaction() as session:

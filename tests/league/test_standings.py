@@ -213,7 +213,7 @@ def test_tables_of_three_have_a_second_column_and_their_deals_are_groups(world: 
 
 
 def test_the_log_of_a_season_is_that_of_its_lines(world: World) -> None:
-    """Its players are named by the ids of versions, and ranks are in order of seat."""
+    """The log's players are the ids of versions, and its ranks are in order of seat."""
     season_id = world.season(3, series_length=3, games_per_pair=3)
     world.play_all()
     log = world.read(results.season_log, season_id)

@@ -22,7 +22,7 @@ from tests.league.ground import settings
 from tests.league.world import World
 
 MOST = {"plan": 25, "claim": 6, "renew": 1, "finish": 14, "sweep": 1, "rank": 10}
-"""The most statements of a step in a season of two bots; most of planning's serve all series of a tick."""
+"""The most statements per step in a season of two bots; most of those in planning serve all its series."""
 
 
 def statements(world: World, act: Callable[[], object]) -> int:

@@ -1,4 +1,4 @@
-"""Make a transcript and a league's record of its match that agree."""
+"""Label a transcript, and make the league's record of its match so that the two agree."""
 
 from __future__ import annotations
 

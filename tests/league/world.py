@@ -86,7 +86,7 @@ class World(Seasons):
         return self.play(waiting, outcome)
 
     def play_all(self, outcome: Outcome | None = None) -> int:
-        """Play until nothing is planned; return the number of matches."""
+        """Play until nothing is planned, with `outcome` or first-seat wins; return the number of matches."""
         played = 0
         while series_ids := self.tick():
             played += self.play(series_ids, outcome)
