@@ -71,7 +71,7 @@ def names_of(players: int) -> tuple[str, ...]:
 
 
 def drawn_duels(chance: np.random.Generator, players: int, games_each: int, seat_elo: float = 0.0) -> Drawn:
-    """Draw duels: a fifth of equals' end level; the mean result at any distance is Bradley and Terry's."""
+    """Draw duels: a fifth of equals' games end level; the mean result at any distance is Bradley and Terry's."""
     truth = chance.normal(0, 200, players)
     seated = matchings(chance, players, 2, games_each)
     ranks = duel_ranks(chance, truth[seated[:, 0]] - truth[seated[:, 1]] + seat_elo)
