@@ -277,11 +277,14 @@ def test_what_changes_nothing_is_not_noted(world: World) -> None:
 
 
 def test_nobody_enters_while_a_season_freezes(world: World) -> None:
-    """Entering locks the season's row, so its state cannot change meanwhile."""
+    """Entering waits for the season's row, and then sees its new state."""
     season_id, owner, bot_id = outside(world)
-    with world.db.transaction() as session:
+
+    def freeze(session: Session) -> None:
         set_season_state(session, world.boss, season_id, SeasonState.FROZEN)
-        refused(errors.WrongState, entries.enter, session, owner, season_id, bot_id)
+
+    with pytest.raises(errors.WrongState):
+        world.at_once(freeze, lambda session: entries.enter(session, owner, season_id, bot_id))
     assert world.read(entries.entries, season_id) == []
 
 
