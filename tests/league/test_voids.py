@@ -48,9 +48,9 @@ def due_in(world: World, series_id: int) -> float:
     return (world.row(Series, series_id).nudge_at - world.clock.now).total_seconds()
 
 
-def held(world: World, length: int = 1) -> int:
+def held(world: World) -> int:
     """Make a match that waits for an organiser, the first of its series."""
-    job = begun(world, length)
+    job = begun(world, 1)
     assert world.finish(job, [void(job.matches[0], seat=0)])
     again = world.claimed(job.series_id)
     assert world.finish(again, [void(again.matches[0], seat=0)])
