@@ -100,6 +100,15 @@ class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
         folder = file.rpartition("/")[0]
         return folder if folder in SERVERS else file
 
+    def remove_node(self, node: Any) -> str | None:
+        """Forget what a crashed process had finished. xdist 3.8 would assign it again, and wait for ever for a process
+        whose last unit has no test left.
+        """
+        units = self.assigned_work[node]
+        self.assigned_work[node] = {scope: unit for scope, unit in units.items() if not all(unit.values())}
+        crashed: str | None = super().remove_node(node)
+        return crashed
+
     def _assign_work_unit(self, node: Any) -> None:
         """Let every second process start with tests that wait, and the others with tests that compute, so that
         processors are neither idle nor contended.

@@ -23,7 +23,7 @@ from deadheat.sandbox.local import LocalSandbox
 
 log = logging.getLogger(__name__)
 
-PLAY, BUILD = "play", "build"  # purposes of folders
+PURPOSES = PLAY, BUILD = "play", "build"  # of folders
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """The file with the kernel's id of the present boot."""
@@ -51,7 +51,7 @@ class Context:
         if self.settings.sandbox == "local":
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()
-        sweep_folders(self.run_dir, "box", PLAY, BUILD)
+        sweep_folders(self.run_dir, "box", *PURPOSES)
         return DockerSandbox(self.settings.image, self.run_dir, self.settings.runtime)
 
     @cached_property

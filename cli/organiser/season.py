@@ -279,8 +279,7 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
     for name in body:
         if name not in {"state", "divisions", "force"}:
             yield f"  {name}={shown(changed.said.get(name))}"
-    if not body.keys().isdisjoint({"seats", "series_length", "games_per_pair", "finals", "finals_games"}):
-        yield from _rounded(changed)
+    yield from _rounded(changed)
     if "divisions" in body:
         yield from map(_division_line, changed.divisions)
     if coming := _next_date(changed):

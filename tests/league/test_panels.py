@@ -21,7 +21,7 @@ from deadheat.league.service.seasons import absence, asked, bot_changes, entries
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
-from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Series
+from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Season, Series
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
@@ -170,7 +170,9 @@ def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
         return found.over, found.sentence
 
     contest.enter()
-    assert told() == (False, AT_PANEL)
+    for state, sentence in ((SeasonState.SCHEDULED, SeasonState.SCHEDULED.holds), (SeasonState.OPEN, AT_PANEL)):
+        contest.world.change(Season, contest.season_id, state=state)
+        assert told() == (False, sentence)
     contest.judged(lose)
     assert told()[0]
 

@@ -148,10 +148,10 @@ def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbo
 
 @pytest.mark.containers
 def test_a_clock_that_lies_is_found_out_in_containers(docker_sandbox: Sandbox, monkeypatch) -> None:
-    """A guilty bot's answer shows nothing if this host was late for it, so the check is repeated until one was not."""
+    """A guilty answer shows nothing if this host was late for it, so the check is repeated until one was in time."""
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     checks = (check_host(docker_sandbox, (0,), 2) for _ in range(10))
-    assert not next(report for report in checks if report.facts.escaped < 2).fit
+    assert not next(report for report in checks if report.facts.acquitted).fit
 
 
 def test_the_reference_program_is_one_file(tmp_path: Path) -> None:

@@ -45,8 +45,9 @@ get, post, put, patch, delete = (partial(Line, method) for method in ("GET", "PO
 
 
 def shows(**told: str) -> dict[str, frozenset[str]]:
-    """Return the secrets shown to each role, and an organiser's to those above: `shows(owner="log of ada, ...")`."""
-    told |= {role.value: told["organiser"] for role in Role.allowing(Role.ORGANISER) if "organiser" in told}
+    """Return the secrets shown to each role, also to the roles above: `shows(owner="log of ada, ...")`."""
+    for role in [one for one in Role if one in told]:
+        told |= {above.value: told[role] for above in Role.allowing(role) if above not in told}
     return {role: frozenset(name.strip() for name in names.split(",")) for role, names in told.items()}
 
 

@@ -80,7 +80,7 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         sentence = f"{_place(matches, planned, before)} {_expected(seconds, bool(played))}"
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
     if is_at_panel(session, season_id, bot_id, version):
-        return Waiting(0, 0, before, None, over=False, sentence=gettext(AT_PANEL))
+        return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
     why_not = _no_more(season, entry, version)
     return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
 
