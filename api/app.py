@@ -33,8 +33,8 @@ dates are in UTC; names ending in `_ns` are nanoseconds.
 
 
 def _found_routes() -> Iterator[BaseRoute]:
-    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`, without pages in the API's
-    document. No two modules may answer the same path, because only their names would decide which comes first.
+    """Yield the routes of every module in `api/routes` and `api/pages` that has a `router`. Pages are left out of the
+    API's document. No two modules may answer the same path, because only their names would decide which comes first.
     """
     for package in (routes, pages):
         for found in walk_packages(package.__path__, f"{package.__name__}."):

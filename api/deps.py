@@ -66,7 +66,7 @@ def asker(
 
 
 def viewer(request: Request, shared: Shared) -> Person | None:
-    """Return the signed-in person for a page that is the same for most people; None also for an expired session."""
+    """Return the signed-in person, or None, for a page that is the same for most people. An expired session is None."""
     # `_bearer` would make the API's description demand a token.
     scheme, token = get_authorization_scheme_param(request.headers.get("authorization"))
     secret, kind = sessions.secret_of(request, shared.settings), TokenKind.SESSION

@@ -144,7 +144,7 @@ class Bodies:
             _put_last(self._addresses, _address(scope), (key, scope["route"]))
 
     def at(self, scope: Scope) -> Body | None:
-        """Return the answer to a request for this address if it was just checked. `scope` gets the route."""
+        """Return the answer to a request for this address if it is `fresh`. `scope` gets the route."""
         found = self._addresses.get(_address(scope))
         body = None if found is None else self.fresh(found[0])
         if found is not None and body is not None:
@@ -152,7 +152,7 @@ class Bodies:
         return body
 
     def fresh(self, key: object) -> Body | None:
-        """Return the answer if it was just checked."""
+        """Return the answer if it was checked within the last `FRESH_SECONDS`."""
         found = self._kept.get(key)
         if found is None or self._seconds() - found[0] > FRESH_SECONDS:
             return None

@@ -162,6 +162,6 @@ def command(*words: str) -> str:
 
 
 def nearby(path: Path) -> str:
-    """Return the shortest form of a path, relative to here, that a shell would start."""
+    """Return the shortest form of a path that a shell here would start: relative, or as given."""
     near = os.path.relpath(path)
     return min(near if near.startswith(os.pardir) else os.path.join(os.curdir, near), str(path), key=len)  # noqa: PTH118

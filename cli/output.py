@@ -47,7 +47,7 @@ Returned = Output | Iterable[Output]
 
 @dataclass(frozen=True, slots=True)
 class Column(Generic[Row]):
-    """A column of a table: its heading, and the function that makes a row's cell. A `whole` cell is never broken."""
+    """A column of a table: its heading, and the function that makes a row's cell. A `whole` cell stays on one line."""
 
     heading: str
     cell: Callable[[Row], object]

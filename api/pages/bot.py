@@ -110,7 +110,7 @@ EXTREMES = 3
 """The number of best and of worst opponents shown."""
 
 MET_OFTEN = 4
-"""The number of matches from which on an opponent may be among the best or worst."""
+"""The fewest matches against an opponent for it to be among the best or worst."""
 
 NOWHERE: dict[str, Any] = {
     "near": [],

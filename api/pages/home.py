@@ -32,7 +32,7 @@ NEWEST = 6
 """The number of matches, running series and versions shown."""
 
 TRIED = 5
-"""The most matches whose transcripts are searched before none is shown."""
+"""The most matches whose transcripts are looked for in the store before none is shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,5 @@
-"""News of a season as server-sent events: the number of each new ranking. Pages then reload themselves.
+"""News of a season as server-sent events: the number of each new ranking. Pages then fetch themselves again and
+exchange the parts that changed.
 
 Theory of operation
 -------------------

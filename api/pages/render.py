@@ -234,7 +234,7 @@ def outcome(match: Match, seat: SeatView) -> str:
 
 
 def difference(match: Match, seat: SeatView) -> str:
-    """Return the points by which a seat was ahead of the only other one; empty if they are not known."""
+    """Return the points by which a seat was ahead of the only other one; empty with more seats or without points."""
     others = [other.points for other in match.seats if other.seat != seat.seat]
     scores = [Fraction(each) for each in (seat.points, *others) if each is not None and STORED.fullmatch(each)]
     return minus(signed(float(scores[0] - scores[1]))) if len(scores) == len(match.seats) == 2 else ""

@@ -23,7 +23,7 @@ from deadheat.league.records.seasons import Season
 from deadheat.league.states import ON_LADDER, ChallengeState
 
 MOST_TESTED = 200
-"""The number of games of a test without --games, as at a promotion gate."""
+"""The most games of a test without --games, as at a promotion gate. A season may allow fewer."""
 
 POLL_LOOKS = 4
 """The interval between two looks at a challenge, in half seconds. It is long because series take long."""

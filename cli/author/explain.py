@@ -96,7 +96,7 @@ DETAILS = {
 def _text(
     file: Path, transcript: Transcript, facts: Mapping[str, Any], exchanges: int, own_match: int | None
 ) -> Iterator[RenderableType]:
-    """Yield the explanation for people. `own_match`: the league's match, if the user can read its logs."""
+    """Yield the explanation for people. `own_match`: the number of the league's match whose logs the user can read."""
     seat, fault = facts["seat"], facts["fault"]
     if not facts["verified"]:
         note(f"{facts['problem']}. The rest is only what the file claims.", "Not verified:", "red")

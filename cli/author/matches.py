@@ -249,7 +249,7 @@ def own_seat(number: int, server: str, token: str) -> int:
 
 
 def local_file(file: Path, server: str, token: str) -> Path:
-    """Return the file, or a match's transcript in a new temporary folder, with the stderr of the user's own bots."""
+    """Return the file, or for a match's number its transcript in a new temporary folder with the user's own stderr."""
     number = match_number(file)
     if number is None:
         return file

@@ -144,7 +144,7 @@ def _form(game: GameFolder, form: Form, seen: Unfinished, message: Message, kind
 
 
 def training(game: GameFolder) -> Iterator[str]:
-    """Play some matches as a learning program does: there must always be a legal action."""
+    """Play some matches as a learning program does: there must always be an action, and every action must be legal."""
     if game.rules.name not in TRAINING:
         yield Advice("there is no training.py with a VIEW: programs cannot learn the game")
         return

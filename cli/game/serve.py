@@ -1,4 +1,4 @@
-"""`deadheat game serve`: a match of a game's bots in the browser, replayed whenever a file of the folder changes.
+"""`deadheat game serve`: a match of a game's bots in the browser, played again whenever a file of the folder changes.
 
 A separate process makes each page, because a process keeps the modules that it has imported. A few times a second, the
 browser asks whether there is another page, and loads it.

@@ -1,4 +1,4 @@
-"""The part of `deadheat game check` about a game's texts in the site's other languages."""
+"""Checks for `deadheat game check`: a game's texts in the site's languages other than English."""
 
 from __future__ import annotations
 

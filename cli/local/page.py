@@ -66,7 +66,7 @@ def data(name: str, value: object) -> str:
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a page piece by piece. `body` is HTML, `title` is text; `scripts`: the site's besides the viewer's."""
+    """Yield a page piece by piece. `body` is HTML, `title` is text; `scripts` names more of the site's scripts."""
     boards = {game: _board(game, "board.js") for game in _drawn()}
     style = "".join([*map(_static, STYLES), *(_board(game, "board.css") for game in boards)])
     viewing, ours = ({name: _static(name) for name in names} for names in (VIEWER, ("kept.js", *scripts)))

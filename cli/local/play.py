@@ -242,7 +242,7 @@ class Run:
                 self.telling = path, faulted or 0
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        """Report the match in which the replies of a recorded bot stopped fitting."""
+        """Report a match in which a recorded bot received other lines than in its recording."""
         for seat, (then, its_seat) in self.recordings.items():
             if (exchange := parting(then, its_seat, transcript, seat)) is not None:
                 failed = seat in transcript.result.faults

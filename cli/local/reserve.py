@@ -41,7 +41,7 @@ def own_processors() -> tuple[int, ...]:
 
 
 def reserve(count: int) -> Hold:
-    """Wait for so many processors (all, if this machine has fewer), and name their holders. Ctrl-C ends the command."""
+    """Wait for `count` processors (all, if this machine has fewer), and name their holders. Ctrl-C ends the command."""
     cpus = own_processors()
     processors = Processors(locks_folder())
     told: list[str] = []

@@ -123,7 +123,7 @@ def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
 
 
 def rounded(value_ns: int, digits: int) -> int:
-    """Round a duration to so many digits, with halves rounded up."""
+    """Round a duration to `digits` significant digits, with halves rounded up."""
     unit: int = 10 ** max(0, len(str(value_ns)) - digits)
     return (value_ns + unit // 2) // unit * unit
 

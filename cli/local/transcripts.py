@@ -1,4 +1,4 @@
-"""Transcripts as files: reads and checks them and the files beside them."""
+"""Transcripts as files: reads and checks them, and names and writes the files beside them."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def stderr_path(transcript: Path, seat: int) -> Path:
 
 
 def note_killed(transcript: Path, seat: int, killed: bool) -> None:
-    """Note beside a transcript whether a seat's program was killed after FINISH, which is not part of the match."""
+    """Note beside a transcript, since it is not part of the match, whether a program was killed after FINISH."""
     note = _beside(transcript, seat, "killed")
     if killed:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")

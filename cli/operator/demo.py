@@ -198,7 +198,7 @@ def signed_in(url: str, author: str) -> Client:
 
 
 def uploaded(client: Client, entrant: Entrant) -> Version:
-    """Upload the bot unless the server has exactly this file, and return its version."""
+    """Upload the bot unless its newest version has this size and is not broken, and return the newest version."""
     filename, content = read_bot(entrant.path)
     bot_id = client.own_bot(GAME, entrant.bot).id
     versions = client.versions(bot_id)
@@ -209,7 +209,7 @@ def uploaded(client: Client, entrant: Entrant) -> Version:
 
 
 def ready_bot(client: Client, entrant: Entrant) -> int:
-    """Upload the bot unless the server has exactly this file, and return its id once it is ready."""
+    """Upload the bot unless its newest version has this size and is not broken. Return its id once that is ready."""
     version = wait_for_build(client, uploaded(client, entrant))
     if version.state != "ready":
         log = client.build_log(version.bot_id, version.number).log
@@ -238,7 +238,7 @@ def follow(client: Client, season_id: int, total: int) -> None:
 
 
 def why_not_judged(client: Client) -> str:
-    """Say why no machine gets matches; empty if one gets them."""
+    """Say why no machine gets matches; empty if one gets them, or if there is no machine."""
     workers = client.workers().items
     if not workers or any(worker.judges for worker in workers):
         return ""

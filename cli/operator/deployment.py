@@ -101,7 +101,7 @@ def api(
 
 
 def _share_port(settings: Settings, processes: int) -> None:
-    """Listen on one port that so many children share. While one restarts, another accepts its connections."""
+    """Listen on one port that `processes` children share. While one restarts, another accepts its connections."""
     starting.tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:

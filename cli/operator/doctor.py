@@ -83,7 +83,7 @@ def check_host(
 
 
 def _end_fitness(context: Context, report: Report) -> None:
-    """Tell the league that this machine may not judge until its keeper's next check."""
+    """Tell the league that this machine may not judge until its keeper's next check finds it fit."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_check

@@ -36,7 +36,7 @@ def standing(database: Database, file: Path) -> Standing:
 
 
 def keep_token(database: Database, file: Path) -> str:
-    """Make sure that the file holds a valid token (a new one replaces the old), or say why there is none."""
+    """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
     from deadheat.league.service.rulings.operators import Standing, ensure_organiser
 
     found = standing(database, file)

@@ -28,7 +28,7 @@ PARTS = (
     *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
     *("celery.bin.worker", "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork"),
 )
-"""The modules that the processes of `serve` import, without their own imports."""
+"""The modules that the processes of `serve` import. Modules that these import in turn are not listed."""
 
 
 def arrive(settings: Settings) -> None:
@@ -137,7 +137,7 @@ def prepare(settings: Settings) -> Path:
 
 def metrics_environment(settings: Settings) -> dict[str, str]:
     """Make this process and its children add up their counts in one folder, and return their environment. Call this
-    before anything imports prometheus_client, which reads the variable once.
+    before anything imports prometheus_client, which reads PROMETHEUS_MULTIPROC_DIR only once.
     """
     directory = settings.metrics_dir or settings.data_dir.absolute() / "metrics"
     os.environ.update(DEADHEAT_METRICS_DIR=str(directory), PROMETHEUS_MULTIPROC_DIR=str(directory))

@@ -161,7 +161,7 @@ class Tree:
             process.wait()
 
     def _busy_after(self, seconds: float) -> list[Process]:
-        """Wait at most so long for the children to end, and return those still running."""
+        """Wait at most `seconds` for the children to end, and return those still running."""
         give_up_at = time.monotonic() + seconds
         while time.monotonic() < give_up_at and self._running():
             time.sleep(0.05)

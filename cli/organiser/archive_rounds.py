@@ -1,4 +1,4 @@
-"""Redraws finals with a round robin or a Swiss from an archive.
+"""Finals with a round robin or a Swiss, redrawn from an archive.
 
 A bot that leaves changes all later draws, so the field of each draw follows from the public log, which has the instant
 of every withdrawal. A Swiss is drawn from the points of its matches at that time. If somebody ruled on a match, or the
@@ -114,7 +114,7 @@ def _tables(archived: Archived) -> Iterator[_Table]:
 
 
 def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Return what is wrong unless everybody met everybody, each pair in the round due for those who took part."""
+    """Return what was checked, and what is wrong: pairs that never met, or met in another round than they should."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     wrong = []
@@ -132,7 +132,7 @@ def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]
 
 
 def _swiss(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
-    """Return what is wrong with rounds that do not follow from earlier ones."""
+    """Return what was checked, and what is wrong with rounds that do not follow from earlier ones."""
     finalists = {row["version_id"] for row in entries}
     of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     rounds = swiss_rounds(told.season["finals_rounds"], len(finalists)) if len(finalists) >= told.season["seats"] else 0

@@ -1,4 +1,4 @@
-"""The parts that all commands share that talk to a server: server and token, refusals, and JSON.
+"""What the commands that talk to a server share: server and token, refusals, and JSON.
 
 Server and token come from the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of the
 profile in use, else this machine's own server without a token. A login's token goes only to that login's server.

@@ -4,7 +4,8 @@ The API is polled, and the caller bounds every wait. Series end in any order, an
 pages through all ends since the newest one seen. A result is written a moment before others see it, and one written
 later may be seen first. So a look goes back another minute, and reported matches are remembered by number. A look thus
 costs a page for each hundred matches of the last minute, and the wait for the next grows with the pages: a server gets
-two requests a second, whatever it plays. Each look at a log gets all that is kept, which is bounded, and finds news.
+two requests a second, whatever it plays. Each look at a log gets all that is kept, which is bounded; `grown` finds what
+is new.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def wait_for_build(client: Client, version: Version) -> Version:
 
 
 class LogReader:
-    """Reads the new lines of a build's log since the last look, in whole lines."""
+    """Reads what was added to a build's log since the last look, in whole lines."""
 
     def __init__(self, client: Client, bot_id: int, number: int) -> None:
         self._client, self._bot_id, self._number = client, bot_id, number

@@ -100,7 +100,7 @@ def _keep(login: profiles.Profile | None) -> None:
 
 
 def _revoke(login: profiles.Profile) -> bool:
-    """Return whether the token is certainly invalid now. A token created elsewhere is left alone."""
+    """Revoke a login's token. Return False if that may have failed, True also if another program made the token."""
     if login.token_id is None:
         return True
     try:

@@ -4,8 +4,9 @@ Retries: an idempotent request (GET, PUT) is sent up to four times while the con
 the server is unavailable. Any other is retried only if no connection could be made, because the server has then not
 received it. The waits add up to some four seconds. A request that timed out is not retried.
 
-Trust: the server is not trusted. Answers have a limited size, redirects elsewhere are not followed, and https requires
-a certificate that this machine trusts. Proxies are those of the environment (HTTPS_PROXY and so on), if it names any.
+Trust: the server is not trusted. No redirect is followed, and https requires a certificate that this machine trusts.
+`Client.download` limits an answer's size; `Wire.pieces` does not. Proxies are those of the environment (HTTPS_PROXY and
+so on), if it names any.
 
 Time: a timeout bounds one wait for the other side, not a whole transfer, however slow. urllib3 would limit the sending
 of a body to the time to connect, so connections set their own timeout as soon as they are made, and a body is sent in

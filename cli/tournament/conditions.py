@@ -90,7 +90,7 @@ class Gate(BaseModel):
 
 
 def read(file: Path) -> Gate:
-    """Read a gate. Afterwards, its bots' paths are relative to the current folder. Raises BadGate."""
+    """Read a gate. Its bots' paths, relative to the file, then lead there from the current folder. Raises BadGate."""
     try:
         gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))
     except OSError as error:
@@ -175,7 +175,7 @@ def most_compared(gate: Gate, labels: Sequence[str]) -> int:
 
 
 def pairs_needed(opponents: int) -> int:
-    """Return how many pairs of games with fewer points, against one of so many opponents, show a difference at 95 %."""
+    """Return how many pairs of games with fewer points, against one of `opponents`, show a difference at 95 %."""
     return math.floor(math.log2(opponents / LEVEL)) + 1
 
 

@@ -28,7 +28,8 @@ from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
 AT_HAND, MOST_AT_HAND, AT_HAND_SECONDS = 2, 64, 0.3
-"""A worker has the present deal and the next one, or, of quick games, as many as keep it busy for so long."""
+"""The fewest and the most deals that a worker has at a time, with the one that it plays. In between, a worker with
+quick games has as many as keep it busy for AT_HAND_SECONDS."""
 
 LOOK_MS = 500
 """The longest interval between two calls of `look`."""
@@ -121,7 +122,7 @@ class Runner:
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
-        """Keep the worker supplied with deals, first those of its own block."""
+        """Keep the worker supplied with deals, in whole blocks."""
         deals: list[Deal] = []
         while blocks and len(worker.deals) + len(deals) < worker.at_hand:
             deals += blocks.popleft()

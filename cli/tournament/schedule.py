@@ -62,8 +62,8 @@ class Deal:
 @dataclass(frozen=True, slots=True)
 class Design:
     """The request from which a plan follows. `labels` name the bots, `seed` is any text, `block` is how many deals of
-    one table are played in a row. With a `panel` of so many, all other bots play the last ones but do not meet each
-    other; everybody plays the same dice against the same member of the panel.
+    one table are played in a row. The last `panel` bots are opponents: all others play them, but not each other, and
+    everybody plays the same dice against the same opponent.
     """
 
     labels: tuple[str, ...]
@@ -97,7 +97,7 @@ def games_of(deals: Sequence[Deal]) -> int:
 
 
 def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
-    """Yield tables until each pair that meets has met in `wanted` deals. `met` holds the meetings so far."""
+    """Yield tables until each pair that meets has met in `wanted` deals. `met`: the meetings so far; it is updated."""
     pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
     if design.seats == 2:
         tables: Iterator[tuple[int, ...]] = _pairs_in_turn(pairs, wanted, met, design.block)

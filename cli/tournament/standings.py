@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deadheat.league.sprt import State
 
 REFIT_SHARE = 0.05
-"""The largest share of the time spent on ratings during play."""
+"""The largest share of the time during play that ratings may take."""
 
 DRAWS_OF_THE_BEST = 4000
 """The number of simulations that estimate how much the best of many is flattered, to a 20th of a standard error."""

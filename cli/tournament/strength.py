@@ -22,7 +22,7 @@ ROW, MARGIN = 26, 5
 
 NAME_WIDTH = 21
 MOST_MORE = 100
-"""The largest multiple of the games, as needed to separate neighbours, for which the table gives a number."""
+"""The table gives no number if separating neighbours takes more than this many times the games."""
 
 
 def rated(played: Played) -> RatingTable:

@@ -3,8 +3,8 @@
 It releases its processors between two deals if another process is waiting, so that several people's tournaments take
 turns. It ends on request, or when the tournament's own process is gone; its bots end with it.
 
-The kernel places plain programs and their referee within a game's processors. A game of quick bots that was forced onto
-two of them took more than twice the CPU time: 10.6 ms instead of 4.2.
+The kernel places plain programs and their referee within a game's processors. A game of quick bots that was spread by
+force over two of them took more than twice the CPU time: 10.6 ms instead of 4.2.
 """
 
 from __future__ import annotations
@@ -206,7 +206,7 @@ class Worker:
         self.let_go()
 
     def say(self, word: Word) -> None:
-        """Queue a message for the parent. Sending a hundred a second at once would wake it and disturb the games."""
+        """Queue a message for the parent. If each of a hundred a second were sent at once, that would disturb games."""
         self._unsaid.append(word)
         if time.monotonic() >= self._say_at:
             self.flush()

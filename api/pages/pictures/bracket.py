@@ -9,7 +9,7 @@ from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""The width of a tie and the height of its two lines; the space below, beside, and above for round names."""
+"""The width of a tie and the height of each of its two lines; the space below, beside, and above for round names."""
 
 MOST_TIES = 32
 """The most ties in the first round drawn. Earlier rounds are only in the table."""

@@ -13,7 +13,7 @@ from deadheat.api.pages.pictures.charts import Bar, Trend
 from deadheat.engine.language import _
 
 RISES_ELO = 10
-"""The least change that gives a trend a colour."""
+"""A trend that changes by more than this has a colour."""
 
 
 def interval(row: Mapping[str, Any], bar: Bar) -> Markup:
