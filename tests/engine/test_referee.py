@@ -105,7 +105,7 @@ def test_a_transport_that_breaks_its_promise_is_caught(replies: Mapping[Seat, Re
 
 
 class AsksTwice(GuessTheDie):
-    """Prompts a seat twice in one step."""
+    """Prompts a seat twice at once."""
 
     def play(self, seats: int, chance: Chance) -> Play:
         yield Step((Message(0, "ONE", 10), Message(0, "TWO", 10)))

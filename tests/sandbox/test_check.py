@@ -99,7 +99,7 @@ def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
 
 
 class Frozen(NoMeter):
-    """A meter by which all of a bot's time was stolen."""
+    """A meter that reports all of a bot's time stolen."""
 
     def counters(self, fresh: bool = True) -> Counters:
         return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
@@ -148,7 +148,7 @@ def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbo
 
 @pytest.mark.containers
 def test_a_clock_that_lies_is_found_out_in_containers(docker_sandbox: Sandbox, monkeypatch) -> None:
-    """A guilty bot's answer shows nothing if this host was late for it, so the check is repeated until one was not."""
+    """A guilty bot's answer shows nothing if this host was late for it, so the check is repeated until it was not."""
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
     checks = (check_host(docker_sandbox, (0,), 2) for _ in range(10))
     assert not next(report for report in checks if report.facts.escaped < 2).fit
