@@ -1,4 +1,4 @@
-"""One entry, nearly as large as a zip of the old format can say."""
+"""One entry, nearly as large as a zip of the old format can be."""
 
 from making import MIB, raw_zip, upload, zeros
 
