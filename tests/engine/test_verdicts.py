@@ -45,7 +45,7 @@ def test_what_the_host_took_is_added_up() -> None:
 
 
 def test_the_slowest_answers_are_so_by_own_time() -> None:
-    """Of two answers, the one from which the host took more than a whole limit is the faster one."""
+    """The answer from which the host took more than a whole limit is the faster one of two."""
     limit_ns = prompt_of(INSIDE).limit_ns
     reply = taken(prompt_of(INSIDE).reply, 3 * limit_ns, full_ns=3 * limit_ns - 450 * NS_PER_MS)
     assert [prompt.exchange for prompt in slowest(with_reply(BUSY, INSIDE, 0, reply), 0, 2)] == [COUNTED, INSIDE]
