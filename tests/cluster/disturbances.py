@@ -251,7 +251,7 @@ def clock_steps(cluster: Cluster, chance: random.Random) -> None:
 
 @contextlib.contextmanager
 def _own_clock(machine: Machine, part: str) -> Iterator[Path]:
-    """Start programs on the machine with a clock that the file offsets from the real one."""
+    """Give programs that start on the machine a clock that the file offsets from the real one."""
     libraries = sorted(Path("/").glob(TIME_LIBRARIES.removeprefix("/")))
     assert libraries, "Debian's package faketime is missing"
     clock = machine.folder / f"clock-of-{part}"

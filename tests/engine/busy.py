@@ -15,7 +15,7 @@ COUNTED, INSIDE = 1, 2
 """The exchanges of `on_a_busy_host` in which the host took time from seat 0: past the deadline and inside."""
 
 TAKEN_NS, LATE_NS = 150 * NS_PER_MS, 130 * NS_PER_MS
-"""What the host took at COUNTED, and how late the reply came by clock."""
+"""The time taken at COUNTED, and how late the reply came by the clock."""
 
 
 def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
