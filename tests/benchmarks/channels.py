@@ -99,7 +99,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """`say` and `hear` are the bot's expressions; {s}: the symbol, {n}: the trial. Of two symbols `hear` is a time."""
+    """`say` and `hear` are the bot's expressions; {s}: symbol, {n}: trial. With two symbols `hear` is a time."""
 
     name: str
     symbols: int
@@ -217,7 +217,7 @@ def between(speaker: Box, listener: Box, channels: Sequence[Channel], rounds: in
 
 
 def table(title: str, channels: Sequence[Channel], found: Mapping[str, float]) -> int:
-    """Print it; return how many channels carry something that nothing admits."""
+    """Print it; return how many channels carry something without being admitted."""
     print(f"{title}\n    {'':32}{'of':>6}{'bits':>8}")
     for channel in channels:
         mark = "  admitted" if channel.admitted else ""

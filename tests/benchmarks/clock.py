@@ -102,7 +102,7 @@ class Judge:
         self._transport = Observed([self._channel])
 
     def ask(self, order: str) -> Asked:
-        """Whatever the verdict, ask the bot for its stamps once it has answered."""
+        """Ask the bot and, whatever the verdict, for its stamps once it has answered."""
         try:
             reply = self._transport.exchange([Message(0, order, LIMIT_MS * NS_PER_MS)])[0]
             assert reply.fault in (None, Fault.TIMEOUT), reply
@@ -181,7 +181,7 @@ def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
 
 
 class Undisturbed(NoMeter):
-    """A meter of a bot from which nothing is ever stolen."""
+    """A meter that reports nothing stolen, ever."""
 
     def counters(self, fresh: bool = True) -> Counters:
         return Counters(cpu_ns=0, full_ns=0)
@@ -215,7 +215,7 @@ def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) ->
 
 @contextlib.contextmanager
 def spinners(a_cpu: int = 2) -> Iterator[None]:
-    """Run so many busy processes a CPU."""
+    """Run this many busy processes a CPU."""
     code = "while True: pass"
     running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(a_cpu * (os.cpu_count() or 1))]
     try:

@@ -54,7 +54,7 @@ STORE_BYTES = 2**30
 
 SERVERS_TARGET, BESIDE_TARGET = 5, 10
 SERVERS_REACHED, BESIDE_REACHED = 6, 9
-"""Hundredths of the whole CPU time; the second line is for four seconds of it."""
+"""Percent of the whole CPU time; the second line is for four seconds."""
 
 HOUSEKEEPING = "housekeeping"
 SERVERS = {"db1": "database", "queue": "queue", "api1": "API and scheduler", "api2": "API and scheduler, second"}

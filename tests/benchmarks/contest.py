@@ -6,7 +6,7 @@ The use cases are the product's own, on a real database; time is simulated, and 
 strengths instead of containers. For each contest: what each step costs (CPU time, statements, and by how much it raised
 the process's memory), what the pages cost afterwards, how late rounds were, and whether a second implementation draws
 the same rounds and finds the same standings (`contests.second`). Then the same final with too few machines, to see that
-its lateness is measured. The result is 1 if a round was late, a draw or a standing differed, or a page was slow.
+its lateness is measured. It exits with 1 if a round was late, a draw or a standing differed, or a page was slow.
 
 Contests: `online` (1,600 teams, Swiss of 20 rounds twice a day), `system-test` (Swiss of 50 rounds), `first-100` (round
 robin, 5 matches a pair), `final` (23 teams, round robin every 15 minutes for six hours). All of it takes hours;
@@ -47,7 +47,7 @@ class Plan:
 
 
 def plans(days: int, teams: int | None, short: bool) -> list[Plan]:
-    """List the contests of CONTEST's year, or a twentieth of each; `teams`: of the online contest."""
+    """List the contests named above, or a twentieth of each; `teams`: of the online contest."""
     first, part = START + timedelta(hours=3), 20 if short else 1
     twice_a_day = [first + timedelta(days=day, hours=hour) for day in range(days) for hour in (0, 6)]
     swiss, everybody = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
@@ -116,7 +116,7 @@ def played(league: World, plan: Plan) -> int:
 
 
 def too_slow(league: World, plan: Plan) -> int:
-    """Play the same final on machines that cannot keep up: every lateness is the machines' and must be detected."""
+    """Play the same final on machines that cannot keep up: all lateness is the machines' and must be detected."""
     slow = replace(plan, name="too-slow", slots=1, match_seconds=4.0)
     contest = Contest(league, Ledger(league.db), slow.teams, slow.line, slow.slots, slow.match_seconds)
     late: Lateness = contest.play()

@@ -50,7 +50,7 @@ INSTALL_SECONDS = 600
 
 TARGETS_MS = {"yacht-auction": 1.0, "liars-dice": 2.0}
 OTHERS_MS = 1000 / 300
-"""Of CPU time, for a random match of two seats with its players."""
+"""The CPU time of a random match of two seats with its players."""
 
 
 LIARS_DICE = LiarsDice()
@@ -127,7 +127,7 @@ def lines_of(transcript: Transcript) -> list[list[str]]:
 
 
 def play_again(transcript: Transcript, lines: list[list[str]]) -> None:
-    """Play a match again by players that need no time to think."""
+    """Play a match again with players that need no time to think."""
     players = [_told(iter(seat).__next__) for seat in lines]
     run_match(GAMES[transcript.game], transcript.seats, transcript.seed, MemoryTransport(players))
 
@@ -137,7 +137,7 @@ def _told(following: Callable[[], str]) -> Player:
 
 
 def play_match(name: str, seats: int, new_bot: Callable[[int], Bot], number: int) -> Transcript:
-    """Play a match as a worker does, but for the processes."""
+    """Play a match as a worker does, without processes."""
     players = [seated(new_bot(10 * number + seat)) for seat in range(seats)]
     transcript = run_match(GAMES[name], seats, number.to_bytes(16, "big"), MemoryTransport(players))
     assert not transcript.result.faults, transcript.result
@@ -173,7 +173,7 @@ def play_rules(seed: int) -> int:
 
 
 def play_whole(seed: int) -> int:
-    """Play it with the referee and a transcript."""
+    """Play one with the referee and a transcript."""
     following = iter(claims(seed)).__next__
     moves = 0
 

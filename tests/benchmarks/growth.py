@@ -80,7 +80,7 @@ def plan_of_claim(world: World) -> list[str]:
 
 
 def fill(world: World, waiting: int) -> None:
-    """Make a season in which that many more series wait than it would plan, and one to plan."""
+    """Make a season in which that many more series wait than it plans, and one to plan."""
     for _ in range(2):
         world.season(20, games_per_pair=None)
         world.tick()

@@ -1,4 +1,4 @@
-"""The league's own application, which here never makes an answer again that it keeps."""
+"""The league's own application, which here never remakes an answer that it keeps."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tests.league.world import World
 
 @contextmanager
 def leagues(count: int = 1, on_postgresql: bool = False) -> Iterator[list[World]]:
-    """Make so many empty leagues; those on PostgreSQL share a server of their own."""
+    """Make `count` empty leagues; those on PostgreSQL share a server of their own."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         url = stack.enter_context(postgres.server()) if on_postgresql else ""

@@ -37,14 +37,14 @@ GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": bots_of(GAME) / "random" / "main.py"}
 TARGETS = {"c": 1.3, "python": 1.05}
 REACHED = {"c": 2.8, "python": 1.35}
-"""Most of what lies above 1 are the boxes and their engine."""
+"""Boxes and their engine cost most of what exceeds 1."""
 
 ROUND_TRIP_TARGET = 1.2
 VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
 
 ROUNDS = 6
-"""The ratios of single rounds lie a third around their median, and a new engine's second and third are the dearest, so
-three rounds are too few, in the short mode too.
+"""The ratios of single rounds lie a third around their median, and a new engine's second and third rounds cost most, so
+three are too few, in the short mode too.
 """
 
 PAIRS = 4  # cold ones in each round
@@ -79,7 +79,7 @@ def measure_matches(language: str, docker: Sandbox, folder: Path, group: Measure
 
 
 def play_series(sandbox: Sandbox, program: Program, length: int) -> None:
-    """Play `length` matches with everything that a worker does but the database."""
+    """Play `length` matches as a worker does, but without the database."""
     with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")]) as arena:
         for number in range(length):
             played = arena.play(GAMES[GAME], (0, 1), number.to_bytes(16, "big"), {"match": number})

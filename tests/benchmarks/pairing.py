@@ -166,7 +166,7 @@ def at_random(chance: Generator, elo: Floats, games: Floats) -> list[tuple[int, 
 
 
 class AlwaysClosest:
-    """Neighbours in the ranking; every other round begins with the second, so that all get to meet both."""
+    """Pairs neighbours in the ranking; every other round begins with the second, so that all meet both."""
 
     def __init__(self) -> None:
         self.first = 0
@@ -220,7 +220,7 @@ def no_cycles(chance: Generator, bots: int) -> Floats:
 
 
 def three_types(chance: Generator, bots: int) -> Floats:
-    """Rock, paper, scissors: each type has 150 Elo over the next."""
+    """Draw rock, paper, scissors: each type is 150 Elo above the next."""
     kind = chance.integers(0, 3, bots)
     turn = (kind[:, None] - kind[None, :]) % 3
     advantage: Floats = 150.0 * ((turn == 1).astype(float) - (turn == 2))
@@ -228,7 +228,7 @@ def three_types(chance: Generator, bots: int) -> Floats:
 
 
 def two_skills(chance: Generator, bots: int) -> Floats:
-    """Strengths in which one skill plays against the other: 100 Elo of it, without types."""
+    """Draw skills that play against each other: 100 Elo of it, without types."""
     skill = chance.normal(0, 10, (bots, 2))
     cyclic: Floats = skill[:, None, 0] * skill[None, :, 1] - skill[:, None, 1] * skill[None, :, 0]
     return cyclic
@@ -337,7 +337,7 @@ def speed(targets: Targets, bots: int, rounds: int, wanted: int = 16) -> None:
 def all_pairs(
     versions: Sequence[int], games: Mapping[PairKey, int], wanted: int, length: int, seed: bytes
 ) -> list[PairKey]:
-    """Plan the plain way: the pair that has played least, then the two bots that have, of every pair that there is."""
+    """Plan the plain way, among all pairs: the one that has played least, then the one whose bots have."""
     planned = dict.fromkeys(versions, 0)
     for pair, count in games.items():
         for version in pair:

@@ -151,7 +151,7 @@ class Online:
 
 
 def online() -> list[Online]:
-    """Make both as they are by default, but TrueSkill knows the share of draws."""
+    """Make both with their defaults, but TrueSkill knows the share of draws."""
     model, environment = PlackettLuce(), trueskill.TrueSkill(draw_probability=SHARE_DRAWN)
     return [
         Online(
@@ -233,7 +233,7 @@ def tables(targets: Targets, fields: int, after: Sequence[int]) -> None:
 
 
 def costs(targets: Targets, rounds: int) -> None:
-    """Take the least of some rounds: what else runs on the machine only ever adds to CPU time."""
+    """Take the least of some rounds, because other work on the machine only adds to CPU time."""
     print(f"(c) CPU seconds from arrays to intervals, least of {rounds}")
     chance = np.random.default_rng(3)
     large = drawn_duels(chance, BOTS, 1_000_000 * 2 // BOTS)
@@ -301,7 +301,7 @@ def versions(targets: Targets, fields: int) -> None:
 
 
 def shown_errors(what: str, gain_elo: float, gate_elo: float, fields: int) -> dict[str, list[float]]:
-    """Print the errors of such versions; the mean ones, for each way of tying a version to its parent."""
+    """Print the errors of such versions; return the mean errors by tie to the parent."""
     chance = np.random.default_rng(5)
     errors = np.array([version_errors(chance, gain_elo, gate_elo) for _ in range(fields)])
     mean, spread = errors.mean(axis=0), np.sqrt((errors**2).mean(axis=0))

@@ -34,7 +34,7 @@ ASYNCIO, BARE, EVERYTHING = "asyncio", "bare", "everything"
 
 
 class Ping:
-    """Asks every seat the same, again and again: a game that costs next to nothing itself."""
+    """A game that asks every seat the same, again and again, and itself costs next to nothing."""
 
     name, title, rules_version, commands = "ping", "Ping", 1, ("PING",)
 
@@ -130,7 +130,7 @@ async def asyncio_referee(program: Program, game: Ping) -> int:
 
 
 async def ask(bot: asyncio.subprocess.Process) -> bytes:
-    """Make one request as a first version of a referee does."""
+    """Make one request as a simple referee does."""
     assert bot.stdin is not None and bot.stdout is not None
     bot.stdin.write(b"PING\n")
     await bot.stdin.drain()

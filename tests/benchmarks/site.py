@@ -41,7 +41,7 @@ from tests.deployment import free_port
 from tests.league.ground import settings
 
 TARGET = 1.5
-"""Times the CPU of raw bytes."""
+"""A multiple of raw bytes' CPU time."""
 
 ROUNDS = 7
 
@@ -100,7 +100,7 @@ def beside_raw(folder: Path, path: str, requests: int) -> tuple[list[float], lis
 
 @contextmanager
 def server(application: list[str], environment: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """Run a server of its own; yield its process and its port."""
+    """Run a server; yield its process and its port."""
     port = free_port()
     command = [sys.executable, "-m", "uvicorn", *application, "--port", str(port), "--log-level", "error"]
     process = subprocess.Popen([*command, "--no-access-log", "--no-server-header"], env=environment)
@@ -124,7 +124,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def ask(port: int, path: str, requests: int) -> bytes:
-    """Send so many requests, one after the other over one connection; return the last answer."""
+    """Send that many requests in turn over one connection; return the last answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port)
     body = b""
     for _ in range(requests):

@@ -36,7 +36,7 @@ class Targets:
         form: str = ".3f",
         reached: float | None = None,
     ) -> str:
-        """Return the figure with its target as text. `reached`: what stands for `most` in a short run."""
+        """Return the figure with its target as text. `reached` replaces `most` in a short run."""
         if self.short and reached is not None:
             most = reached
         if least == -inf and most == inf:

@@ -1,7 +1,7 @@
 """Plays textarena's Liar's Dice in an environment of its own, where it is installed; see engine.py beside this.
 
-Reads numbers of matches, a line each, and answers with the moves made and the CPU nanoseconds that they took. Imports
-nothing of ours, because nothing of ours is there; both sides of the comparison play the moves of `claims`.
+Reads numbers of matches, a line each, and answers with the moves made and the CPU nanoseconds that they took. It
+imports nothing of Deadheat, which is not there; both sides of the comparison play the moves of `claims`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Claim = tuple[int, int]
 def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
     """Draw a raise that is legal under both sets of rules, None for a challenge, which is one move in four.
 
-    No ones: they are nothing special to textarena. No lower face with a higher quantity: that it forbids.
+    It draws no ones (nothing special to textarena) and no lower face with a higher quantity (which it forbids).
     """
     if current is None:
         return chance.randint(1, 3), chance.randint(2, 6)
@@ -32,7 +32,7 @@ def next_bid(current: Claim | None, chance: random.Random) -> Claim | None:
 
 @cache
 def claims(seed: int) -> list[Claim | None]:
-    """Draw the moves of a match, and more than it takes. They are drawn once, in the round that warms up."""
+    """Draw more moves than a match takes. They are drawn once, in the round that warms up."""
     chance = random.Random(seed)
     drawn: list[Claim | None] = []
     current: Claim | None = None

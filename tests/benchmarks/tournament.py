@@ -39,7 +39,7 @@ KEEPS = ("none", "all")
 """What is kept of a game: its line in the log, or its transcript as well."""
 
 SHARE = 0.85
-"""The share of a tournament's CPU time that was asked to be the bots' own."""
+"""The share of a tournament's CPU time that should be the bots' own."""
 
 QUICK, THINKER = "quick", "thinker"
 THINK = """#include <time.h>
@@ -153,7 +153,7 @@ def report(costs: Costs, targets: Targets) -> int:
 
 
 def ratio(costs: Costs, bot: str, one: str, other: str) -> float:
-    """Return how one cost compares with another of the same round."""
+    """Return the median ratio of two costs of the same round."""
     return statistics.median(own / theirs for own, theirs in zip(costs[bot, one], costs[bot, other], strict=True))
 
 

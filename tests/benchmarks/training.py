@@ -31,7 +31,7 @@ MATCHES = 10  # a slice
 SLICES = 20  # a turn
 
 Actions = list[list[int]]
-"""By match, whose seed is its place."""
+"""Actions by match, at its seed."""
 
 
 def main() -> int:

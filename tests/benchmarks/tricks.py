@@ -3,9 +3,9 @@
 See `clock`, which runs this as its parts (e) and (f). All bots are tricks.c with different habits. The innocent ones
 compute and sleep for up to 450 of their 500 ms; the late ones for 520. A trick is played from the eleventh round on by
 a bot whose play is so bad that it is behind then: it answers 0.6 times what the host took from it past its deadline, or
-after 498.5 ms, or has 450,000 waiters on its input. The same dice are played without the trick as well, and it must not
-have made a point of it. If a trick aims but none of its answers counted past the deadline, it did not aim correctly: a
-miss, too.
+after 498.5 ms, or has 450,000 waiters on its input. The same dice are played without the trick as well, and the trick
+must not have won a point. If a trick aims but none of its answers counted past the deadline, it did not aim correctly:
+a miss, too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HABITS = ("PLAIN", "MIXED", "WORKS_LATE", "SLEEPS_LATE", "AIMS", "EDGE", "EPOLLS
 DECIDED_TARGET = 0.99
 
 Spinners = Callable[[int], AbstractContextManager[None]]
-"""So many busy processes a CPU, while the context is open."""
+"""Keeps so many busy processes a CPU while it is open."""
 
 
 @dataclass(frozen=True, slots=True)

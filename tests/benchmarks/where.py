@@ -69,7 +69,7 @@ DOING = {
     "pydantic/": "rows",
     "league/": "rows",
 }
-"""By the first part that a file's path contains, in this order; everything else is "other"."""
+"""A file counts for the first of these that its path contains; everything else is "other"."""
 
 
 class CWorld(PlayingWorld):

@@ -58,7 +58,7 @@ class Chaos:
         self.guest = Guest(cluster, bots[0][1], self.chance)
 
     def order(self, words: str = "") -> Iterator[str]:
-        """Yield the disturbances whose names contain these words, all in some order, then again, for ever."""
+        """Yield the disturbances whose names contain these words, all in random order, repeatedly."""
         while True:
             names = sorted(name for name in DISTURBANCES if words in name)
             if not names:
@@ -110,7 +110,7 @@ class Chaos:
 
 
 def main() -> int:
-    """See the top of this file; the exit code."""
+    """See the top of this file. Return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--minutes", type=float, default=10.0, help="begin no further disturbance after so long")

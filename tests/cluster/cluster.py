@@ -222,7 +222,7 @@ class Cluster:
                 client.change_season(season_id, {"state": "closed", "force": True})
         until("the season's standings are published", lambda: self._published(season_id), 120)
 
-    # --- What is so.
+    # --- Its state.
 
     def unfinished(self, season_id: int) -> int:
         """Count the series that wait or run."""
@@ -231,7 +231,7 @@ class Cluster:
             return session.exec(select(func.count()).select_from(Series).where(*open_ones)).one()
 
     def finished_by(self, since: datetime) -> dict[str, int]:
-        """Return the finished series that were begun since then, by machine."""
+        """Count the finished series that were begun since then, by machine."""
         with self.database.reading() as session:
             found = select(Series.worker).where(Series.state == JobState.DONE, col(Series.started_at) >= since)
             names = [str(worker).split(":")[0] for worker in session.exec(found)]

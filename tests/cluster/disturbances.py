@@ -42,7 +42,7 @@ def _struck(cluster: Cluster, chance: random.Random) -> str:
 
 
 def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
-    """Kill one process of a worker at that moment; the worker as a whole lives."""
+    """Kill one process of a worker at that moment; the rest of the worker lives."""
     name = _struck(cluster, chance)
     machine = cluster.machine(name)
     flag = machine.folder / "die"
@@ -251,7 +251,7 @@ def clock_steps(cluster: Cluster, chance: random.Random) -> None:
 
 @contextlib.contextmanager
 def _own_clock(machine: Machine, part: str) -> Iterator[Path]:
-    """Start programs on the machine with the clock that the file sets, as an offset to the real one."""
+    """Give programs that start on the machine a clock that the file offsets from the real one."""
     libraries = sorted(Path("/").glob(TIME_LIBRARIES.removeprefix("/")))
     assert libraries, "Debian's package faketime is missing"
     clock = machine.folder / f"clock-of-{part}"

@@ -41,7 +41,7 @@ _C = ctypes.CDLL(None, use_errno=True)
 
 
 def missing() -> str | None:
-    """Say why machines are impossible here; None: they are possible."""
+    """Return why machines are impossible here, if they are."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
@@ -141,7 +141,7 @@ class Machine:
             )
 
     def processes(self, word: str = "") -> list[int]:
-        """Return the processes that run there; only those with the word in their command line."""
+        """Return the processes that run there and have the word in their command line."""
         space = Path(f"/proc/{self._holder.pid}/ns/net").readlink()
         found = []
         for entry in Path("/proc").iterdir():

@@ -1,7 +1,7 @@
 """A person who plays against a bot while the cluster is disturbed, in a browser without scripts, with patience.
 
-A missing page is requested again and a form that was not accepted is sent again; that is all a person can do, and all
-that may be needed. No two answers are the same line (no two bids, no two categories), so the transcript shows whether
+A missing page is requested again and a form that was not accepted is sent again; a person can do no more, and must not
+need to. No two answers are the same line (no two bids, no two categories), so the transcript shows whether
 each accepted answer is in it once and in order, and no other.
 """
 
@@ -99,7 +99,6 @@ class Guest:
         return max(max(0.0, end - max(begin, self._calm_at)) for begin, end in self._waits)
 
     def told(self) -> str:
-        """Return a report."""
         moves = sum(len(seat.taken) for seat in self._seats)
         waits = f"{self.worst_wait_seconds:4.1f} s, {self.worst_wait_afterwards_seconds:4.1f} s of that afterwards"
         return f"a person made {moves} moves in {len(self._seats)} matches and waited at worst {waits}"
@@ -235,7 +234,7 @@ class Struck(Exception):
 
 
 class Page(Read):
-    """A page of the site's; `open_match`: the path of the person's own, where the page leads there."""
+    """A page of the site; `open_match`: the path of the person's open match, if linked there."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

@@ -25,9 +25,7 @@ class Author:
 
     @contextlib.contextmanager
     def uploads(self, after_seconds: float) -> Iterator[None]:
-        """Upload so long after the block begins, and repeat until the API accepts it, at the latest when the block
-        ends.
-        """
+        """Upload this long after the block begins and repeat until the API accepts it, which the block's end awaits."""
         self._version, self._why = 0, "nobody has tried"
         sending = threading.Thread(target=self._send, args=(after_seconds,), daemon=True)
         sending.start()
@@ -36,7 +34,7 @@ class Author:
         assert self._version, f"an upload was not taken within {PATIENCE_SECONDS:g} s: {self._why}"
 
     def is_built(self) -> bool:
-        """Return whether the newest upload is ready. Raises AssertionError where it was called broken."""
+        """Return whether the newest upload is ready. Raises AssertionError if it was called broken."""
         try:
             with self._cluster.api(self._token) as client:
                 version = client.version(self._bot_id, self._version)

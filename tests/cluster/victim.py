@@ -51,9 +51,7 @@ def once(flag: Path, moment: Callable[[Die], None]) -> None:
 
 
 def every_time(deadly: set[str]) -> None:
-    """Let every process die that is to play one of these programs, after it has claimed the series and before it
-    reports.
-    """
+    """Kill every process that is to play one of these programs, between its claim of the series and its report."""
 
     def doomed(context: Context, program: ProgramRef, folder: Path) -> Program:
         if program.program_sha256 in deadly:

@@ -1,4 +1,4 @@
-"""Simulated players of Betris, and its rules a second time by plain means: sets of cells and brute force.
+"""Simulated players of Betris, and its rules written a second time with sets of cells and brute force.
 
 They draw from `Chance`, whose values are specified, so that the golden transcripts are the same under any Python.
 """
@@ -75,7 +75,7 @@ def legal_places(block: str, filled: Cells) -> list[list[tuple[int, int]]]:
 
 
 def side_of_largest_square(filled: Cells) -> int:
-    """Look at every square there is."""
+    """Find it by looking at every square."""
     return max(
         side
         for side in range(8)
@@ -90,7 +90,7 @@ def place_line(cells: Sequence[tuple[int, int]]) -> str:
 
 
 class Legal:
-    """Plays any legal move; taking no time, or up to `slow_ns` a prompt (416 ms at most, to stay within the bank)."""
+    """Plays random legal moves in no time, or in up to `slow_ns` a prompt (at most 416 ms, to stay within the bank)."""
 
     def __init__(self, number: int, slow_ns: int = 0) -> None:
         self.chance = Chance(b"a legal player of betris" + seed(number))
@@ -115,7 +115,7 @@ class Legal:
         return None
 
     def place(self, block: str) -> str:
-        """Choose any legal place with its cells in any order, or PASS once in eight times."""
+        """Choose any legal place, its cells in any order, or pass one time in eight."""
         places = legal_places(block, self.filled)
         if not places or self.chance.below(8) == 0:
             return "PLACE 0"

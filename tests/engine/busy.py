@@ -12,10 +12,10 @@ from deadheat.engine.transcript import Transcript
 from tests.engine.players import GAME, Legal, seed
 
 COUNTED, INSIDE = 1, 2
-"""The exchanges of `on_a_busy_host` in which the host took time from seat 0: past the deadline, and not."""
+"""The exchanges of `on_a_busy_host` in which the host took time from seat 0: past the deadline and inside."""
 
 TAKEN_NS, LATE_NS = 150 * NS_PER_MS, 130 * NS_PER_MS
-"""At COUNTED: what it took, and how late the reply came by the clock."""
+"""The time taken at COUNTED, and how late the reply came by the clock."""
 
 
 def taken(reply: Reply, elapsed_ns: int, **growth: int) -> Reply:
@@ -40,7 +40,7 @@ def on_a_busy_host(match: Transcript) -> Transcript:
 
 
 def convicted_on_a_busy_host(match: Transcript) -> Transcript:
-    """A match that seat 0 lost by a time-out, if the host had taken LATE_NS from it and that had not been enough."""
+    """Return a match that seat 0 lost by a time-out, as if even LATE_NS taken by the host did not excuse it."""
     last = match.last_prompt(0)
     assert last is not None and last.reply.fault is Fault.TIMEOUT
     reply = last.reply._replace(cpu_ns=last.limit_ns)

@@ -39,7 +39,7 @@ CLAIMS = [(quantity, face) for quantity in range(1, 31) for face in range(1, 7)]
 
 
 class Legal:
-    """Plays any legal move; one of its bids in eight is any that there is, a turn in `resigns` a resignation."""
+    """Plays random legal moves: most bids are low, one in eight is any; it resigns one turn in `resigns`."""
 
     def __init__(self, number: int, slow_ns: int = 0, resigns: int = 0) -> None:
         self.chance = Chance(b"a legal liar" + seed(number))
@@ -65,7 +65,7 @@ class Legal:
 
 
 def play(seats: int, number: int, **others: Player) -> Transcript:
-    """Play a match of legal players, but for ``p1``, ``p2``, ... where given."""
+    """Play a match of legal players and those given as ``p1``, ``p2``, ..."""
     players = [others.get(f"p{seat + 1}") or Legal(10 * number + seat) for seat in range(seats)]
     return run_match(GAME, seats, seed(number), MemoryTransport(players))
 
@@ -114,10 +114,10 @@ SHORT = {"challenge": '{"type":"challenge"}', "resign": '{"type":"resign"}'}
 
 
 def play_table(dice: str, turns: Sequence[str], ready: Sequence[str | Fault] | int = 2) -> Table:
-    """Play with given dice, round after round in seat order, and play turns like ``P1 3x4``, ``P2 challenge``.
+    """Play turns like ``P1 3x4``, ``P2 challenge`` with given dice, listed by round and in it by seat.
 
-    Other words of a turn are replies as they stand or the name of a fault. `ready` are the replies to READY, or how
-    many seats say OK.
+    A turn may also name a fault or contain a reply as it stands. `ready` are the replies to READY, or how many seats
+    say OK.
     """
     replies_to_ready: Sequence[str | Fault] = ["OK"] * ready if isinstance(ready, int) else ready
     seats = len(replies_to_ready)

@@ -36,7 +36,7 @@ ANSWERS: dict[str, tuple[Answer | None, Fault]] = {
     "memory": (Answer(None, 5, Fault.MEMORY), Fault.MEMORY),
     "C-08-case": (Answer("ok", 5), Fault.MALFORMED),
 }
-"""Answers that are a fault at every prompt of every game, and that fault."""
+"""Answers that are faults at every prompt of every game, with the fault."""
 
 
 class Legal:
@@ -101,7 +101,7 @@ def play(number: int, first: Player | None = None, second: Player | None = None)
 
 
 def timed(player: Player, elapsed_ns: dict[int, int]) -> Player:
-    """Play like `player`, but take these times for these of its prompts (0 is READY), and none for the others."""
+    """Play like `player`, but take these times at prompts with these numbers (0 is READY), and none at others."""
     prompts = 0
 
     def answer(message: Message) -> Answer | str | None:

@@ -66,7 +66,7 @@ def test_an_expert_that_advises_on_its_own_match_agrees_with_itself_at_every_mov
     match = played(game, [seeded(new(seat), 7) for seat in range(seats)])
     for seat in range(seats):
         bot = new(0)
-        # As `Session` asks the bot, but with the draws of the one that played.
+        # The bot is asked as `Session` asks it, but draws like the one that played.
         same = session_of(match, seat, lambda message, bot=bot: bot(_drawing(message, 7)))  # type: ignore[misc]
         given = [prompt.reply.line for prompt in same.prompts()]
         own = [prompt.reply.line for prompt in match.prompts() if prompt.message.seat == seat]
@@ -100,7 +100,7 @@ def test_after_a_single_other_move_the_expert_plays_on_as_if_it_had_made_it(game
     moves = 0
 
     def deviates(message: Message) -> str | None:
-        """Asks the expert, plays something else at the third placing or scoring, and tells the expert so."""
+        """Ask the expert, play something else at the third placing or scoring, and tell the expert so."""
         nonlocal moves
         for told in waiting:
             adviser(Message(0, told))
@@ -129,7 +129,7 @@ def test_the_same_match_and_bot_give_the_same_advice_again() -> None:
 
 
 class Announced:
-    """Yacht Auction whose READY says more, as that of a game with seats that differ."""
+    """Yacht Auction whose READY says more, as in a game whose seats differ."""
 
     name, title, rules_version, seats, commands = "yacht-auction", "Announced", 1, range(2, 3), ("READY",)
 
@@ -208,7 +208,7 @@ def test_a_move_is_beside_the_scene_that_shows_what_came_of_it() -> None:
 
 
 def test_the_longest_match_costs_a_reader_no_more_than_a_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Six who always bid the least that is legal play some 5,000 exchanges."""
+    """Six bots that always bid as low as is legal play 5,000 exchanges."""
     match = played("liars-dice", [lowest] * 6)
     session = session_of(match, 0, lambda message: HIGHEST if message.limit_ns and message.line != "READY" else "OK")
     replayed: list[int] = []

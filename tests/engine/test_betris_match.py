@@ -259,7 +259,7 @@ def test_b12_half_a_point_decides_and_equal_totals_are_a_draw(bets: tuple[int, i
 
 
 def test_b10_a_player_without_chips_bets_nothing_and_plays_on() -> None:
-    """Four bets of 5 and one of 4 on blocks that the other does not want; a sixth of 1 is more than is left."""
+    """Four bets of 5 and one of 4 on blocks that the other does not want spend all chips; a sixth bet of 1 fails."""
 
     def spender(bets: str) -> Player:
         left = iter(bets)
@@ -281,7 +281,7 @@ def test_b10_a_player_without_chips_bets_nothing_and_plays_on() -> None:
 @given(numbers)
 @examples(25)
 def test_b04_no_bet_changes_the_blocks_of_a_seed(number: int) -> None:
-    """Block A, block B and the coin, round after round, and nothing else, are drawn."""
+    """Every round draws block A, block B and the coin, and nothing else."""
     chance, expected = Chance(seed(number)), []
     for _ in range(12):
         a = NAMES[chance.below(21)]
@@ -368,7 +368,7 @@ def test_b11_a_forged_time_diverges_where_it_would_have_been_told() -> None:
 
 
 def test_c13_the_score_so_far_is_kept_for_display() -> None:
-    """Up to the fault at prompt 21, a PHASE1, the two matches are the same: ten rounds."""
+    """The two matches are the same up to the fault at prompt 21, a PHASE1: ten rounds."""
     whole, cut = play(5), play(5, faulty(Legal(10), 21, None))
     assert whole.exchanges[:21] == cut.exchanges[:21]
     (final,) = events(cut, "final")

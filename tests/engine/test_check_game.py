@@ -55,7 +55,7 @@ ODD_EVENTS: dict[str, dict[str, Any]] = {
 
 
 class Tricks:
-    """Two or three seats get three cards each and play one at a time, all at once; the highest card makes the trick."""
+    """Two or three seats get three cards each. All play one at the same time; the highest card takes the trick."""
 
     name = "tricks"
     title = "Tricks"
@@ -207,7 +207,7 @@ class Tricks:
         return farewell
 
     def result(self, tricks: list[int], faults: Mapping[Seat, Fault]) -> Result:
-        """Rank by tricks; whoever failed is behind all who did not."""
+        """Rank by tricks; seats that failed come after all others."""
         if self.bug == "no result":
             return None  # type: ignore[return-value]
         scores = [-1 if seat in faults else score for seat, score in enumerate(tricks)]
@@ -327,7 +327,7 @@ def test_a_broken_game_is_found_and_told_what_is_wrong(bug: str, sentence: str) 
 
 
 def test_a_leak_in_a_real_game_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The view tells one bit of the dice of all others, in a field that the random bot does not read."""
+    """The view tells one bit of all others' dice, in a field that the random bot does not read."""
     honest = rules._Match.frame
 
     def leaky(match: rules._Match, seat: Seat) -> tuple[str, str]:
@@ -359,11 +359,11 @@ def test_a_game_must_be_described(attribute: str, value: object, sentence: str) 
         check_game(game, Player)
 
 
-# What plays it ---------------------------------------------------------------------------------------------------
+# Its players -----------------------------------------------------------------------------------------------------
 
 
 def answering(changed: Callable[[str, str | None], str | None]) -> type[Player]:
-    """Return a player that changes its answers to lines."""
+    """Return a class of players whose answers are changed."""
 
     class Odd(Player):
         def answer(self, line: str) -> str | None:
@@ -373,7 +373,7 @@ def answering(changed: Callable[[str, str | None], str | None]) -> type[Player]:
 
 
 class Forgetful(Player):
-    """Raises an error of its own in some matches."""
+    """Raises an AssertionError in some matches."""
 
     def answer(self, line: str) -> str | None:
         if line.startswith("TRICK"):

@@ -53,7 +53,7 @@ def test_equal_seeds_and_replies_give_equal_bytes_that_replay(name: str, number:
 
 
 def golden() -> dict[str, Transcript]:
-    """Play the matches whose bytes are kept: they change only with the format or the rules, never unseen."""
+    """Play the matches whose bytes are kept; these change only with the format or the rules."""
     return {
         "yacht-auction.jsonl": yacht.play(2025, yacht.Legal(0, 400_000_000), yacht.Legal(1, 400_000_000)),
         "yacht-auction-forfeit.jsonl": yacht.play(
@@ -91,7 +91,7 @@ def golden() -> dict[str, Transcript]:
 
 @pytest.mark.parametrize("name", golden())
 def test_golden_transcripts_have_not_changed(name: str) -> None:
-    """``python -m tests.engine.test_every_match`` writes them anew; a change needs a new version of format or rules."""
+    """``python -m tests.engine.test_every_match`` writes them; a change needs a new version of format or rules."""
     stored = (TRANSCRIPTS / name).read_bytes()
     transcript = decode(stored)
     assert (encode(golden()[name]), replay(GAMES[transcript.game], transcript)) == (stored, golden()[name])
@@ -146,7 +146,7 @@ def test_c01_two_faults_in_one_exchange_are_both_kept_and_nobody_wins(
 
 
 def other_bid(at_prompt: int) -> str:
-    """Return a reply that no legal player of Yacht Auction gives, where one is possible."""
+    """Return a bid that no legal player of Yacht Auction makes, or a fault where no bid is asked for."""
     return "BID B 77777" if at_prompt == 1 or (at_prompt % 2 == 0 and at_prompt < 24) else "PUT"
 
 
@@ -156,7 +156,7 @@ def other_bid(at_prompt: int) -> str:
 def test_c14_no_reply_reaches_the_other_seat_before_it_has_answered(
     players: Any, other: Callable[[int], str], number: int, seat: int, at_prompt: int, kind: str
 ) -> None:
-    """Change one reply of a seat, or its time: the other is sent the same until it has answered the same prompt."""
+    """After a change of a seat's reply or time, the other is sent the same until it has answered that prompt."""
     heard: list[list[str]] = []
     for changed in (False, True):
         seated: list[Player] = [players.Legal(0), players.Legal(1)]

@@ -304,7 +304,7 @@ def recount(transcript: Transcript) -> list[str]:
     """Compute the loser of each challenge from the exchanged lines alone."""
     lines = [json.loads(m.line) for e in transcript.exchanges for m in e.messages if m.seat == 0 and "event" in m.line]
     shown = [notice["dice"] for notice in lines if notice["event"] == "challenge"]
-    hands: dict[str, list[int]] = {}  # of this round, by the views
+    hands: dict[str, list[int]] = {}  # in this round, from views
     bids: list[tuple[str, int, int]] = []
     losers: list[str] = []
     for prompt in transcript.prompts():

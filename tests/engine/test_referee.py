@@ -71,7 +71,7 @@ def test_simulated_time_is_judged_like_real_time(answer: Answer | str | None, re
 
 
 class Broken:
-    """A transport that fails, or breaks its promise, through our doing."""
+    """Fails, or breaks a transport's promise: our failure, not a bot's."""
 
     def __init__(self, replies: Mapping[Seat, Reply] | TransportError) -> None:
         self.replies = replies
@@ -105,7 +105,7 @@ def test_a_transport_that_breaks_its_promise_is_caught(replies: Mapping[Seat, Re
 
 
 class AsksTwice(GuessTheDie):
-    """A game that breaks its promise."""
+    """Prompts a seat twice at once."""
 
     def play(self, seats: int, chance: Chance) -> Play:
         yield Step((Message(0, "ONE", 10), Message(0, "TWO", 10)))

@@ -1,6 +1,6 @@
 """Verification: an honest transcript replays to equality, and a forgery is found at the exchange that was forged.
 
-Every forgery here is encoded anew with a correct chain of hashes, so only the rules can detect it.
+Every forgery here is encoded with a correct chain of hashes, so only the rules can detect it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.lanes import examples
 
 MATCH = play(1, Legal(2, 400_000_000), Legal(3, 400_000_000))
 LAST = len(MATCH.exchanges) - 1  # the exchange with FINISH
-ROLL, SCORE = 12, 13  # two exchanges in the middle, by what they prompt for
+ROLL, SCORE = 12, 13  # two exchanges in the middle, named after what they ask
 
 
 def with_exchange(number: int, exchange: Exchange) -> Transcript:
@@ -309,7 +309,7 @@ def test_transcripts_of_the_first_format_still_verify(name: str) -> None:
     old = decode(data)
     assert data.startswith(b'{"deadheat":1,') and old.attempt == 1
     assert replay(GAMES[old.game], old) == old
-    assert decode(encode(old)) == old  # as a transcript of today's format it says the same
+    assert decode(encode(old)) == old  # nothing is lost in today's format
 
 
 def test_a_further_attempt_is_played_with_the_next_seed_of_the_list() -> None:

@@ -88,7 +88,7 @@ def exchanges(draw: st.DrawFn, seats: int) -> Exchange:
 
 @st.composite
 def transcripts(draw: st.DrawFn) -> Transcript:
-    """Draw any transcript that the codec must bear, whether a match can have produced it or not."""
+    """Draw any transcript that the codec must accept, whether or not a match can produce it."""
     seats = draw(st.integers(1, 6))
     points = st.integers(-(10**15), 10**15) | st.fractions(-(10**15), 10**15, max_denominator=10**4)
     return Transcript(

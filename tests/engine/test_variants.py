@@ -1,4 +1,4 @@
-"""Parameters of games: what a variant may set, that its transcript carries it, and that nothing else verifies."""
+"""Parameters of games: what a variant may set, and that its transcript names it and verifies by no other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people are told about a reply's own time (ruling C-03): the same everywhere."""
+"""People are told the same about a reply's own time everywhere (ruling C-03)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_what_the_host_took_is_added_up() -> None:
 
 
 def test_the_slowest_answers_are_so_by_own_time() -> None:
-    """Of two answers, the one from which the host took more than a whole limit is the faster one."""
+    """The answer from which the host took more than a whole limit is the faster one of two."""
     limit_ns = prompt_of(INSIDE).limit_ns
     reply = taken(prompt_of(INSIDE).reply, 3 * limit_ns, full_ns=3 * limit_ns - 450 * NS_PER_MS)
     assert [prompt.exchange for prompt in slowest(with_reply(BUSY, INSIDE, 0, reply), 0, 2)] == [COUNTED, INSIDE]
@@ -73,7 +73,7 @@ def test_evidence_says_who_took_what() -> None:
 
 
 def test_evidence_of_older_ledgers_is_still_told() -> None:
-    """It had no word on who took what."""
+    """It does not say who took what."""
     old = {"seat": 0, "limit_ns": 5_000_000, "wall_ns": 9_000_000, "stolen_ns": 2_000_000, "signal": "pressure"}
     assert evidence_words(old) == "limit 5 ms, 9.0 ms passed, 2.0 ms taken from it by the host"
 

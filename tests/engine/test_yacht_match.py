@@ -116,7 +116,7 @@ def test_events_agree_with_the_lines(number: int) -> None:
 
 
 def points_of(category: str, dice: str) -> int:
-    """Score five dice by other means than the product's."""
+    """Score five dice in another way than the product."""
     faces = [int(die) for die in dice]
     most = Counter(faces).most_common()
     runs = [{n, n + 1, n + 2, n + 3} for n in (1, 2, 3)]
@@ -169,7 +169,7 @@ def test_legal_play_never_faults_and_totals_are_what_the_lines_say(number: int) 
 
 
 class Fixed:
-    """Always wants the same bundle, and bids only in round 1. Against one that wants the other, every bid is paid."""
+    """Always wants the same bundle, and bids only in round 1. If the opponent wants the other, every bid is paid."""
 
     def __init__(self, target: str, first_bid: int = 0) -> None:
         self.target, self.bid = target, first_bid
@@ -183,7 +183,7 @@ class Fixed:
 
 
 def test_y10_a_bid_may_exceed_the_score() -> None:
-    """The first bid is made with nothing, and whoever pays it goes below zero."""
+    """The first bid is made at zero points, and paying it leads below zero."""
     transcript = play(0, Fixed("A", 100_000), Fixed("B", 0))
     assert (transcript.result.faults, events(transcript, "auction")[0]["changes"]) == ({}, [-100_000, 0])
 
@@ -211,7 +211,7 @@ def test_y14_the_dice_of_a_match_are_the_seed_alone() -> None:
 
 
 def test_c13_the_score_so_far_is_kept_for_display() -> None:
-    """Up to the fault at prompt 20, a ROLL, the two matches are the same: nine scorings and ten auctions."""
+    """The two matches are the same up to the fault at prompt 20, a ROLL: nine scorings and ten auctions."""
     whole, cut = play(5), play(5, faulty(Legal(10), 20, None))
     assert whole.exchanges[:20] == cut.exchanges[:20]
     (final,) = events(cut, "final")

@@ -1,4 +1,4 @@
-"""Makes archives that no honest tool makes; for make.py of the cases, and for the tests of `sandbox.archive`.
+"""Makes archives that no honest tool makes, for the cases' make.py and the tests of `sandbox.archive`.
 
 Standard library only: a case's make.py is a program of its own, which finds this module beside its folder.
 """
@@ -56,7 +56,7 @@ def link(name: str, target: str) -> tuple[zipfile.ZipInfo, bytes]:
 
 
 def zeros(size_bytes: int) -> bytes:
-    """Return a deflate stream of this many zeros, made without making them: equal blocks, one after the other."""
+    """Return a deflate stream of this many zeros, made by repeating one block instead of packing them."""
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
     block = packer.compress(bytes(MIB)) + packer.flush(zlib.Z_FULL_FLUSH)
     rest = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
@@ -64,7 +64,7 @@ def zeros(size_bytes: int) -> bytes:
 
 
 def raw_zip(files: Iterable[tuple[str, bytes, int]]) -> bytes:
-    """Return a zip of deflate streams as they are, each with the size that it is to claim."""
+    """Return a zip of these deflate streams, each with the size that it is to claim."""
     body, directory, offset = [], [], 0
     for name, stream, claimed_bytes in files:
         about = struct.pack("<5H3LH", 20, 0, zipfile.ZIP_DEFLATED, 0, 0, 0, len(stream), claimed_bytes, len(name))
@@ -86,7 +86,7 @@ def ended(body: bytes, directory: bytes, count: int) -> bytes:
 
 
 def overlapping(names: Iterable[str], content: bytes) -> bytes:
-    """Return every entry under its own name, and all of them over the same compressed bytes (the method of D. Fifield's
+    """Return a zip whose entries have names of their own and share their compressed bytes (the method of D. Fifield's
     "A better zip bomb", 2019): the local header of each but the last is followed, in a stored block, by the next one's.
     """
     packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)

@@ -16,7 +16,7 @@ from deadheat.sandbox.box import Box
 from deadheat.sandbox.pipes import PipeTransport
 
 MATCH_SECONDS = 2.0
-"""Of each match, pushing or not: what only shows how long a match lasted is the wall clock."""
+"""All matches last this long, pushing or not, so readings that only measure time agree."""
 
 READER = r"""
 import array, ctypes, fcntl, json, os, resource, select, signal, socket, struct, sys, time
@@ -208,8 +208,8 @@ def _all_parts(ask: Callable[[str], str]) -> str:
 
 
 def remembered(series: Sequence[Mapping[str, object]], pushes: Sequence[bool]) -> dict[str, list[object]]:
-    """The readings by which a match after one that pushed differs from all that came after one that did not. A number
-    that moves anyway differs by how far it moved.
+    """Return the readings in which a match after a push differs from all others. A number that moves anyway differs if
+    it moves more than twice as far.
     """
     names = {name for readings in series for name in readings if not name.endswith(CLOCKS)}
     return {name: values for name in sorted(names) if _differs(values := [row.get(name) for row in series], pushes)}

@@ -1,8 +1,8 @@
-"""What the probes look for can be had: outside of the product's box, each of their attempts succeeds.
+"""Outside of the product's box, each attempt of the probes succeeds.
 
-The same programs as in test_zoo, but started by root in a container with every capability that can be given and without
-a filter, on the host's network, with the engine's socket, the host's devices and a stage of loosen.py's making. An
-attempt that fails even here has been written wrongly, or this machine has nothing to attempt it on: those are listed.
+These are the programs of test_zoo, started by root in a container with every capability that can be given and without a
+filter, on the host's network, with the engine's socket, the host's devices and a stage of loosen.py's making. An
+attempt that fails even here is written wrongly, or this machine has nothing to attempt it on; the latter are listed.
 """
 
 from __future__ import annotations

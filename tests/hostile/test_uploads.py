@@ -12,7 +12,7 @@ from tests.api.site import Site
 from tests.hostile.zoo import UploadCase, load, names, upload_of
 
 PEAK_BYTES = 32 * 1024 * 1024
-"""Beyond what the request itself takes in a test: far below what any of them would unpack to."""
+"""Memory that a refusal may take beyond its request: far less than any upload unpacks to."""
 
 REFUSED = [name for name in names() if load(name).kind == "upload"]
 

@@ -56,7 +56,7 @@ def clean(zoo: Zoo, tmp_path: Path, monkeypatch, caplog: pytest.LogCaptureFixtur
 
 
 def of_kind(kind: str) -> list[ParameterSet]:
-    """Return the cases of a kind. Variants of others are left to runs of everything."""
+    """Return the cases of a kind. Variants of others run only with everything."""
     cases = {name: case for name in names() if (case := load(name)).kind == kind}
     return [pytest.param(name, marks=[pytest.mark.all] * bool(case.like)) for name, case in cases.items()]
 

@@ -186,7 +186,7 @@ class Zoo:
     """A worker's environment, and the honest opponent, for a whole session."""
 
     def __init__(self, folder: Path, kept: Path | None = None) -> None:
-        """`kept`: the folder of programs that earlier runs of these tests built; None: build each one anew."""
+        """`kept`: the folder of programs that earlier runs of these tests built; None: build each one."""
         self.settings = Settings(data_dir=folder)
         self._kept = kept
         self.context = Context(self.settings)
@@ -290,7 +290,7 @@ def ending_of(ending: Exit | None) -> str:
 
 
 def fault_fits(expected: str, record: FaultRecord | None) -> bool:
-    """Return whether it is (one of) the expected one(s)."""
+    """Return whether the fault is among the expected ones."""
     return (record.fault if record else "") in {Fault[name] if name else "" for name in expected.split("|")}
 
 

@@ -49,13 +49,13 @@ def python(folder: Path, code: str) -> Program:
 
 
 def asker(box: Box, limit_ns: int = 20 * NS_PER_S) -> Callable[[str], Reply]:
-    """Start a box; what is returned sends it a prompt."""
+    """Start a box; return what sends it a prompt."""
     transport = PipeTransport([box.start()])
     return lambda line: transport.exchange([Message(0, line, limit_ns)])[0]
 
 
 def inside(box: Box) -> Insider:
-    """Start a box; what is returned sends it a prompt, which it must answer."""
+    """Start a box; return what sends it a prompt that it must answer."""
     ask = asker(box)
 
     def answer(expression: str) -> str:

@@ -28,7 +28,7 @@ def inspect(data: bytes, bounds: Bounds | None = None) -> Listing:
 
 
 def refused(data: bytes, bounds: Bounds | None = None) -> str:
-    """Return why it is refused, the same when inspected and when unpacked."""
+    """Return the reason of a refusal, whose detail is a sentence."""
     with pytest.raises(BadArchive) as caught:
         inspect(data, bounds)
     assert caught.value.detail.endswith(".")
@@ -73,7 +73,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "a changed byte of content": (lambda: stored().replace(b"hello", b"jello"), "damaged"),
 }
-"""Functions that make an archive, not to hold them all while tests are collected, and why it is refused."""
+"""Functions that make an archive, so that collecting tests holds none, and why it is refused."""
 
 
 @pytest.mark.parametrize(("make", "reason"), REFUSED.values(), ids=REFUSED)

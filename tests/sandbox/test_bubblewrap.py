@@ -72,7 +72,7 @@ def program(home: Path, code: str, name: str = "bot") -> Program:
 
 
 def said(home: Path, expressions: str, limits: Limits | None = None) -> dict[str, str]:
-    """Return what a bot gets for each `name: does, argument, ...` in the lines."""
+    """Return what a bot gets for each line `name: call, argument, ...`."""
     pairs = [line.strip().split(": ", 1) for line in expressions.strip().splitlines()]
     code = "input(); print(json.dumps({" + ", ".join(f"{name!r}: what({does})" for name, does in pairs) + "}))"
     with closing(BubblewrapSandbox().open(program(home, code), limits or Limits())) as box:
@@ -234,7 +234,7 @@ time.sleep(1000)
 
 
 def alive(word: str) -> dict[int, str]:
-    """Return processes whose command has this word, and their programs."""
+    """Return the programs of processes with this word in their command."""
     found = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
@@ -245,7 +245,7 @@ def alive(word: str) -> dict[int, str]:
 
 
 def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
-    """Wait until as many are alive as expected, at most five seconds, and return them.
+    """Wait at most five seconds until as many as expected are alive, and return them.
 
     A second look could miss one of them: a process that is just starting a program has no command.
     """

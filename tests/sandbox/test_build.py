@@ -82,7 +82,7 @@ def test_the_log_of_a_build_keeps_its_beginning_and_its_end(built: Building) -> 
 def test_a_program_has_a_size_limit(built: Building) -> None:
     failed = failure(built, "for i in 1 2 3; do head -c 30000000 /dev/zero >$i; done")
     assert str(failed) == "the built program is larger than 64 MiB"
-    assert failure(built, "head -c 70000000 /dev/zero >x").log.strip()  # one file cannot even be written
+    assert failure(built, "head -c 70000000 /dev/zero >x").log.strip()  # even one file is too large
 
 
 def test_a_build_has_bounded_room_and_processes(built: Building) -> None:

@@ -58,7 +58,7 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
 
 
 def test_a_container_that_cannot_be_made_new_serves_once(docker_sandbox: DockerSandbox, program: Program) -> None:
-    """A container under gVisor is of this kind."""
+    """Containers under gVisor are like this."""
     with closing(docker_sandbox.open(program, Limits(building=True))) as box:
         inside(box)("open('/tmp/x', 'w')")
         (first,) = own_containers()

@@ -1,4 +1,4 @@
-"""What the facts about a host mean for its fitness to judge."""
+"""What facts about a host say about its fitness to judge."""
 
 from __future__ import annotations
 

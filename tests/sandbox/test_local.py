@@ -39,7 +39,7 @@ def running(code: str, folder: Path) -> Iterator[tuple[Box, Callable[[str], Repl
 
 
 def until(condition: Callable[[], object], seconds: float = 10) -> None:
-    """Wait for the condition, for this long at most."""
+    """Wait for the condition, at most this long."""
     give_up_at = time.monotonic() + seconds
     while not condition() and time.monotonic() < give_up_at:
         time.sleep(0.005)
@@ -145,7 +145,7 @@ def test_a_program_that_cannot_start_leaves_this_process_where_it_was(tmp_path: 
 
 
 def test_a_flood_on_stderr_does_not_end_a_program(tmp_path: Path) -> None:
-    """Of a hundred megabytes the first and the last bytes are kept, as in a container."""
+    """The first and last bytes of a hundred megabytes are kept, as in a container."""
     code = """
 import os
 os.write(2, b"first\\n")

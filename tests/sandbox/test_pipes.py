@@ -175,7 +175,7 @@ class ScriptedClock:
 
 
 class Stole(NoMeter):
-    """A meter by which this much was stolen just after the prompt, and nothing since."""
+    """A meter that reports this much stolen just after the prompt, and nothing since."""
 
     def __init__(self, stolen_ns: int) -> None:
         self.stolen_ns = stolen_ns
@@ -194,7 +194,7 @@ def scripted(
     stolen_ns: int = 0,
     delay_ns: int = 0,
 ) -> Reply:
-    """Return the reply under a referee's clock with these readings; a reading with a text is when the bot writes that.
+    """Return the reply if the referee's clock shows these readings; the bot writes a reading's text just before it.
 
     `delay_ns` is how long the referee waited for a CPU before it woke.
     """
@@ -278,7 +278,7 @@ def test_a_drip_is_no_reason_to_doubt_either(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize(("found_ms", "fault"), [(10.3, None), (15, None), (15.2, Fault.TIMEOUT), (24, Fault.TIMEOUT)])
 def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault: Fault | None) -> None:
-    """Of the bot's 10 ms, 5 were stolen, so it had until 15. It was silent until a moment before it answered."""
+    """The host stole 5 of the bot's 10 ms, so it had until 15. It was silent until a moment before it answered."""
     limit_ns, found_ns = 10 * NS_PER_MS, int(found_ms * NS_PER_MS)
     silent_ns = found_ns - NS_PER_MS // 10
     readings = (0, 0, 0, silent_ns, silent_ns, silent_ns, ("OK\n", silent_ns), found_ns)
@@ -305,7 +305,7 @@ def test_own_time_decides_about_a_bot_that_leaves_late(monkeypatch, stolen_ns: i
 
 
 def test_no_seat_pays_for_the_write_to_another() -> None:
-    """The second seat answers at once, while the write to the third one lasts. That time is taken off its own."""
+    """The second seat answers at once, while the write to the third one lasts, and does not pay for that time."""
     channels = [pair() for _ in range(3)]
     transport = PipeTransport([channel for channel, _, _ in channels])
     answers = {1: channels[0][2], 2: channels[1][2]}
@@ -392,7 +392,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
     wrote = threading.Event()
 
     class Waits(NoMeter):
-        """Waits for as long as the write lasts."""
+        """Its bot waits while the write lasts."""
 
         at_ns = 0
 
@@ -413,7 +413,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
     channel.meter = Waits()
     monkeypatch.setattr("deadheat.sandbox.pipes._flush", flush)
     reply = PipeTransport([channel]).exchange([Message(0, "A", 100 * LIMIT_NS)])[0]
-    host_ns = reply.evidence.referee_ns + reply.evidence.unseen_ns if reply.evidence else 0  # what it took of the write
+    host_ns = reply.evidence.referee_ns + reply.evidence.unseen_ns if reply.evidence else 0  # the host's part
     assert reply.own_ns + host_ns >= 199 * NS_PER_MS
 
 
@@ -465,7 +465,7 @@ def test_time_inside_our_own_write_is_the_readers_unless_we_waited_for_a_cpu(mon
 
 
 class ScriptedMeter(NoMeter):
-    """A meter by which this share of the time since its first reading was stolen."""
+    """A meter that reports this share of the time since its first reading stolen."""
 
     def __init__(self, stolen_share: float) -> None:
         self.stolen_share = stolen_share
@@ -495,7 +495,7 @@ def test_an_answer_that_the_host_delayed_counts() -> None:
 
 
 def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_with_its_evidence() -> None:
-    reply, transport = watched(0.2, answer_s=0.2)  # 160 of 200 ms were its own, or more
+    reply, transport = watched(0.2, answer_s=0.2)  # at least 160 of 200 ms were its own
     assert reply.fault is Fault.TIMEOUT and reply.evidence is not None
     (evidence,) = transport.convictions
     assert (evidence["seat"], evidence["own_ns"]) == (0, reply.own_ns)
@@ -505,7 +505,7 @@ def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_wit
 def test_silence_is_convicted_as_soon_as_its_own_time_is_over() -> None:
     began = time.monotonic()
     assert watched(0.0, answer_s=None)[0].fault is Fault.TIMEOUT
-    assert time.monotonic() - began < 10  # and not at the end of the watch, let alone never
+    assert time.monotonic() - began < 10  # not at the end of the watch, or never
 
 
 def test_a_wait_that_lasts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ KEEPING = [["root", "1", "/sbin/judge-init --keep /resident"]]
 
 
 class Engine(APIClient):
-    """One keeper, which copies for so many looks after each start."""
+    """Has a keeper, which copies during its first `copies` looks."""
 
     def __init__(self, copies: float, *, running: bool = True) -> None:
         super().__init__("tcp://nowhere:1", version="1.41")

@@ -72,7 +72,7 @@ def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) ->
         box.rest(True)
         used = 0
         while used != (used := cpu_ns()):
-            time.sleep(0.3)  # long enough to last for ever if it goes on
+            time.sleep(0.3)  # this never ends if it computes
         box.rest(False)
         assert count() > before
         transport.exchange([Message(0, "FINISH")])
@@ -88,7 +88,7 @@ def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> N
 
 @pytest.fixture
 def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], None]:
-    """Let the engine's call of that name fail so many times, each time carried out or not."""
+    """Make the engine's call of that name fail that often, each time carried out or not."""
 
     def fail(name: str, times: int, carried_out: bool) -> None:
         really, left = getattr(docker.APIClient, name), [True] * times

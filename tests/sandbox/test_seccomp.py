@@ -1,4 +1,4 @@
-"""The filter's own shape; what it does to a bot is in test_docker."""
+"""The filter's own shape; test_insider shows what it does to a bot."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_init_may_mount_where_it_plays_and_only_there() -> None:
 
 
 def test_what_is_allowed_by_an_argument_is_named_by_its_value_or_a_block_of_them() -> None:
-    """A value that merely differs from a refused one may be that one with another upper half."""
+    """A value that differs from a refused one may be the same with another upper half."""
     operators = {
         comparison["op"] for rule in RULES if rule["action"] == "SCMP_ACT_ALLOW" for comparison in rule.get("args", [])
     }

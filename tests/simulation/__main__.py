@@ -19,10 +19,10 @@ from tests.simulation.stage import League, Stage
 from tests.simulation.storm import GAMES
 
 MEMORY = Path("/dev/shm")
-"""Thousands of databases, each for a moment: a disk would only slow them down."""
+"""It holds thousands of databases for a moment; a disk would slow them down."""
 SEEDS_AT_A_TIME = 20
 MOST_BAD = 10
-"""After so many it is no accident, and the rest need not be seen."""
+"""After so many, the rest need not be seen: it is no accident."""
 
 
 @cache

@@ -36,7 +36,7 @@ RANDOM_BOT = in_process(bots_of(GAME) / "random")
 
 
 class Source(StrEnum):
-    """How an upload's text ends, which is what becomes of it."""
+    """How an upload's text ends, which decides its fate."""
 
     GOOD = "plays"
     WRONG = "does not compile"
@@ -49,7 +49,7 @@ REASONS = {
     Source.UNUSABLE: "the build's output cannot be used",
     Source.SILENT: "the trial match ended with timeout",
 }
-"""What its author must be told, of each that is broken."""
+"""What the author of each broken one must be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class SimulatedContext:
 
     @contextlib.contextmanager
     def folder(self, purpose: str) -> Iterator[Path]:
-        """Yield a folder that goes away with the job; to play takes none, because programs are not unpacked."""
+        """Yield a folder that goes away with the job; playing takes none, because no program is unpacked."""
         if purpose == PLAY:
             yield self._simulator.stage.folder
             return

@@ -28,7 +28,7 @@ BOSS = Person(1, "boss", Role.ORGANISER)
 FILENAME = "upload.py"
 
 RESIGNS, FALLS_SILENT = 0.2, 0.2
-"""How likely a guest does so at each turn; of a match's 24, few are played to the end."""
+"""How likely a guest does so at each of a match's 24 turns; few are played to the end."""
 
 
 def organiser(now: Simulator) -> None:

@@ -57,19 +57,19 @@ from tests.simulation.stage import HOSTS, Stage, StormyBlobs
 from tests.simulation.storm import CALM, Extent, Killed, Weather
 
 CALM_SECONDS = 300
-LOOK_SECONDS = 8
 """Within this time after the storm all work must be done: leases run out, messages are sent again, retries pause, and
 everything is played and built.
 """
+LOOK_SECONDS = 8
 
 REDELIVERY_SECONDS = 60
-"""When the broker hands a dead worker's message to another one, if it has not forgotten it."""
+"""After this time the broker hands a dead worker's message to another, unless it is lost."""
 
 EXPLAINED = (
     *("played", "host-unknown", "host-memory", "watch-ended", "host-unfit"),
     *("lease-expired", "worker-stopped", "blobs-away", "database-away"),
 )
-"""What a storm causes."""
+"""What a storm may cause."""
 
 ANYTHING_OPEN = select(or_(*(exists().where(col(life.table.state).in_((life.waiting, life.held))) for life in KINDS)))
 """Whether anything waits or is under way; asked every few seconds, so it is one statement and made once."""
@@ -194,7 +194,7 @@ class Simulator:
         heapq.heappush(self.waiting, (self.seconds + seconds, next(self._order), process))
 
     def idle(self, seconds: float) -> None:
-        """Let the present process be idle for that time, in which no harm to it would matter."""
+        """Let the present process be idle for that time, when no harm to it would matter."""
         simulation = getcurrent().parent
         if simulation is None:  # nobody waits: the simulation itself looks for remaining work
             return
@@ -279,7 +279,7 @@ class Simulator:
 
     @contextlib.contextmanager
     def task(self) -> Iterator[None]:
-        """Carry out a task. If the storm makes it fail, this is logged, and its process continues."""
+        """Carry out a task. If the storm makes it fail, note this; its process continues."""
         process = self.process
         process.busy = True
         try:

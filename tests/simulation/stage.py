@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tests.simulation.simulator import Simulator
 
 CHANGES, RESET_CHANGES = slice(24, 28), 1 << 16
-"""Where a file of SQLite's counts its changes (https://www.sqlite.org/fileformat.html, 1.3), and more of them than a
-storm makes: by a number that it has not seen, a connection notices that the file is another one.
+"""Where an SQLite file counts its changes (https://www.sqlite.org/fileformat.html, 1.3), and more of them than a
+storm makes: a number that it has not seen tells a connection that the file is another one.
 """
 
 HOSTS = [Host(f"machine{number}", "boot") for number in range(3)]

@@ -30,7 +30,7 @@ class Weather:
 
     @classmethod
     def of(cls, chance: random.Random) -> Weather:
-        """Draw a storm with some of it, each mild or heavy."""
+        """Draw a storm with some harms, each mild or heavy."""
         harms = {kind.name: chance.choice([0.0, 0.02, 0.1]) for kind in fields(cls)}
         return cls(**{**harms, "message_lost": harms["message_lost"] * 3, "void": harms["void"] * 3})
 
@@ -73,6 +73,6 @@ class Extent:
 
 
 GAMES = (2, 2, 2, 4)
-"""Between which a seed chooses: mostly few."""
+"""A seed chooses one: mostly few."""
 LARGE_SHARE = 0.02
 LARGE = Extent(games=4, ranked=True, machines=3, schedulers=2, storm_seconds=100.0, uploads=3, sittings=2)

@@ -51,8 +51,8 @@ def test_a_seed_decides_everything(stage: Stage) -> None:
 
 
 MOST_STATEMENTS, MOST_BUILT = 275, 25
-"""Of a storm, on average. To build a statement takes longer than to execute it, so those of every series, sweep and
-ranking are built once.
+"""The most of a storm, on average. Building a statement takes longer than executing it, so those of every series, sweep
+and ranking are built once.
 """
 
 
@@ -69,7 +69,7 @@ def test_a_storm_costs_few_statements_and_builds_fewer(stage: Stage) -> None:
     event.listen(connection, "before_execute", note)
     for seed in range(30):
         Simulator(stage, seed).run()
-        if seed == 9:  # by now almost everything was built that is built once
+        if seed == 9:  # almost everything that is built once has been built
             before, first = len(known), len(executed)
     event.remove(connection, "before_execute", note)
     storms = 20
@@ -190,7 +190,7 @@ def test_matches_that_nobody_is_asked_about_are_found(stage: Stage, monkeypatch:
 
 
 def found_within(stage: Stage, seeds: int, weather: Weather = ROUGH) -> bool:
-    """Say whether a storm ends badly: in a state that it should not, or with a task that stumbled over one."""
+    """Say whether a storm ends badly: in a wrong state, or with a task that stumbled over one."""
     for seed in range(seeds):
         try:
             if Simulator(stage, seed, weather).run():

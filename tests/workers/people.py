@@ -1,4 +1,4 @@
-"""People who make a legal move for whatever is asked, and play badly."""
+"""People who answer every question with a legal, bad move."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ INNOCENT = {order.line for order in ORDERS} - GUILTY
 
 
 def settled(world: PlayingWorld) -> Worker:
-    """Play canaries until one is not void. On a busy host all attempts at one may be."""
+    """Play canaries until one is not void, as all attempts may be on a busy host."""
     for _ in range(10):
         before = world.machine().canary_voids
         play_canary(world.context, CPUS, 7)

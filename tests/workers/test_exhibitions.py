@@ -78,7 +78,7 @@ def said_by(record: Transcript, seat: int) -> list[str | None]:
 
 
 def seated_beside_the_steady(world: PlayingWorld) -> tuple[Person, int]:
-    """Seat a person beside the greedy bot, which plays a void attempt again alike, as the random one would not."""
+    """Seat a person beside the greedy bot, which, unlike the random one, repeats its moves after a void."""
     world.built_as("greedy")
     _, bot_id = world.playing_bot(name="steady")
     person = world.author()
@@ -86,7 +86,7 @@ def seated_beside_the_steady(world: PlayingWorld) -> tuple[Person, int]:
 
 
 def fail(monkeypatch: pytest.MonkeyPatch, cause: str, exchanges: Collection[int] | None = None) -> None:
-    """Let exchanges with bots fail by our doing: all of them, or those with these numbers."""
+    """Make exchanges with bots fail as our failures: all, or those with these numbers."""
     really, numbers = PipeTransport.exchange, itertools.count()
 
     def failing(self: PipeTransport, messages: Sequence[Message]) -> Mapping[Seat, Reply]:

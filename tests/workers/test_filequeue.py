@@ -50,7 +50,7 @@ def queue(tmp_path: Path) -> Iterator[Folder]:
 
 
 def taken(reader: SimpleQueue) -> list[int]:
-    """Return the numbers of all messages that are there; order is that of milliseconds."""
+    """Return the numbers of all waiting messages, in order to the millisecond."""
     found: list[int] = []
     while True:
         try:

@@ -56,7 +56,7 @@ def test_the_counters_of_a_season_begin_before_it_is_played(world: PlayingWorld)
 
 
 def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> list[int]:
-    """Let each check in turn find this; return the rounds that each was asked for."""
+    """Let checks find these in turn; return the rounds that each was asked for."""
     asked: list[int] = []
 
     def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None]) -> Report:
@@ -100,7 +100,7 @@ def test_a_check_by_the_command_ends_fitness_too(world: PlayingWorld, monkeypatc
     _end_fitness(world.context, WRONG)
     assert (world.machine().judges, world.machine().reasons) == (False, WRONG.reasons)
     world.clock.turn(RECHECK_SECONDS)
-    watching.look()  # until it has proved itself again
+    watching.look()  # it proves itself again
     assert world.machine().judges
 
 

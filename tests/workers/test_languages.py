@@ -1,4 +1,4 @@
-"""Every language in the full judge image: its hello bot becomes ready, and its runtime bears what a bot may use.
+"""Every language in the full judge image: its hello bot becomes ready, and its runtime allows what a bot may use.
 
 The first test builds the image where it is missing or out of date, which takes two to five minutes.
 """
@@ -107,7 +107,7 @@ public class Main {
 
 
 def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, Exit]:
-    """Return the answers of the program with these sources, and how it ends."""
+    """Return the reply of the program with these sources, and how it ends."""
     files = sources(folder)
     language, entry = detect("bot.zip", list(files), files.get("deadheat.toml"))
     recipe = LANGUAGES[language].starting_with(entry)

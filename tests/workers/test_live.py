@@ -1,4 +1,4 @@
-"""A worker publishes a match while it plays it, if it is a long one. A failure to publish has no effect."""
+"""A worker publishes a long match while it plays it. A failure to publish has no effect."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deadheat.workers.play import play_series
 from tests.workers.conftest import PlayingWorld
 
 Told = list[tuple[int, int]]
-"""Match, exchanges."""
+"""Each match and its exchanges."""
 
 
 @pytest.fixture

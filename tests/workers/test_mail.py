@@ -88,7 +88,7 @@ class Session(socketserver.StreamRequestHandler):
 
 
 class MailServer(socketserver.ThreadingTCPServer):
-    """A mail server that keeps what it gets, by who gets it and whether it came encrypted."""
+    """Keeps each message, with its recipient and whether it came encrypted."""
 
     daemon_threads = True
 
@@ -101,7 +101,7 @@ class MailServer(socketserver.ThreadingTCPServer):
         threading.Thread(target=self.serve_forever, args=(SHUTDOWN_SECONDS,), daemon=True).start()
 
     def handle_error(self, *_: object) -> None:
-        """A client that hangs up, for instance because it does not trust the certificate, is no news."""
+        """Ignore a client that hangs up, for instance because it does not trust the certificate."""
 
     @property
     def url(self) -> str:

@@ -155,7 +155,7 @@ def test_jobs_whose_parent_was_killed_are_asked_for_all_the_same_and_end(killed:
 
 
 def ended(process: int) -> bool:
-    """Return whether the process has ended. Nobody may be there to reap it."""
+    """Return whether the process has ended, whether or not it was reaped."""
     try:
         return "State:\tZ" in Path(f"/proc/{process}/status").read_text()
     except OSError:

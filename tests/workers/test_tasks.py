@@ -40,7 +40,7 @@ ALERTS = Path(__file__).parents[2] / "dashboards" / "prometheus" / "alerts.yml"
 
 @pytest.fixture
 def sent(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Ids of series that workers were told of."""
+    """Ids of series sent to workers."""
     told: list[int] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda _life, row_id: told.append(row_id))
@@ -53,7 +53,7 @@ def counted(name: str, **labels: str) -> float:
 
 
 def stumbling(act: Callable[[Session, int], Any], season_id: int, error: Exception) -> Callable[[Session, int], Any]:
-    """Return `act` with a failure for one season after all its work."""
+    """Return `act`, which fails for one season after all its work."""
 
     def stumble(session: Session, asked: int) -> Any:
         told = act(session, asked)
@@ -239,7 +239,7 @@ def test_matches_of_a_series_whose_workers_all_die_are_held(world: PlayingWorld,
 
 
 def test_what_was_played_is_what_more_is_asked_of(world: PlayingWorld, sent: list[int], monkeypatch) -> None:
-    """A message names one series, but another may have been next."""
+    """A message names one series, but another one may be next."""
     world.season(3, series_length=1, games_per_pair=3)
     tasks.tick()
     found: list[int] = []

@@ -43,17 +43,17 @@ def in_mid_match(die: Die) -> None:
 
 
 def between_blobs_and_results(die: Die) -> None:
-    """Die when every transcript is written, before the database knows."""
+    """Die once all transcripts are written, before the database knows."""
     _around("finish", play.finish, before=die)
 
 
 def in_mid_commit(die: Die) -> None:
-    """Die after every statement of the transaction, before its end."""
+    """Die after the transaction's last statement, before its end."""
     _around("finish_series", finish_series, after=die)
 
 
 def after_the_commit(die: Die) -> None:
-    """Die when the results are stored, before anybody is told."""
+    """Die once the results are stored, before anybody is told."""
     _around("finish", play.finish, after=die)
 
 

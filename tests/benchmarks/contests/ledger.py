@@ -15,7 +15,7 @@ from deadheat.league.database import Database
 
 
 class Step:
-    """One step under way; whoever carries it out says what it was."""
+    """One step; the code that carries it out gives it a name."""
 
     name = "nothing to do"
 

@@ -1,4 +1,4 @@
-"""What the pages of a contest cost when they are made anew: CPU time, statements, size, and the most memory at once."""
+"""What the pages of a contest cost when none is kept: CPU time, statements, size, and the most memory at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMES = 5
 
 
 class Anew:
-    """An application that makes every page anew, because no answer is kept."""
+    """An application that makes every page for each request; no answer is kept."""
 
     def __init__(self, settings: Settings, database: Database, cookies: dict[str, str] | None = None) -> None:
         settings = settings.model_copy(update={"reads_per_minute": 10**9})
@@ -34,7 +34,7 @@ class Anew:
             event.listen(session.get_bind(), "before_cursor_execute", lambda *what: self._statements.append(what[2]))
 
     def cost(self, path: str, times: int, *kept: MutableMapping[Any, Any]) -> tuple[httpx.Response, float, int]:
-        """Return the last answer, the median of its CPU time in ms, and its statements; `kept` is forgotten, too."""
+        """Return the last answer, the median of its CPU time in ms, and its statements; `kept` is cleared, too."""
         spent = []
         answer = self.client.get(path)  # warms up
         for _ in range(times):

@@ -36,7 +36,7 @@ from tests.league.people import GAME, SHA
 from tests.league.world import World
 
 FAULTS, DRAWS = 0.01, 0.05
-"""Shares of matches that end by a failure, or with equal ranks."""
+"""Shares of matches that end with a fault, or with equal ranks."""
 
 TICK = timedelta(seconds=TICK_SECONDS)
 
@@ -45,7 +45,7 @@ Row = TypeVar("Row", bound=SQLModel)
 
 @dataclass
 class Lateness:
-    """How long after its last series a round was followed by the next, and an evaluation begun after its time.
+    """How long after its last series a round was followed by the next, and how late evaluations began.
 
     `held_up`: evaluations that waited for the one before.
     """
@@ -153,7 +153,7 @@ class Contest:
             self._claim()
 
     def _next_look(self, at: datetime) -> datetime:
-        """The next tick. While nothing is played, skip to the last tick before something is due."""
+        """Return the next tick, or while nothing is played, the last one before something is due."""
         with self.world.db.reading() as session:
             running = select(Evaluation.id).where(Evaluation.state == EvaluationState.RUNNING)
             if self._playing or session.exec(running).first() is not None:

@@ -2,7 +2,7 @@
 
 It reads the matches as they were played, by plain SQL, and shares nothing with `league.pairing.contest` or
 `league.service.evaluations`: points in halves as whole numbers, each tie-break by its definition, the draw by looking
-through all who are left. See docs/organisers.md, "Evaluations".
+at all who are left. See docs/organisers.md, "Evaluations".
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Recount:
     newest: int = 0
 
     def go_on(self) -> list[str]:
-        """Compute those that are done since; return all differences so far."""
+        """Compute those done since the last call; return all differences so far."""
         with self.world.db.reading() as session:
             newest = session.connection().execute(text("SELECT max(id) FROM evaluation WHERE state = 'done'")).scalar()
         self.faults += differences(self.world, self.newest)

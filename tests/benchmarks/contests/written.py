@@ -17,7 +17,7 @@ _TAKEN = ((2.0, 0.0), (1.0, 1.0), (0.0, 2.0))
 
 
 def evaluation(connection: sqlite3.Connection, season_id: int, number: int, versions: list[int], done: bool) -> None:
-    """Write one between these versions, each with the id of its bot. Unless it is `done`, it has no final places.
+    """Write one of these versions, each with its bot's id. It has final places only if it is `done`.
 
     The ids of its rows are multiples of a thousand times those of the versions, so that they are free.
     """

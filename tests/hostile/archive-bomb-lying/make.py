@@ -1,4 +1,4 @@
-"""Like archive-bomb, but small by its own account."""
+"""Like archive-bomb, but it claims to be small."""
 
 from making import MIB, raw_zip, upload, zeros
 

@@ -1,4 +1,4 @@
-"""One entry, nearly as large as a zip of the old format can say."""
+"""One entry, nearly as large as zip's old format can state."""
 
 from making import MIB, raw_zip, upload, zeros
 

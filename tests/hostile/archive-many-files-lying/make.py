@@ -1,4 +1,4 @@
-"""The number of entries is only a remark: readers go by the size of the directory."""
+"""The number of entries is only a hint: readers go by the size of the directory."""
 
 from making import EMPTY, END, ended, raw_zip, upload
 

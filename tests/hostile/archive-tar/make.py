@@ -1,4 +1,4 @@
-"""Tars come out of builds only; see tests/sandbox for what is refused there."""
+"""Only builds make tars; tests/sandbox shows what is refused there."""
 
 import tarfile
 

@@ -1,4 +1,4 @@
-"""Readers differ in which name they believe; ours wants them to be the same."""
+"""Readers differ in which name they believe; ours demands that both agree."""
 
 from making import LEGAL, upload, zipped
 

@@ -1,4 +1,4 @@
-"""The name is written as it is; no tool would write it."""
+"""The name is written unchanged, as no tool would do."""
 
 from making import LEGAL, entry, upload, zipped
 

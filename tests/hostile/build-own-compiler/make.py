@@ -1,4 +1,4 @@
-"""Each of them would end the build, and say so."""
+"""Each module would say so and end the build."""
 
 from making import LEGAL, upload, zipped
 

@@ -1,4 +1,4 @@
-"""A language's commands are the server's."""
+"""The server sets a language's commands."""
 
 from making import LEGAL, upload, zipped
 

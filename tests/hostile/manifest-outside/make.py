@@ -1,4 +1,4 @@
-"""Only names of the archive's own files are taken."""
+"""A manifest may name only the archive's files."""
 
 from making import LEGAL, upload, zipped
 
