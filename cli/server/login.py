@@ -56,8 +56,10 @@ def logout() -> Output:
     told = _revoke(old)
     if not told:
         note(f"but {old.server} did not revoke the token, which stays valid.", "Forgotten here,")
-    answer = {"server": old.server, "name": old.name, "revoked": told}
-    return Output(answer, f"You are logged out of {old.server}.") if told else Output(answer, code=NO_ANSWER)
+    ours = old.token_id is not None
+    answer = {"server": old.server, "name": old.name, "revoked": told and ours}
+    stays = "" if ours else " Its token, which `login` did not make, stays valid."
+    return Output(answer, f"You are logged out of {old.server}.{stays}") if told else Output(answer, code=NO_ANSWER)
 
 
 @asks

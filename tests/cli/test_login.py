@@ -105,7 +105,9 @@ def test_a_token_made_elsewhere_is_remembered_and_not_revoked(site: Site, server
     token = token_in(site.author())
     assert "You are ada" in told("login", "--server", server, "--token", token)
     assert "ada" in told("whoami")
-    told("logout")
+    assert "stays valid" in told("logout")
+    told("login", "--server", server, "--token", token)
+    assert json.loads(told("logout", "--json"))["revoked"] is False
     assert "ada" in told("whoami", "--server", server, "--token", token)
 
 
