@@ -32,7 +32,7 @@ def site_of_three(site: Site) -> Site:
 
 
 def walked(site: Site, path: str) -> list[int]:
-    """Return the matches to which links lead from this page, in the order of the lists."""
+    """Return the matches that this page and its successors link to, in their order."""
     numbers: list[int] = []
     while path:
         found = page(site, path)
