@@ -158,7 +158,7 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
 
 
 def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
-    """Each process in turn answers one request and tells the metrics of both."""
+    """Each process in turn answers one request, then tells the sum."""
     script = """
 import os, sys
 from pathlib import Path
