@@ -257,7 +257,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
-    """A person's match is proven too; one that was given up says why."""
+    """So does the result of a person's match; one that was given up says why."""
     for row in every(session, Exhibition):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
@@ -408,8 +408,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Return matches that were begun and are held or abandoned: none, if nothing may be given up. (A match dropped before
-    anybody began it was not given up.) The seasons in `poisoned` are skipped.
+    """Return matches that were begun and are held or abandoned: none, if nothing may be given up. (A match dropped
+    before anybody began it was not given up.) The seasons in `poisoned` are skipped.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)

@@ -1,4 +1,4 @@
-"""What operators need: the server is alive, ready, measured and documented."""
+"""Operation: the server is alive, ready, measured and documented."""
 
 from __future__ import annotations
 

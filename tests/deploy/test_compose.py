@@ -1,4 +1,4 @@
-"""What the files of the production deployment say; ./scripts/deploy-check tries them on an engine."""
+"""The files of the production deployment; ./scripts/deploy-check tries them on an engine."""
 
 from __future__ import annotations
 
