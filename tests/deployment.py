@@ -26,7 +26,7 @@ class Deployment:
     url: str
     environment: Mapping[str, str]
     organiser: str
-    """Its token."""
+    """The organiser's token."""
 
 
 def free_port() -> int:

@@ -257,7 +257,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
-    """So does the result of a person's match; one that was given up says why."""
+    """A person's result follows from its transcript, too; a match given up says why."""
     for row in every(session, Exhibition):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
@@ -388,7 +388,7 @@ EXCEEDED = (
     .where(col(Pair.games) > col(Season.games_per_pair), Season.seats == 2)
     .where(Season.finals == FinalsFormat.NONE)  # finals' games count as well, with a number of their own
 )
-ASKED_FOR = select(Match.series_id).where(col(Match.id).in_(REPETITIONS))  # organisers may, whatever is open
+ASKED_FOR = select(Match.series_id).where(col(Match.id).in_(REPETITIONS))  # by an organiser, whatever is open
 REPORTS = select(WorkerHost.report)
 OPEN_SERIES = (
     select(Series.season_id, func.count())

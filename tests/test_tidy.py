@@ -34,10 +34,10 @@ MAY_IMPORT = {
     "tests": ANYTHING,
 }
 NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "threading", "time"})
-"""Modules by which a match would depend on the machine that re-simulates it."""
+"""Modules that would tie a match to the machine that re-simulates it."""
 
 OF_FEWER = frozenset({"terminal.py", "training.py"})
-"""Modules of a game's folder that not every process imports; the others are its rules and their descriptions."""
+"""Modules of a game that not every process imports; the others are its rules and their descriptions."""
 
 # Written in pieces so that this file does not find itself.
 INDEX = re.compile(
@@ -222,7 +222,7 @@ DOCUMENTED = (
     "sandbox",
     "training",
 )
-"""Places whose public docstrings can be read alone; extend this as packages are done."""
+"""Places whose public docstrings can be read alone; extend as packages are done."""
 
 FRAGMENT = re.compile(r"(The same|Of|That|As|By|For|Those|What|Where|Which|Who|Whoever|Whose)\b")
 """Beginnings of docstrings that only their place explains, or that are riddles."""

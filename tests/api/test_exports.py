@@ -42,7 +42,7 @@ FORMULA = "=1+1"
 
 
 class Furnished:
-    """A season with all that can be exported: divisions, a team, a gate, rulings, faults, attempts, a ranking."""
+    """A season with all that can be exported: two divisions, a team, a gate, rulings, faults, attempts, a ranking."""
 
     def __init__(self, site: Site) -> None:
         self.site, self.world = site, site.world

@@ -221,7 +221,7 @@ def test_a_token_by_another_key_lets_nobody_in(known: Browser, provider: Provide
 
 def test_the_public_key_is_no_shared_secret(browser: Browser, provider: Provider) -> None:
     shared = OctKey.import_key(SECRET + SECRET)
-    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # though the key itself says so
+    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # even a published one
     new_account(browser, provider)
     browser.client.cookies.clear()
     provider.signing, provider.header = shared, {"alg": "HS256", "kid": "shared"}

@@ -49,7 +49,7 @@ class Watched(Played):
         return number
 
     def another(self, **endings: str) -> int:
-        """Play another match, which Ada loses by time on seat 0; return its index in `ids`. `seat0`: its stderr."""
+        """Play another match, which Ada loses by time on seat 0; return its index in `ids`. `seat0=`: stderr."""
         site = self.site
         season = site.world.season(0, series_length=1, games_per_pair=1)
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):

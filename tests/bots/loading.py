@@ -12,7 +12,7 @@ from deadheat.engine.memory import Player
 __all__ = ["NewBot", "bot_class", "in_process"]
 
 NewBot = Callable[[int], Player]
-"""Makes a fresh bot for the match or seat of a number."""
+"""Makes a fresh bot for a match or a seat, by number."""
 
 
 def in_process(folder: Path) -> NewBot:

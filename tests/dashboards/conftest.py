@@ -38,7 +38,7 @@ def make_late_bot(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Watched:
-    """A real season in which a bot was too slow, and its monitoring: `prometheus` is the address of a real server."""
+    """A real season in which a bot was too slow, and its monitoring: `prometheus` is a real server's address."""
 
     prometheus: str
     collector: Collector

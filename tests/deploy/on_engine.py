@@ -62,7 +62,7 @@ class Deployment:
 
 @pytest.fixture(scope="module")
 def deployment() -> Iterator[Deployment]:
-    """Two API processes, schedulers and workers each, PostgreSQL, Redis, Prometheus and Alertmanager."""
+    """Two API processes, two schedulers, two workers, PostgreSQL, Redis, Prometheus and Alertmanager."""
     port, prometheus, alertmanager = (free_port() for _ in range(3))
     state = Path(tempfile.mkdtemp(prefix="deadheat-deploy-"))
     made = Deployment(f"deadheat-test-{os.getpid()}", state / "env", port, state, f"127.0.0.1:{prometheus}")

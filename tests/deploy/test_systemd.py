@@ -18,7 +18,7 @@ from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 EXPOSURE = {"deadheat-worker.service": 5.0}
-"""Most exposure by `systemd-analyze security`, of 10; the worker needs root, the engine and control groups."""
+"""Exposure by `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and control groups."""
 
 MOST_EXPOSURE = 2.0
 
@@ -93,7 +93,7 @@ def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProce
 
 @pytest.mark.parametrize("here", FILTERED, indirect=True, ids=lambda unit: unit.name)
 def test_our_code_starts_under_the_calls_that_the_unit_allows(here: Path) -> None:
-    """On Debian 12 a filter that kills ended API, housekeeping and scheduler while they loaded numpy."""
+    """On Debian 12 a killing filter ended API, housekeeping and scheduler while they loaded numpy."""
     text = here.read_text()
     allowed, taken = re.findall(r"^SystemCallFilter=~?(.*)$", text, re.MULTILINE)
     how = ERRNO_EPERM if "\nSystemCallErrorNumber=EPERM\n" in text else KILL

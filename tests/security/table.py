@@ -1,7 +1,7 @@
 """Who may do what: a line for each request, with what its answer may tell whom.
 
 A line is a route, its statuses (`in`: sent to sign in; `-`: a stream without an end), and where needed what is sent and
-which secrets are shown to whom; nobody may be shown another. The first status is for a person who is not signed in, the
+which secrets are shown to whom; no other may be shown. The first status is for a person who is not signed in, the
 second for a stranger. Each role gets what the one before it in `ROLES` gets, except where `role=status` says otherwise;
 the owner's status passes to nobody. `tests/security/test_access.py` checks every route of the application.
 """
