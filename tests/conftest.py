@@ -1,7 +1,7 @@
-"""What is common to all tests: those marked `containers` need a Docker Engine and the judge image.
+"""Hooks and fixtures of all tests; those marked `containers` need a Docker Engine and the judge image.
 
-What is missing must never look like a pass. On a laptop a test may be skipped because an engine or something else is
-missing, and the summary then says so in capitals; with CI=true a skipped test is a failed one.
+A skipped test must never look like a pass. On a laptop a test may be skipped because an engine or something else is
+missing, and the summary then says so in capitals; with CI=true it fails.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
 
 SERVERS = {"tests/cluster", "tests/dashboards"}
-"""Folders of tests whose fixture of that scope starts servers, for minutes."""
+"""Folders of tests that share servers, which take minutes to start."""
 
 WAITING = (
     *("tests/end_to_end/", "tests/docs/test_commands.py", "tests/hostile/test_zoo.py", "tests/cluster"),
     *("tests/site/test_everybody.py", "tests/dashboards", "tests/hostile/", "tests/workers/", "tests/sandbox/"),
     *("tests/site/", "tests/deploy/", "tests/benchmarks/"),
 )
-"""Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
+"""Where tests wait for containers, servers and a browser more than they compute; the slowest come first."""
 
 CI = os.environ.get("CI") == "true"
 
-# Treat each process of a run as a machine of its own: tests do not wait for processors that other tests or people use.
+# Treat each process of a run as a separate machine: tests do not wait for processors that other tests or people use.
 os.environ["DEADHEAT_LOCK_DIR"] = tempfile.mkdtemp(prefix="deadheat-test-locks-")
 atexit.register(shutil.rmtree, os.environ["DEADHEAT_LOCK_DIR"], ignore_errors=True)
 
-# Shells start what runs in the background with Ctrl-C ignored, and programs that tests start would inherit that.
+# Shells make what they start in the background ignore Ctrl-C, and programs that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
 def environment_as_before() -> Iterator[None]:
-    """Undo what a test's commands do to the environment: some set variables for the processes that they would start."""
+    """Restore the environment after a test: some commands set variables for the processes that they would start."""
     before = dict(os.environ)
     yield
     if os.environ != before:
@@ -62,8 +62,8 @@ def environment_as_before() -> Iterator[None]:
 
 @cache
 def engine_problem() -> str | None:
-    """Say why no container can run here, as a sentence without its full stop; None: one can."""
-    # ./scripts/test tried to start an engine and knows better than we why it failed.
+    """Say why no container can run here, in a sentence without its full stop, or return None."""
+    # ./scripts/test tried to start an engine, and knows better why it failed.
     if told := os.environ.get("DEADHEAT_ENGINE_PROBLEM"):
         return told
     if os.geteuid() != 0:
@@ -76,7 +76,7 @@ def engine_problem() -> str | None:
 
 
 def docker_succeeds(*arguments: str) -> bool:
-    """The command line, not the library: that leaves its socket open when nobody answers, which is an error here."""
+    """Say whether a docker command succeeds; the library leaves its socket open if nobody answers, an error here."""
     try:
         done = subprocess.run(["docker", *arguments], capture_output=True, check=False, timeout=ANSWER_TIMEOUT_S)
     except (FileNotFoundError, subprocess.TimeoutExpired):
@@ -91,8 +91,8 @@ def require_engine() -> None:
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]  # it has no types
-    """Schedules runs in several processes: the tests of a file stay together, because what they share is made once. So
-    do those of a folder that share running servers.
+    """Schedules runs in several processes. The tests of a file stay together, because what they share is made once; so
+    do those of a folder in `SERVERS`.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -129,8 +129,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Several processes share tests out by their ids, and of two with one id only one would run. (What schemathesis
-    4.32 makes has, since pytest 9.2, not its parameter in its id.)
+    """Refuse two tests with one id, as several processes share tests out by id and would run only one of them. (Since
+    pytest 9.2, ids of schemathesis 4.32 lack the parameter, which this adds.)
     """
     for item in items:
         if not item.nodeid.endswith(f"::{item.name}"):
@@ -147,7 +147,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture(scope="session")
 def engine_required() -> None:
-    """Skip in fixtures of a wider scope that start containers: they are set up before a test's own marker is seen."""
+    """Skip in wider fixtures that start containers, because they are set up before a test's own marker is seen."""
     require_engine()
 
 

@@ -1,9 +1,9 @@
 """What must hold for a league's database and transcripts, whatever was killed, cut off, stopped or doubled meanwhile.
 
-Each function here yields sentences, one for each thing that is wrong; `broken` is all of them. The simulation of the
-play path (`tests/simulation`) and the tests of a cluster use the same checks.
+Each check yields a sentence for each thing that is wrong; `broken` runs them all. The simulation of the play path
+(`tests/simulation`) and the tests of a cluster use the same checks.
 
-The statements stand outside the functions: thousands of storms end here, and building a statement takes longer than
+Statements are built outside the functions: thousands of storms end here, and building a statement takes longer than
 querying a small database.
 """
 
@@ -60,7 +60,7 @@ from deadheat.league.tables import (
 )
 
 TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
-"""Causes in the ledger of attempts at a series none of whose results is taken."""
+"""Causes in the ledger for attempts at a series from which no result is taken."""
 
 Row = TypeVar("Row", bound=SQLModel)
 
@@ -80,8 +80,8 @@ def _all(table: type[Row]) -> SelectOfScalar[Row]:
 
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
-    """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
-    began_at = now(session)  # all reads see the database of this instant, however long they take
+    """Return everything that is wrong; work that waits or is being done is not, see `unfinished`."""
+    began_at = now(session)  # all reads see the database at this instant, however long they take
     looked: list[Iterable[str]] = [
         misplaced_series(session),
         misplaced_matches(session),
@@ -104,7 +104,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
 
 
 def unfinished(session: Session) -> list[str]:
-    """Series, builds and people's matches that still wait or are under way: nothing at the end of a season."""
+    """Return series, builds and people's matches that wait or are under way: none at the end of a season."""
     found = []
     for life in KINDS:
         table = life.table
@@ -115,7 +115,7 @@ def unfinished(session: Session) -> list[str]:
 
 
 def misplaced_series(session: Session) -> Iterator[str]:
-    """Leases belong to series that are being played, and nobody tries for ever."""
+    """Only series that are being played have leases, and nobody tries for ever."""
     limit = carrying_out.SERIES_ATTEMPTS
     whole = [line for line in every(session, Attempt) if line.match_id is None and line.worker is not None]
     lost = Counter(line.series_id for line in whole if line.cause not in BLAMELESS)
@@ -129,7 +129,7 @@ def misplaced_series(session: Session) -> Iterator[str]:
 
 
 def misplaced_builds(session: Session) -> Iterator[str]:
-    """Leases belong to builds that go on, and every attempt but the last one has its reason in the ledger, once."""
+    """Only builds and exhibitions under way have leases, and a build's failed attempts are in the ledger once."""
     noted: dict[int | None, list[int]] = defaultdict(list)
     for line in sorted(every(session, Attempt), key=lambda line: line.attempt):
         noted[line.version_id].append(line.attempt)
@@ -145,7 +145,7 @@ def misplaced_builds(session: Session) -> Iterator[str]:
 
 
 def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
-    """Every holder of a lease renews it, or loses it: no lease stays expired for another lease's length."""
+    """Every lease is renewed or lost: none stays expired for as long as another lease lasts."""
     latest = at - timedelta(seconds=settings_of(session).lease_seconds)
     for table in (life.table for life in KINDS):
         for row in every(session, table):
@@ -154,7 +154,7 @@ def unswept_leases(session: Session, at: datetime) -> Iterator[str]:
 
 
 def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
-    """Every program that is ready to play is in the store, and so is the record of every trial."""
+    """Every program that is ready to play is in the store, and so is the transcript of every trial."""
     for version in every(session, BotVersion):
         if (version.program_sha256 is not None) != (version.state is VersionState.READY):
             yield f"version {version.id} is {version.state} with the program {version.program_sha256}"
@@ -165,7 +165,7 @@ def lost_programs(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def misplaced_matches(session: Session) -> Iterator[str]:
-    """A match waits with its series, and ends or is held with it at the latest: none is lost."""
+    """No match is lost: series under way, and no others, have waiting ones; a rated match has a result."""
     states = {series.id: series.state for series in every(session, Series)}
     waiting = [match for match in every(session, Match) if match.state is MatchState.SCHEDULED]
     for match in waiting:
@@ -180,7 +180,7 @@ def misplaced_matches(session: Session) -> Iterator[str]:
 
 
 def dice_met_again(session: Session) -> Iterator[str]:
-    """No two matches of a series share dice: whatever a bot carries from one to the next, it has not seen them."""
+    """No two matches of a series share dice, so a bot that remembers one match has not seen those of the next."""
     dice = Counter((match.series_id, match.seed) for match in every(session, Match))
     for (series_id, _), count in dice.items():
         if count > 1:
@@ -188,7 +188,7 @@ def dice_met_again(session: Session) -> Iterator[str]:
 
 
 def doubled_results(session: Session) -> Iterator[str]:
-    """Each result comes from one attempt, which nobody had taken back, with the next seed after those that failed."""
+    """Each result is from one attempt, which was not taken back, with the next seed after those that failed."""
     attempts = every(session, Attempt)
     results = [line for line in attempts if line.cause == Cause.PLAYED]
     played = Counter(line.match_id for line in results)
@@ -226,7 +226,7 @@ def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Itera
 
 
 def unexplained_attempts(session: Session) -> Iterator[str]:
-    """Every attempt at a series but one that goes on has left its reason in the ledger, once, or tries at matches."""
+    """Every past attempt at a series has its reason in the ledger once, or has attempts at matches."""
     explained: set[tuple[int | None, int]] = set()
     noted: dict[int | None, list[int]] = defaultdict(list)
     for line in every(session, Attempt):
@@ -242,7 +242,7 @@ def unexplained_attempts(session: Session) -> Iterator[str]:
 
 
 def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
-    """A result follows from its transcript, which is there and is this match's; without a result there is neither."""
+    """A result follows from its transcript, which is stored and is this match's; otherwise there is neither."""
     seats: dict[int, list[Participant]] = {}
     for participant in sorted(every(session, Participant), key=lambda one: (one.match_id, one.seat)):
         seats.setdefault(participant.match_id, []).append(participant)
@@ -257,7 +257,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
-    """So does that of a person's match; one that was given up says why."""
+    """A person's result follows from its transcript, too; a match given up says why."""
     for row in every(session, Exhibition):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
@@ -280,7 +280,7 @@ def _unproven_exhibition(row: Exhibition, blobs: Blobs) -> Iterator[str]:
 
 
 def _replayed(sha256: str | None, blobs: Blobs) -> Transcript | str:
-    """Return the transcript if it follows from the rules, or else what is wrong with it."""
+    """Return the transcript if it follows from the rules, otherwise what is wrong with it."""
     try:
         assert sha256 is not None, "it has no transcript"
         transcript = decode(blobs.get(sha256, MAX_TRANSCRIPT_BYTES))
@@ -322,7 +322,7 @@ PAIRED = (
 
 
 def miscounted_pairs(session: Session) -> Iterator[str]:
-    """Pairing counts at least the played games and at most the planned ones; a repetition counts as neither."""
+    """Pairing counts all played games, and none that is not planned; a repetition counts as neither."""
     tables: dict[int, tuple[int, MatchState, set[int]]] = {}
     for match_id, season_id, state, version in session.exec(PAIRED):
         tables.setdefault(match_id, (season_id, MatchState(state), set()))[2].add(version)
@@ -353,7 +353,7 @@ ADDED_UP = (
 
 
 def miscounted_prompts(session: Session) -> Iterator[str]:
-    """Added up response times are those of the matches, each counted once."""
+    """Response times add up to those of the matches, each counted once."""
     apart = {tuple(row) for row in session.exec(PROMPTED)} ^ {tuple(row) for row in session.exec(ADDED_UP)}
     yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
 
@@ -375,7 +375,7 @@ def asked_matches_that_count(session: Session) -> Iterator[str]:
 
 
 def wrong_rankings(session: Session) -> Iterator[str]:
-    """Every season's newest ranking is what its log gives; where a refit is due it need not be yet."""
+    """Every season's newest ranking follows from its log, unless a refit is due."""
     for season in every(session, Season):
         found = recount(session, season.id)
         if not found.refit_due:
@@ -386,7 +386,7 @@ EXCEEDED = (
     select(Pair, Season.games_per_pair)
     .join(Season, col(Season.id) == Pair.season_id)
     .where(col(Pair.games) > col(Season.games_per_pair), Season.seats == 2)
-    .where(Season.finals == FinalsFormat.NONE)  # whose games count as well, and have a number of their own
+    .where(Season.finals == FinalsFormat.NONE)  # finals' games count as well, with a number of their own
 )
 ASKED_FOR = select(Match.series_id).where(col(Match.id).in_(REPETITIONS))  # by an organiser, whatever is open
 REPORTS = select(WorkerHost.report)
@@ -398,18 +398,18 @@ OPEN_SERIES = (
 
 
 def exceeded_quotas(session: Session) -> Iterator[str]:
-    """No pair was planned more games than its season wants, and no season has more open series than it may have."""
+    """No pair has more games planned than its season wants, and no season has more open series than allowed."""
     for pair, limit in session.exec(EXCEEDED):
         yield f"pair {(pair.season_id, pair.low_id, pair.high_id)}: {pair.games} games planned, {limit} wanted"
-    known = sum(map(slots, session.exec(REPORTS)))  # also of machines that have gone since
+    known = sum(map(slots, session.exec(REPORTS)))  # and of machines that have gone
     for season_id, count in session.exec(OPEN_SERIES):
         if count > bound_with(known):
             yield f"season {season_id} has {count} open series"
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned; there are none if nothing may be given up. (Matches dropped
-    before anybody began them were not given up.) The seasons in `poisoned` are skipped.
+    """Return matches that were begun and are held or abandoned: none, if nothing may be given up. (A match dropped
+    before anybody began it was not given up.) The seasons in `poisoned` are skipped.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)
@@ -425,7 +425,7 @@ def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
 
 
 def convicted(session: Session, innocent: Collection[int]) -> list[str]:
-    """Faults of bots that never commit any, and versions of theirs that were called broken."""
+    """Return faults of the `innocent` bots, and versions of theirs that were called broken."""
     faults = (col(Participant.bot_id).in_(innocent), col(Participant.fault).is_not(None))
     found = session.exec(select(Participant).where(*faults))
     broken_ones = (col(BotVersion.bot_id).in_(innocent), BotVersion.state == VersionState.BROKEN)
@@ -436,6 +436,6 @@ def convicted(session: Session, innocent: Collection[int]) -> list[str]:
 
 
 def broken_chain(session: Session) -> Iterator[str]:
-    """The audit log hangs together."""
+    """The audit log's chain is unbroken."""
     if (record := first_broken(session)) is not None:
         yield f"the audit log is broken at record {record}"

@@ -1,11 +1,11 @@
 """Two lanes of tests: `pytest` runs those to pass before a commit, `pytest --all` runs everything.
 
-What the short lane leaves out is marked, and the summary counts it by folder; a test that is named by its id
+Tests that the short lane leaves out are marked, and the summary counts them by folder; a test that is named by its id
 (FILE::TEST) always runs. There are three ways to leave something to `--all`:
 
-* `@pytest.mark.all` on a test: another depth or another combination of what the short lane already looks at.
-* A fixture whose parameters are databases gives the PostgreSQL one `twin`; its tests then run on SQLite only, but for
-  those with `@pytest.mark.databases`: locks, races, migrations, JSON, text and whatever else differs there.
+* `@pytest.mark.all` marks a test of another depth or combination of what the short lane already looks at.
+* A fixture whose parameters are databases marks PostgreSQL as `twin`; its tests then run on SQLite only, except those
+  with `@pytest.mark.databases`: locks, races, migrations, JSON, text and whatever else differs there.
 * `scaled(full, short)` for the length of a loop or a flood, and `examples(full)` for those of a property.
 """
 
@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 QUICK_EXAMPLES, DEEP_EXAMPLES = 20, 100
 SHARE = QUICK_EXAMPLES / DEEP_EXAMPLES
 
-# No test asserts absolute times, so properties do not either: on a busy host one example may take seconds.
+# No test asserts absolute times, so no property does: on a busy host one example may take seconds.
 for name, count in (("quick", QUICK_EXAMPLES), ("deep", DEEP_EXAMPLES)):
     settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=count)
 
@@ -28,18 +28,18 @@ _left = pytest.StashKey[Counter[str]]()
 
 
 class Lane:
-    """The one that this process runs: modules ask when they are imported, before there is a fixture to ask."""
+    """The lane of this process; modules ask it when they are imported, before there is a fixture to ask."""
 
     everything = False
 
 
 def scaled(full: int, short: int) -> int:
-    """How far to go: `full` in a run of everything, `short` in another."""
+    """Return `full` in a run of everything, and `short` in another."""
     return full if Lane.everything else short
 
 
 def examples(full: int) -> settings:
-    """The settings of a property that has that many examples in a run of everything."""
+    """Return settings for a property with `full` examples in a run of everything."""
     return settings(max_examples=scaled(full, max(1, round(full * SHARE))))
 
 
@@ -69,7 +69,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: object) -> None:
-    """Each process collects the same tests, so what one of them left out is what all did."""
+    """Copy what one process left out: each collects the same tests, so all left out the same."""
     config: pytest.Config = node.config  # type: ignore[attr-defined]
     if left := getattr(node, "workeroutput", {}).get(LEFT):
         config.stash[_left] = Counter(left)
@@ -89,6 +89,6 @@ def _for_all(item: pytest.Item) -> bool:
 
 
 def _asked_for(config: pytest.Config, item: pytest.Item) -> bool:
-    """Whether the command line names the test itself."""
+    """Return whether the command line names the test."""
     asked = (argument for argument in config.args if "::" in argument)
     return any(item.nodeid == name or item.nodeid.startswith((f"{name}[", f"{name}::")) for name in asked)

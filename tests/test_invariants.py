@@ -1,4 +1,4 @@
-"""The invariants of builds and of people's matches find what they should find."""
+"""The invariants of builds and people's matches find what they should."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Kept(World):
         super().__init__(settings(folder))
         self.blobs = Blobs("memory:///")
         self.owner, self.bot_id = self.playing_bot()
-        self.blobs.put(b"built 1")  # the content that `World.build` claims to have built
+        self.blobs.put(b"built 1")  # the content that `World.build` says it has built
 
     def wrong(self) -> list[str]:
         with self.db.reading() as session:

@@ -1,4 +1,4 @@
-"""The conventions that a machine can check; each failure names its place as file:line."""
+"""Conventions that a machine can check; each failure names its place as file:line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER_MODULES = 20
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
 PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
-"""What starts nothing and touches no engine."""
+"""Modules that start nothing and touch no engine."""
 
 MAY_IMPORT = {
     "engine": frozenset({"engine"}),
@@ -34,10 +34,10 @@ MAY_IMPORT = {
     "tests": ANYTHING,
 }
 NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "threading", "time"})
-"""What would let a match depend on the machine it is re-simulated on."""
+"""Modules that would tie a match to the machine that re-simulates it."""
 
 OF_FEWER = frozenset({"terminal.py", "training.py"})
-"""Modules of a game's folder that not every process imports; the others are its rules and what is told of them."""
+"""Modules of a game that not every process imports; the others are its rules and their descriptions."""
 
 # Written in pieces so that this file does not find itself.
 INDEX = re.compile(
@@ -48,7 +48,7 @@ HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" 
 
 @cache
 def project_files() -> tuple[Path, ...]:
-    """Everything that is or would be committed."""
+    """Return all files that are or would be committed."""
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -75,8 +75,8 @@ def place(path: Path, node: ast.stmt | ast.expr) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
-    """Every module that a file names in an import, at whatever depth; `from a import b` gives `a.b` where that is a
-    module of ours, else `a`. Ours are named as folders are: `engine.core` for `deadheat.engine.core`.
+    """Yield each module that a file imports anywhere, with the import; `from a import b` gives `a.b` if that is our
+    module, else `a`. Our modules are named as folders are: `engine.core` for `deadheat.engine.core`.
     """
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -105,7 +105,7 @@ def is_within(module: str, allowed: frozenset[str]) -> bool:
 
 
 def package_files(package: str) -> list[Path]:
-    """The files of a package, without the games' bots, which are its data."""
+    """Return a package's files without the games' bots, which are its data."""
     bots = re.compile(r"games/\w+/bots/")
     return [
         path
@@ -126,7 +126,7 @@ def test_a_package_imports_only_what_the_table_allows(package):
 
 
 def test_the_engine_and_rules_need_the_standard_library_only_and_nothing_of_the_machine():
-    finder = ROOT / "games" / "__init__.py"  # looks for games, and is none
+    finder = ROOT / "games" / "__init__.py"  # finds games, and is none
     of_games = [path for path in package_files("games") if path.name not in OF_FEWER and path != finder]
     assert of_games
     wrong = [
@@ -222,7 +222,7 @@ DOCUMENTED = (
     "sandbox",
     "training",
 )
-"""Where every public docstring can be read alone; extend this as packages are done."""
+"""Places whose public docstrings can be read alone; extend as packages are done."""
 
 FRAGMENT = re.compile(r"(The same|Of|That|As|By|For|Those|What|Where|Which|Who|Whoever|Whose)\b")
 """Beginnings of docstrings that only their place explains, or that are riddles."""
@@ -232,7 +232,7 @@ DIALECT = re.compile(r"\b(whoever|anew|of (?:ours|theirs)|goes on|by now)\b", re
 
 
 def docstrings(path: Path) -> Iterator[tuple[ast.stmt, str]]:
-    """The first paragraphs of a file's docstrings of public names."""
+    """Yield the first paragraphs of docstrings of a file's public names."""
     bodies: list[ast.Module | ast.ClassDef] = [parsed(path)]
     for owner in bodies:
         defined = [
@@ -269,7 +269,7 @@ def test_a_public_docstring_is_plain_english(package):
 
 
 def test_nothing_outside_a_games_folder_names_a_game():
-    """A game is its folder. (Pages of docs tell of ours, and tests play them.)"""
+    """A game is its folder. (Docs describe our games, and tests play them.)"""
     words = {word for folder in (ROOT / "games").glob("*/rules.py") for word in [folder.parent.name.partition("_")[0]]}
     assert words
     named = re.compile("|".join(word.rstrip("s") for word in words), re.IGNORECASE)
@@ -307,7 +307,7 @@ def test_every_metric_on_a_dashboard_exists_in_the_code():
 
 
 def test_only_pages_know_what_lies_in_examples():
-    """Examples are found like anybody's game: no code, test or script of ours names them."""
+    """Examples are found like anybody's game: none of our code, tests and scripts names them."""
     examples = ROOT / "examples"
     named = {folder.name for folder in examples.iterdir() if folder.is_dir()}
     assert named

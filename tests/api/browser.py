@@ -1,4 +1,4 @@
-"""Stands in for a browser: keeps cookies, says where a request comes from, fills in forms and posts them."""
+"""Stand in for a browser: keep cookies, say where a request comes from, fill in forms and post them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Form:
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
-        self.boxes: dict[str, str] = {}  # no box is ticked
+        self.boxes: dict[str, str] = {}  # all unticked
 
 
 class Read(HTMLParser):
@@ -81,7 +81,7 @@ class Browser:
         return next(form for form in self.page.forms if form.action.partition("#")[0] == action)
 
     def submit(self, action: str, status: int = 200, at: str = "", **values: str) -> Read:
-        """Fill in and post a form of the page, or of the one `at` that address; `status`: of the page that follows."""
+        """Fill in and post a form of the page, or of the page `at`; the page that follows must have `status`."""
         if at:
             self.get(at)
         fields = {**self.form(action).fields, **values}
@@ -96,7 +96,7 @@ class Browser:
         return self
 
     def api(self, method: str, path: str, **more: Any) -> httpx.Response:
-        """Send a request like a script of the page."""
+        """Send a request as a script of the page does."""
         headers = {**OURS, "Accept": "application/json", "X-CSRF-Token": self.page.token}
         return self.client.request(method, path, headers=headers, **more)
 

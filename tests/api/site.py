@@ -28,7 +28,7 @@ PROBLEM = "application/problem+json"
 
 
 class NotedQueue:
-    """Writes down what it is asked to enqueue; `broken` makes it raise."""
+    """Notes what it is asked to enqueue; `broken` makes it raise."""
 
     def __init__(self) -> None:
         self.noted: dict[Life, list[int]] = {life: [] for life in KINDS}
@@ -46,7 +46,7 @@ class NotedQueue:
 
 
 class InProcess(httpx.BaseTransport):
-    """Hands requests to an application in this process, on an event loop in a thread of its own."""
+    """Passes requests to an application in this process, whose event loop has its own thread."""
 
     def __init__(self, app: FastAPI) -> None:
         self._inner = httpx.ASGITransport(app=app, raise_app_exceptions=False)
@@ -83,7 +83,7 @@ class Site:
         return client
 
     def beside(self, **values: object) -> Site:
-        """Return another league with these settings; it is closed with this one."""
+        """Return another league with these settings, which is closed with this one."""
         made = Site(self.world.settings.data_dir / f"beside{len(self._closes)}", **values)
         self._closes.append(made.close)
         return made
@@ -124,7 +124,7 @@ class Site:
         return answer.json() if answer.content else None
 
     def problem(self, status: int, answer: Response, code: str = "") -> dict[str, Any]:
-        """Check that the answer is this problem, as a problem document, and return it."""
+        """Check that the answer is a document of this problem, and return it."""
         assert answer.status_code == status, answer.text
         assert answer.headers["content-type"] == PROBLEM
         body: dict[str, Any] = answer.json()

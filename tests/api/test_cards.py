@@ -1,4 +1,4 @@
-"""What other sites show of a match: its picture beside a link, and its board in a frame where an operator allows it."""
+"""A match on other sites: its picture beside a link, and its board in a frame where an operator allows it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.league.outcomes import forfeited, won
 
 
 class Asking:
-    """A season with Bob's bot, and Ada, whose bot is not in it, in a browser."""
+    """A season with a rival bot, and Ada's browser; her bot is not in it."""
 
     def __init__(self, site: Site) -> None:
         self.site = site

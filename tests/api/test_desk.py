@@ -48,12 +48,12 @@ def ada(site: Site, played: Played) -> Browser:
 
 
 def winter(boss: Browser, **settings: Any) -> None:
-    """Make a season by the form."""
+    """Make a season with the form."""
     boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
 
 
 def clean(browser: Browser) -> None:
-    """Check that everything a stranger wrote is shown as text only."""
+    """Check that a stranger's script and control characters are shown as text."""
     assert "<script>alert" not in browser.answer.text and "\u202e" not in browser.answer.text
     assert "\x1b" not in browser.answer.text
 
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
 
 
 def changed(term: Term) -> str:
-    """Return what a form says for a setting that is not its default; lists depend on the league."""
+    """Return a form's text for a value that is not the default; lists depend on the league."""
     if term.kind is datetime:
         return f"2099-01-0{1 + DATES.index(term.name)}T00:00:00"
     if issubclass(term.kind, StrEnum):
@@ -450,7 +450,7 @@ def test_series_that_nobody_wants_any_longer_are_no_failure(boss: Browser, site:
 def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, played: Played, site: Site) -> None:
     page = boss.get("/operator")
     assert "Oldest has waited" in page.text and "machine" in page.text and "timeout 1" in page.text
-    assert "void attempts, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead of ours
+    assert "void attempts, of 6 attempts in the last 0 s" in page.text  # their worker's clock is ahead
     assert "matches in the last day" not in page.text
     boss.submit("/play", at="/play?bot=1")
     boss.get("/operator")

@@ -1,4 +1,4 @@
-"""Docs: the search over texts, bots and people, and the reference's own policy."""
+"""Docs: the search for texts, bots and people, and the reference's own policy."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_a_games_page_offers_only_programs_that_this_server_takes(site: Site) ->
 def test_an_upload_in_a_language_that_is_not_there_is_refused(site: Site) -> None:
     author = site.author()
     bot = site.bot(author)
-    site.ok(202, site.upload(author, bot, b"class Main {}", "Bot.java"))  # nobody knows yet; the build will show
+    site.ok(202, site.upload(author, bot, b"class Main {}", "Bot.java"))  # unknown so far; the build will show
     describe(site)
     refused = site.problem(422, site.upload(author, bot, b"class Main {}", "Bot.java"), "bad-upload")
     assert refused["detail"] == "This server's image has no Java; it has Python 3, C, C++ 20."

@@ -1,4 +1,4 @@
-"""The pages of a person's match: who may see what, what a form turns into, and what is left when it is over."""
+"""The pages of a person's match: who may see what, what a form turns into, and what stays when it is over."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
-    """Let Ada take a seat, and a worker take the match."""
+    """Let Ada take a seat, and a worker claim the match."""
     _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
     ada.submit("/play", at=f"/play?bot={bot_id}", table=table)
@@ -182,7 +182,7 @@ def test_when_it_is_over_everyone_can_watch_and_verify_it(site: Site) -> None:
 
 
 def over(site: Site) -> tuple[Browser, ExhibitionJob, Transcript]:
-    """End Ada's match with a stored transcript."""
+    """End Ada's match, and store its transcript."""
     ada, job = seated(site)
     content = (TRANSCRIPTS / "yacht-auction.jsonl").read_bytes()
     record = decode(content)
@@ -199,7 +199,7 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
 
     def bot(message: Message) -> str | None:
-        """Bids as ada did, except for one bid that the rules refuse and one that differs; never scores legally."""
+        """Bid as Ada did, but for one bid that the rules refuse and one that differs; repeat her first score."""
         asked = next((p for p in record.prompts() if p.message.seat == 1 and p.message.line == message.line), None)
         number = None if asked is None else asked.exchange
         return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)
@@ -335,7 +335,7 @@ def test_an_empty_form_is_refused_in_its_own_words(name: str, asked: int, fields
 
 
 def asked_of(name: str, asked: int) -> Turn:
-    """Return the form for what is asked at this exchange of a recorded match."""
+    """Return the form for the prompt at exchange `asked` of a recorded match."""
     record = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     replies = [dict(exchange.replies) for exchange in record.exchanges[:asked]]
     match = unfinished(GAMES[name], record.seats, record.seed, replies)

@@ -60,7 +60,7 @@ class Furnished:
                 enter(session, owner, self.season, bot_id, None, GateTerms(elo0=0, elo1=50, games=50))
                 assign_division(session, world.boss, self.season, bot_id, 1 + number // 2)
         self.play(first=True)
-        world.build(world.upload(owners[0], self.bots[0]))  # to its gate
+        world.build(world.upload(owners[0], self.bots[0]))  # at a gate
         self.play()
         with world.db.transaction() as session:
             played = league_matches.matches(session, bot_id=self.bots[1], limit=2)
@@ -77,7 +77,7 @@ class Furnished:
             first, third = (bot_info(session, self.bots[number]).name for number in (0, 2))
             names = [f"us/{first}", f"{owners[2].name}/{third}"]
             edit_season(session, world.boss, self.season, panel=names, panel_minimum=1)
-        world.build(world.upload(owners[1], self.bots[1]))  # against the panel
+        world.build(world.upload(owners[1], self.bots[1]))  # plays the panel
         with world.db.transaction() as session:
             plan_panels(session, lock_season(session, self.season))
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
@@ -122,14 +122,14 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
     Exported.LATENCIES: (tables.LatencySummary, {}),
     Exported.ATTEMPTS: (tables.Attempt, {"attempt_id": "id", "series_attempt": "attempt"}),
 }
-"""Exported tables that are rows of the database, and columns that have another name there."""
+"""Exported tables that are rows of the database, and their columns that have other names there."""
 
 FURNISHED = [table for table in Exported if table is not Exported.SOURCES]
 """All tables except SOURCES, which is empty until the season is over (tests/league/test_public.py)."""
 
 
 def stored(session: Session, row_type: type[SQLModel], season_id: int) -> list[dict[str, Any]]:
-    """Return all rows of the season, in the order of their keys."""
+    """Return all rows of the season by ascending key."""
     statement: Any = select(row_type)
     if row_type is tables.Challenge:
         statement = statement.where(col(tables.Challenge.entry_id).is_not(None))

@@ -17,7 +17,7 @@ ATOM = "{http://www.w3.org/2005/Atom}"
 
 
 def read(site: Site, path: str) -> Element:
-    """Read a feed, and check all that RFC 4287 demands of it and of its entries."""
+    """Read a feed, and check what RFC 4287 demands of it and of its entries."""
     answer = site.client.get(path)
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/atom+xml")
     feed = fromstring(answer.content)
@@ -89,5 +89,5 @@ def test_a_feed_is_kept_as_pages_are_and_found_from_them(site: Site) -> None:
 
 
 def forget(site: Site) -> None:
-    """Forget the pages that were rendered in the last second."""
+    """Forget all rendered pages, as after a second."""
     site.app.state.services.bodies._kept.clear()

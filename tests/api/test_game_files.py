@@ -1,4 +1,4 @@
-"""What browsers get from a game's folder: its `web`, at an address that changes with the folder, and nothing else."""
+"""Browsers get a game's `web`, at an address that changes with its folder, and nothing else of the folder."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WHY = {"reason": "its children fill the machine"}
 
 
 def hold(site: Site, matches: int = 1) -> list[int]:
-    """Let this many matches be void twice while the second seat was to answer, and one be won; return the void ones."""
+    """Void `matches` matches twice at the second seat's turn, let another be won, and return the void ones."""
     site.world.season(2, series_length=matches + 1, games_per_pair=matches + 1)
     (series_id,) = site.world.tick()
     voids: list[MatchOutcome] = []

@@ -1,4 +1,4 @@
-"""What the API says about a match in progress."""
+"""The API's account of a match in progress."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def site_of_three(site: Site) -> Site:
 
 
 def walked(site: Site, path: str) -> list[int]:
-    """Return the matches to which links lead from this page, in the order of the lists."""
+    """Return the matches that this page and its successors link to, in their order."""
     numbers: list[int] = []
     while path:
         found = page(site, path)
@@ -72,7 +72,7 @@ def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(
 
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three series, the one planned first ends last, and one is not over."""
+    """Three series: the one planned first ends last, and one is not over."""
     monkeypatch.setattr(matches, "ROWS", 3)
     monkeypatch.setattr(home, "NEWEST", 8)
     world = site.world

@@ -1,4 +1,4 @@
-"""Signing in through an OpenID provider, tested with a real one that also lies."""
+"""Signing in through an OpenID provider that signs with real keys and can lie."""
 
 from __future__ import annotations
 
@@ -221,7 +221,7 @@ def test_a_token_by_another_key_lets_nobody_in(known: Browser, provider: Provide
 
 def test_the_public_key_is_no_shared_secret(browser: Browser, provider: Provider) -> None:
     shared = OctKey.import_key(SECRET + SECRET)
-    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # even if the key itself says so
+    provider.published.insert(0, {**shared.as_dict(), "kid": "shared", "use": "sig"})  # even a published one
     new_account(browser, provider)
     browser.client.cookies.clear()
     provider.signing, provider.header = shared, {"alg": "HS256", "kid": "shared"}
@@ -238,9 +238,9 @@ def test_an_answer_works_once_and_in_its_own_browser(known: Browser, provider: P
     victim = Browser(linked)
     come_back(victim, answer, 403)  # without a cookie
     victim.get("/sign-in/openid")
-    come_back(victim, answer, 403)  # with another one
+    come_back(victim, answer, 403)  # with another cookie
     assert who(victim) is None
-    assert answer["code"] in provider.codes  # it was not even asked
+    assert answer["code"] in provider.codes  # the provider never saw it
     come_back(known, answer)
     assert who(known) == "ada" and "openid" not in known.client.cookies
     known.client.cookies.clear()
@@ -350,7 +350,7 @@ def test_a_provider_that_is_away_is_told_and_passwords_still_work(linked: Site, 
     browser.get("/sign-in/openid", 503)
     assert "does not answer" in browser.page.text
     browser.get("/sign-in/openid", 503)
-    assert len(tries) == 1  # nobody else waits for the provider in the next seconds
+    assert len(tries) == 1  # for seconds nobody else waits for the provider
     browser.sign_up("ada")
     assert who(browser) == "ada"
 

@@ -1,4 +1,4 @@
-"""What operators need: the server is alive, ready, measured and documented."""
+"""Operation: the server is alive, ready, measured and documented."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(
     caplog.set_level(logging.INFO)
     with served(site.app, guarded(site.world.settings)) as server:
         assert httpx.get(f"{server}/readyz").status_code == 200
-        assert site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # ours keeps connections
+        assert site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # it keeps connections
     assert not site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # as above
     assert "Application shutdown complete." in caplog.text
     assert [record.message for record in caplog.records if record.levelno >= logging.WARNING] == []
@@ -158,7 +158,7 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
 
 
 def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
-    """Each process in turn answers one request and tells all metrics."""
+    """Each process in turn answers one request, then tells the sum."""
     script = """
 import os, sys
 from pathlib import Path

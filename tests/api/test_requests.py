@@ -1,4 +1,4 @@
-"""Bad requests get clear problem documents; good ones what they ask for."""
+"""Bad requests get clear problem documents; good ones are answered."""
 
 from __future__ import annotations
 

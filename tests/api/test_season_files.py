@@ -1,4 +1,4 @@
-"""A season as a file, over HTTP, at the desk and at the command line."""
+"""A season as a file, over HTTP and at the desk."""
 
 from __future__ import annotations
 

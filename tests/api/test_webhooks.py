@@ -65,7 +65,7 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     for named in (" ADA@a.example", "Ada"):
         stranger.submit("/forgotten", at="/forgotten", name=named)
         assert site.world.read(resets) == [1], "one at a time"
-    for spaces in range(MAILS_PER_HOUR):  # one was asked for above
+    for spaces in range(MAILS_PER_HOUR):  # one was requested above
         status = 429 if spaces == MAILS_PER_HOUR - 1 else 200
         stranger.submit("/forgotten", status, at="/forgotten", name=" " * spaces + "nobody")
     link = f"/reset?{site.world.read(forgotten.link_query, 1)}"
@@ -82,5 +82,5 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
 
 
 def resets(session: Session) -> list[int]:
-    """Return the channels to which links for a new password are on their way."""
+    """Return the channels to which links for a new password are being sent."""
     return list(session.exec(select(Delivery.channel_id).where(col(Delivery.resets_password).is_(True))))

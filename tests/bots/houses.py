@@ -1,4 +1,4 @@
-"""The house bots of all games, as programs or in this process, and matches between them."""
+"""The house bots of all games, as programs or in this process, and their matches."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Program:
         return None if message.limit_ns is None else self.process.stdout.readline().removesuffix("\n")
 
     def end(self) -> tuple[int, str, str]:
-        """Wait for its end; return the exit code, output that nobody asked for, and standard error."""
+        """Wait for its end; return the exit code, unread output, and standard error."""
         output, errors = self.process.communicate(timeout=10)
         return self.process.returncode, output, errors
 
@@ -56,7 +56,7 @@ class House:
     compilers: tuple[str, ...]
     options: tuple[str, ...]
     matches: int
-    seed: bytes  # the beginning of every match's
+    seed: bytes  # the beginning of each match's seed
 
     def __str__(self) -> str:
         return self.game.name
@@ -66,7 +66,7 @@ class House:
         return bots_of(self.game.name)
 
     def program(self) -> Path:
-        """Compile the bot. A missing compiler skips the test, or fails it where everything must be tested."""
+        """Compile the bot. Without a compiler, skip the test, or fail it if CI=true."""
         compiler = next(filter(None, map(shutil.which, self.compilers)), None)
         if compiler is None:
             (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no compiler for {self.compiled}")
@@ -89,7 +89,7 @@ compiled = cache(House.program)
 
 @contextmanager
 def seated(house: House, name: str) -> Iterator[NewBot]:
-    """A bot in this process, or programs of the compiled one: each must end well when its match has ended."""
+    """Seat a bot in this process, or programs of the compiled one, each of which must end well after its match."""
     running: list[Program] = []
 
     def new(_: int) -> Player:
@@ -103,7 +103,7 @@ def seated(house: House, name: str) -> Iterator[NewBot]:
 
 
 def play_seats(house: House, number: int, players: list[Player]) -> Transcript:
-    """Play the match of this number, in which nobody may fail."""
+    """Play match `number`, in which nobody may fail."""
     seed = house.seed + number.to_bytes(16 - len(house.seed), "big")
     transcript = run_match(house.game, len(players), seed, MemoryTransport(players))
     assert transcript.result.faults == {}, transcript.exchanges[-1].events

@@ -1,4 +1,4 @@
-"""Python bots, loaded into the process of a test."""
+"""Load Python bots into the process of a test."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from deadheat.engine.memory import Player
 __all__ = ["NewBot", "bot_class", "in_process"]
 
 NewBot = Callable[[int], Player]
-"""A fresh bot for the match or the seat of this number."""
+"""Makes a fresh bot for a match or a seat, by number."""
 
 
 def in_process(folder: Path) -> NewBot:

@@ -1,7 +1,7 @@
-"""The starter bots of Liar's Dice play legally, and become stronger from one to the next, with two seats and with four.
+"""The starter bots of Liar's Dice play legally, and each is stronger than the one before it, with two and four seats.
 
-Private hands make luck large, so the same deals are played again with the seats changed. Seeds are fixed, so a failure
-is the same everywhere.
+Private hands make luck large, so each deal is played again with the seats changed. Seeds are fixed, so a failure is the
+same everywhere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BOTS = LIARS.folder
 
 
 def wins(first: NewBot, second: NewBot, matches: int) -> float:
-    """Return the share of matches won by the first; every deal is played twice, with the seats swapped."""
+    """Return the share of matches that the first bot wins; every deal is played twice, with seats swapped."""
     won = 0
     for number in range(matches):
         players = [first(2 * number), second(2 * number + 1)]
@@ -32,7 +32,7 @@ def wins(first: NewBot, second: NewBot, matches: int) -> float:
 
 
 def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float]:
-    """Return the mean places of two against two, every deal played in all six ways to seat them."""
+    """Return the mean places of two against two, which play every deal in all six seatings."""
     seatings = sorted(set(permutations([first, first, second, second], 4)), key=lambda s: [bot is first for bot in s])
     places: dict[NewBot, list[int]] = {first: [], second: []}
     for number in range(deals):
@@ -43,7 +43,7 @@ def mean_places(first: NewBot, second: NewBot, deals: int) -> tuple[float, float
     return sum(places[first]) / len(places[first]), sum(places[second]) / len(places[second])
 
 
-# The bounds lie about four standard deviations below what was measured over 1000 matches (of two) and 200 (of four).
+# The bounds lie about four standard deviations below the measurements over 1000 matches (of two) and 200 (of four).
 
 
 @pytest.mark.all

@@ -1,7 +1,7 @@
-"""The starter bots of every game are programs that play legally, and those for two grow stronger from one to the next.
+"""The starter bots of every game are programs that play legally, and each for two is stronger than the one before it.
 
-The Python bots are loaded into this process, which is a hundred times quicker than talking over pipes; those in C and
-C++ are compiled and asked over pipes. Seeds are fixed and no bot looks at a clock, so a failure is the same everywhere.
+The Python bots are loaded into this process, which is a hundred times quicker than pipes; those in C and C++ are
+compiled and asked over pipes. Seeds are fixed and no bot looks at a clock, so a failure is the same everywhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ every_python_bot = pytest.mark.parametrize(
 
 
 def wins(house: House, first: NewBot, second: NewBot, matches: int) -> float:
-    """Return the first one's share of the points (draws are half). Seats alternate; every match has fresh chance."""
+    """Return the first bot's share of the points (half for a draw). Seats alternate; every match has its own seed."""
     score = 0.0
     for number in range(matches):
         seats = [first(2 * number), second(2 * number + 1)]
@@ -39,7 +39,7 @@ def wins(house: House, first: NewBot, second: NewBot, matches: int) -> float:
 @pytest.mark.parametrize(
     ("house", "better", "worse", "matches", "bound"),
     [
-        # The bounds lie four standard deviations and more below what was measured over 500 matches.
+        # The bounds lie at least four standard deviations below the measurements over 500 matches.
         (YACHT, "greedy", "random", 100, 0.95),
         (YACHT, "counter", "greedy", 40, 0.75),
         (YACHT, "expert", "greedy", 25, 0.85),

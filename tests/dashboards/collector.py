@@ -1,4 +1,4 @@
-"""A collector of traces with as much of OpenTelemetry as the tests need."""
+"""A collector of traces that knows as much of OpenTelemetry as the tests need."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.receiver import Receiver
 
 PATIENCE_S = 30
-"""Processes send their spans every five seconds."""
+"""Processes send spans every five seconds."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Collector(Receiver):
                     self.spans.append(found)
 
     def path(self, wanted: Callable[[Span], bool]) -> list[Span]:
-        """Wait for the first span that is wanted and its parents, and return them from the root on."""
+        """Wait for a wanted span and its parents, and return them from the root on."""
         end = time.monotonic() + PATIENCE_S
         while time.monotonic() < end:
             by_id = {span.id: span for span in list(self.spans)}

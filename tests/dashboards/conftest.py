@@ -1,4 +1,4 @@
-"""A real season, watched by a real Prometheus and by a collector of traces."""
+"""A real season, watched by a real Prometheus and a collector of traces."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_late_bot(folder: Path) -> Path:
 
 @dataclass(frozen=True)
 class Watched:
-    """A real season in which a bot was too slow, and its monitoring: `prometheus` is the address of a real server."""
+    """A real season in which a bot was too slow, and its monitoring: `prometheus` is a real server's address."""
 
     prometheus: str
     collector: Collector
@@ -72,7 +72,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory, engine_required: None) -> 
 
 
 def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[bytes]:
-    """Start `deadheat serve` with traces for the collector and logs as JSON, without any effect on other tests."""
+    """Start `deadheat serve` with traces for the collector and logs as JSON; other tests are unaffected."""
     told = {"DATA_DIR": settings.data_dir, "PORT": settings.port, "TRACES_URL": collector.url, "LOG_FORMAT": "json"}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in told.items():
@@ -86,7 +86,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
-    """Its trial match has about twelve prompts that it may be too slow at, so two uploads in three get past it."""
+    """Upload until a trial match passes: with about twelve prompts to be late at, two uploads in three do."""
     with demo.signed_in(url, entrant.author) as client:
         for _ in range(20):
             with contextlib.suppress(demo.Broken):
@@ -96,8 +96,8 @@ def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
 
 
 def start_prometheus(folder: Path, target: int, alertmanager: int | None = None) -> tuple[subprocess.Popen[bytes], int]:
-    """Start a Prometheus that scrapes and evaluates every second by this repository's rules; return its port, too. If
-    there is an Alertmanager, alerts go there at once.
+    """Start a Prometheus that scrapes, and evaluates our rules, every second; return its port, too. Alerts go at once
+    to the Alertmanager on port `alertmanager`, if any.
     """
     config: dict[str, Any] = yaml.safe_load((DASHBOARDS / "prometheus" / "prometheus.yml").read_text())
     config["global"] = {"scrape_interval": "1s", "evaluation_interval": "1s"}
@@ -122,7 +122,7 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
 
 
 def copy_rules(source: Path, folder: Path, patient: bool) -> str:
-    """Copy the rules and return their folder; impatient ones fire at once."""
+    """Copy a file of rules, and return its path; impatient alerts fire at once."""
     rules = yaml.safe_load(source.read_text())
     for group in rules["groups"]:
         for rule in group["rules"]:
@@ -133,15 +133,15 @@ def copy_rules(source: Path, folder: Path, patient: bool) -> str:
 
 
 def wait_for_scrapes(address: str) -> None:
-    """Wait until rules have been evaluated over the finished season."""
+    """Wait until rules were evaluated over the finished season."""
     late = 'deadheat:timeouts:ratio5m > 0 and on() sum(deadheat_faults_total{fault="timeout"}) > 0'
     assert answered(address, late), "no time-out of the late bot arrived in Prometheus"
     time.sleep(2)  # two more rounds, so that rates have two samples
 
 
 def answered(address: str, expression: str) -> list[Any]:
-    """Return the answer, as soon as there is one. On a busy host a scrape may take longer than the second that it has
-    here: then Prometheus answers nothing until the next one succeeds.
+    """Return the answer as soon as there is one, else an empty one after `PATIENCE_S`. On a busy host a scrape may
+    take more than its second; then Prometheus answers nothing until the next one succeeds.
     """
     end = time.monotonic() + PATIENCE_S
     while not (result := answer(address, expression)) and time.monotonic() < end:

@@ -35,7 +35,7 @@ def amtool(*arguments: str) -> str:
 
 
 class Told(Receiver):
-    """A webhook that keeps what it is sent, with the path."""
+    """A webhook that keeps each path and what came there."""
 
     def __init__(self) -> None:
         self.received = queue.Queue[tuple[str, Any]]()

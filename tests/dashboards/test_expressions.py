@@ -20,7 +20,7 @@ from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Yield every panel's expression, with where it stands."""
+    """Yield every panel's place and expression."""
     for path in sorted((DASHBOARDS / "grafana" / "dashboards").glob("*.json")):
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", ()):
@@ -28,7 +28,7 @@ def panels() -> Iterator[tuple[str, str]]:
 
 
 def rules() -> Iterator[tuple[str, str, bool]]:
-    """Yield every rule's expression, with its name and whether it is an alert."""
+    """Yield every rule's name, its expression and whether it is an alert."""
     for name in RULES:
         for group in yaml.safe_load((DASHBOARDS / "prometheus" / name).read_text())["groups"]:
             for rule in group["rules"]:

@@ -21,7 +21,7 @@ register_default_plugins()
 
 
 def changed(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
-    """Yield every place of ours that is missing or different in theirs, which may say more."""
+    """Yield every place of ours that theirs lacks or changes; theirs may say more."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for name, value in ours.items():
             yield from changed(value, theirs.get(name), f"{where}.{name}")
@@ -33,7 +33,7 @@ def changed(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
 
 
 def read(content: dict[str, Any]) -> tuple[Dashboard, dict[str, Any]]:
-    """The dashboard, and what is left of it when Grafana's types write it again: nothing that they do not know."""
+    """Return the dashboard, and what Grafana's types write of it: they drop all that they do not know."""
     dashboard = Dashboard.from_json(content)
     return dashboard, json.loads(json.dumps(dashboard, cls=JSONEncoder))
 

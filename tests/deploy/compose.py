@@ -1,4 +1,4 @@
-"""Compose, whichever there is, and other programs that a deployment is made with."""
+"""Run Compose and the other programs that make a deployment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compose_command() -> list[str] | None:
 
 
 def run(*command: str, seconds: float = 60, **environment: str) -> str:
-    """Return the program's stdout; its output is the message of a failure."""
+    """Run a program, and return its stdout; if it fails, assert with its output."""
     done = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=seconds, check=False
     )

@@ -1,7 +1,7 @@
-"""The production deployment as it is described, on this machine's engine: brought up, played on, brought down.
+"""The production deployment, brought up on this machine's engine, played on and brought down.
 
-Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, because it
-takes minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
+./scripts/deploy-check builds the images and starts this file; ordinary tests do not collect it, because it takes
+minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
 """
 
 from __future__ import annotations
@@ -26,17 +26,15 @@ from tests.deploy.compose import DEPLOY, compose_command, run
 from tests.deployment import free_port
 
 TAG = "check"
-"""Images of this test's own, beside those that somebody runs."""
+"""These tests have images of their own, beside those in use."""
 
 UP_SECONDS = 240
 STOP_SECONDS = 55
-"""What docs/operators.md promises, and a little less than compose's own patience, after which it kills."""
+"""More than the 45 s that docs/operators.md promises, and less than the 60 s after which compose kills."""
 
 
 @dataclass
 class Deployment:
-    """A deployment that was started for the tests."""
-
     name: str
     environment: Path
     port: int
@@ -44,14 +42,14 @@ class Deployment:
     prometheus: str
 
     def compose(self, *arguments: str, seconds: float = UP_SECONDS) -> str:
-        """Return Compose's stdout; its stderr is the message of a failure."""
+        """Run Compose on this deployment, and return its stdout."""
         command = compose_command()
         assert command is not None
         of_this = ["--env-file", str(self.environment), "-p", self.name, "-f", str(DEPLOY / "compose.yml")]
         return run(*command, *of_this, *arguments, seconds=seconds)
 
     def deadheat(self, service: str, *arguments: str) -> str:
-        """Run the command inside one of the containers."""
+        """Run `deadheat` in one of the service's containers."""
         return self.compose("exec", "-T", service, "deadheat", *arguments)
 
     def containers(self, service: str) -> list[str]:
@@ -85,7 +83,7 @@ def deployment() -> Iterator[Deployment]:
 
 
 def until(what: Callable[[], object], about: str, deployment: Deployment, seconds: float = UP_SECONDS) -> None:
-    """Wait for a condition; the containers' logs are the message of a failure."""
+    """Wait until `what` holds; if it does not, assert with the containers' logs."""
     give_up_at = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < give_up_at, f"{about} within {seconds} s\n{deployment.compose('logs', '--tail=30')}"
@@ -121,7 +119,7 @@ def test_every_service_becomes_healthy(deployment: Deployment) -> None:
     services = deployment.compose("config", "--services").split()
     assert {"api", "scheduler", "control", "worker", "postgres", "redis", "prometheus", "alertmanager"} <= set(services)
     running = [name for service in services if service != "grafana" for name in deployment.containers(service)]
-    assert len(running) == 11  # including the one that migrated
+    assert len(running) == 11  # one of which migrated
 
     def healthy() -> bool:
         return all(
@@ -171,7 +169,7 @@ def board(client: Client, season_id: int) -> list[dict[str, int]]:
 
 
 def ledger(deployment: Deployment, condition: str) -> int:
-    """Count the series in that state, in the database itself."""
+    """Count the series that meet an SQL condition, in the database."""
     (container,) = deployment.containers("postgres")
     password = dict(line.split("=", 1) for line in deployment.environment.read_text().split())
     url = f"postgresql://deadheat:{password['DEADHEAT_DATABASE_PASSWORD']}@127.0.0.1/deadheat"

@@ -1,6 +1,6 @@
 """Blobs in an S3-compatible store: moto's server, which keeps all in memory.
 
-Started by ./scripts/deploy-check, which installs it for this file and nothing else.
+./scripts/deploy-check installs it for this file alone, and starts this file.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BUCKET = "s3://blobs"
 
 @contextmanager
 def reached(port: int, key: str, secret: str) -> Iterator[None]:
-    """Set the environment that tells obstore where the store is, with the credentials."""
+    """Set the environment from which obstore takes the store's address and credentials."""
     environment = {
         "AWS_ENDPOINT": f"http://127.0.0.1:{port}",
         "AWS_ALLOW_HTTP": "true",
@@ -72,7 +72,7 @@ def is_made(bucket: str) -> bool:
 def test_blobs_are_stored_found_and_missed(store: str) -> None:
     blobs = Blobs(store)
     blobs.check()
-    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # sent in one piece, because it shrinks, and in parts
+    for content in (bytes(20_000_000), os.urandom(20_000_000)):  # one shrinks and is sent whole, one in parts
         name = blobs.put(content)
         assert blobs.has(name) and blobs.get(name, 20_000_000) == content
     with pytest.raises(BlobMissing):

@@ -12,7 +12,7 @@ NEEDED = "this kernel has AppArmor, and without its parser no container starts: 
 
 
 def run(tmp_path: Path, script: str) -> str:
-    """Return the function's output; only the shell's own commands and `cat` are on the path."""
+    """Return the script's output; its path is `tmp_path`, with `cat` and `dirname`."""
     (tmp_path / "cat").symlink_to("/bin/cat")
     (tmp_path / "dirname").symlink_to("/usr/bin/dirname")
     stub = 'need_packages() { echo "$1: ${*:2}"; return 1; }'

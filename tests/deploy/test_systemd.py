@@ -1,4 +1,4 @@
-"""The systemd units: systemd understands them, they are confined where they can be, and they start what exists."""
+"""The systemd units: systemd understands them, they are confined where possible, and they start what exists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 EXPOSURE = {"deadheat-worker.service": 5.0}
-"""By `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and the control groups."""
+"""Exposure by `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and control groups."""
 
 MOST_EXPOSURE = 2.0
 
@@ -34,14 +34,14 @@ for number in map(library.seccomp_syscall_resolve_name, map(str.encode, names)):
 assert library.seccomp_load(calls) == 0
 os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 """
-"""Allows calls by name and starts a Python; what is not allowed ends as `how` says, in libseccomp's numbers."""
+"""Start a Python that may make only the named calls; `how`, a number of libseccomp's, says how others end."""
 
 KILL, ERRNO_EPERM = "80000000", "00050001"
 
 
 @pytest.fixture
 def here(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The unit as it would be for this machine: what it starts exists."""
+    """The unit with a command that exists on this machine."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze is installed (Debian: systemd)")
     unit: Path = request.param
@@ -71,7 +71,7 @@ def test_the_unit_is_closed_where_it_can_be(here: Path) -> None:
 
 @cache
 def calls_of(names: str) -> frozenset[str]:
-    """Return the calls in systemd's form: names of calls, and @sets of calls and of other sets."""
+    """Return all calls in a list as systemd writes it: names, and @sets of names and sets."""
     found: set[str] = set()
     for name in names.split():
         if name.startswith("@"):
@@ -84,7 +84,7 @@ def calls_of(names: str) -> frozenset[str]:
 
 @cache  # all units with a filter allow the same calls
 def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProcess[str]:
-    """Import what API, housekeeping and scheduler load, in a process that may make only these calls."""
+    """Import what API, housekeeping and scheduler load in a process that may make only `calls`."""
     modules = ("api.app", "workers.tasks", "workers.leader", "league.service.rankings.results")
     program = f"import {', '.join(f'deadheat.{module}' for module in modules)}"
     command = [sys.executable, "-c", UNDER_A_FILTER, how, " ".join(sorted(calls)), "-c", program]
@@ -93,7 +93,7 @@ def imported_under(how: str, calls: frozenset[str]) -> subprocess.CompletedProce
 
 @pytest.mark.parametrize("here", FILTERED, indirect=True, ids=lambda unit: unit.name)
 def test_our_code_starts_under_the_calls_that_the_unit_allows(here: Path) -> None:
-    """On Debian 12 a filter that killed ended API, housekeeping and scheduler while they loaded numpy."""
+    """On Debian 12 a killing filter ended API, housekeeping and scheduler while they loaded numpy."""
     text = here.read_text()
     allowed, taken = re.findall(r"^SystemCallFilter=~?(.*)$", text, re.MULTILINE)
     how = ERRNO_EPERM if "\nSystemCallErrorNumber=EPERM\n" in text else KILL

@@ -1,11 +1,11 @@
-"""Follows a page of the documentation as its reader does: types what it says into a terminal, and looks at what comes.
+"""Follow a page of the documentation as its reader does: type what it says into a terminal, and look at what comes.
 
 A block that begins with ```console is followed. Lines beginning with "$ " are typed into one shell, one by one, on a
-terminal of 100 columns; each must end with exit code 0. Other lines are what the page says will be seen: each must
-be among the command's lines, with "..." standing for anything. Questions for a password are answered. A ```python block
-is run as a program. Blocks that need what no test has (an engine, another account) are plain ones.
+terminal of 100 columns; each must end with exit code 0. Other lines are expected output: each must be among the
+command's lines, where "..." stands for anything. Questions for a password are answered. A ```python block is run as a
+program. Blocks that need what no test has (an engine, another account) are plain ones.
 
-The shell is asked for exit codes by its own prompt: what is typed ahead would be read by a question for a password.
+The shell's own prompt tells exit codes, because a question for a password would read what is typed ahead.
 """
 
 from __future__ import annotations
@@ -79,7 +79,6 @@ class Terminal:
         return int(code), output.replace("\r\n", "\n")
 
     def close(self) -> None:
-        """Close the terminal."""
         os.kill(self._child, signal.SIGKILL)
         os.close(self._fd)
         os.waitpid(self._child, 0)
@@ -101,12 +100,12 @@ class Terminal:
 
 PYTHON = f'PYTHONPATH="{ROOT}/src" exec "{sys.executable}"'
 PROGRAMS = {"deadheat": f"{PYTHON} -m deadheat.cli.main", "python": PYTHON}
-"""What a reader of this checkout can type, and what it starts."""
+"""Programs that a reader can type, and what they start."""
 
 
 @contextmanager
 def terminal(folder: Path, programs: Mapping[str, str] = PROGRAMS, **environment: str) -> Iterator[Terminal]:
-    """A terminal in `folder / "work"`, which is also the reader's home, in which these programs can be typed."""
+    """Open a terminal for `programs` in `folder / "work"`, which is also the reader's home."""
     scripts, work = folder / "bin", folder / "work"
     for made in (scripts, work):
         made.mkdir(exist_ok=True)
@@ -122,7 +121,7 @@ def terminal(folder: Path, programs: Mapping[str, str] = PROGRAMS, **environment
 
 
 def follow(reader: Terminal, todo: list[Step], here: Mapping[str, str]) -> None:
-    """Type the commands, and check what is seen. `here`: what pages write, and what it is in this test."""
+    """Type the commands, and check what is seen. `here`: what pages write, and what it is in the test."""
     assert todo
     for step in todo:
         command = step.command
@@ -137,6 +136,6 @@ def follow(reader: Terminal, todo: list[Step], here: Mapping[str, str]) -> None:
 
 
 def fits(expected: str, output: str) -> bool:
-    """Return whether the output has this line, in which "..." stands for anything."""
+    """Return whether the output has this line, where "..." stands for anything."""
     pattern = ".*".join(map(re.escape, expected.strip().split("...")))
     return any(re.fullmatch(pattern, line.strip()) for line in output.splitlines())

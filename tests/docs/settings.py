@@ -1,9 +1,9 @@
-"""What pages repeat of the code:
+"""Write what pages repeat from the code:
 
     python -m tests.docs.settings
 
-writes every setting in docs/operators.md and deploy/env.example, from league/config.py, and a season's states in
-docs/export.md and the commands that lead to them in docs/client.md, from league/states.py.
+writes every setting from league/config.py to docs/operators.md and deploy/env.example, and from league/states.py a
+season's states to docs/export.md and the commands that lead to them to docs/client.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def table() -> str:
 
 
 def example(text: str) -> str:
-    """Return the example brought up to date: headings stay, and a new setting follows the one before it."""
+    """Return an updated env.example: headings stay, and a new setting follows the one before it."""
     parts = text.rstrip("\n").split("\n\n")
     place = 0
     for name, field in Settings.model_fields.items():
@@ -56,7 +56,7 @@ def example(text: str) -> str:
 
 
 def rewrite(page: Path, old: str, new: str) -> None:
-    """Write `new` in place of what the pattern `old` finds on a page."""
+    """Replace what the pattern `old` finds once on a page."""
     text, found = re.subn(old, lambda _: new, page.read_text(encoding="utf-8"))
     assert found == 1, f"{page} has {old} {found} times"
     page.write_text(text, encoding="utf-8")

@@ -51,7 +51,7 @@ def test_authors_find_every_fault_and_every_protocol() -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_a_protocol_promises_no_name_of_a_fault_that_hangs_on_timing(game: str) -> None:
-    """C-04: what nobody asked for is `unexpected` where it comes early enough, else it is taken for the next reply."""
+    """C-04: an unasked line is `unexpected` if it comes early enough; otherwise it is taken for the next reply."""
     page = protocol_of(game)
     assert page is not None
     text = page.read_text(encoding="utf-8")
@@ -70,7 +70,7 @@ def test_a_translated_protocol_says_the_same(game: str) -> None:
 
 
 def said(text: str) -> tuple[list[str], ...]:
-    """Return what translations keep of a text: samples, code, rulings, links, headings and rows of tables."""
+    """Return what a text's translations keep: samples, code, rulings, links, headings and rows of tables."""
     blocks = "\n".join(re.findall(r"```\n(.*?)```", text, re.DOTALL))
     samples = re.findall(r"^(?:<<|>>|[{.#A-Z]).*", re.sub(r"^\.\.\. .*", "", blocks, flags=re.MULTILINE), re.MULTILINE)
     code = [span for span in re.findall("`[^`\n]+`", text) if span != "`overflow`"]

@@ -1,4 +1,4 @@
-"""The page about training: its programs run, and its tables are those of the code."""
+"""The page about training: its programs run, and its tables are the code's."""
 
 from __future__ import annotations
 

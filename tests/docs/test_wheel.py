@@ -1,4 +1,4 @@
-"""The authors' page followed with nothing but the wheel, by an ordinary user on a machine without an engine."""
+"""The authors' page, followed with the wheel alone by an ordinary user on a machine without an engine."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(*command: str) -> str:
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Path]:
-    """A folder that everybody can read; the wheel is installed in its environment `env`."""
+    """A folder that all can read, with the wheel installed in its environment `env`."""
     folder = Path(tempfile.mkdtemp(prefix="deadheat-wheel-"))
     folder.chmod(0o755)
     try:

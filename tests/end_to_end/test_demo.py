@@ -44,20 +44,19 @@ def demo(folder: Path, matches: int) -> dict[str, Any]:
 
 
 def finished_matches(folder: Path) -> dict[int, int]:
-    """Matches with a result by season, as the database has them."""
+    """Count the matches with a result in each season."""
     with contextlib.closing(sqlite3.connect(folder / "deadheat.sqlite3")) as database:
         rows = database.execute("SELECT season_id, count(*) FROM match WHERE state = 'done' GROUP BY season_id")
         return dict(rows.fetchall())
 
 
 def test_the_demonstration_runs_twice_and_loses_nothing(tmp_path: Path) -> None:
-    first = demo(tmp_path, 81)  # 10 pairs, each of which plays a series of ten: 81 rounded up
+    first = demo(tmp_path, 81)  # 10 pairs each play a series of ten: 81 is rounded up
     assert set(first) == {"matches", "voids", "leaderboard", "url", "seconds"}
     assert first["matches"] == 100
     order = [row["bot"] for row in first["leaderboard"]]
     assert order[:3] == ["expert", "counter", "greedy"]
-    # No innocent bot commits a fault, however busy this machine is; abandoned matches would be missing from the 100
-    # above.
+    # No innocent bot commits a fault, however busy the machine; abandoned matches would be missing from the 100 above.
     assert sum(row["timeouts"] + row["other_faults"] for row in first["leaderboard"]) == 0
     assert sum(row["games"] for row in first["leaderboard"]) == 200
 

@@ -1,9 +1,9 @@
-"""Every message that people are told, gathered from the sources into each language's catalogue:
+"""Gather every message that people are told from the sources into each language's catalogue:
 
     python -m tests.language.catalogue
 
-adds new messages, without a translation, and drops those that no source has any more. Besides the messages in sources
-(`league.locale.messages`) these are the words of our enumerations, which templates look up by the filter `word`.
+adds new messages, without a translation, and drops those that no source has any more. Messages are those in sources
+(`league.locale.messages`) and the words of our enumerations, which templates look up with the filter `word`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TEMPLATES = sorted(
     for path in (*(SITE / "templates").glob("*.html"), *ROOT.glob("games/*/*.html"))
     if not path.name.startswith("report-")
 )
-"""The command's reports are left out: they are in English."""
+"""All templates but the command's reports, which are in English."""
 
 PYTHON = [
     path
@@ -67,14 +67,14 @@ def messages() -> Iterator[Message]:
         yield term.setting.label
         yield from term.setting.options.values() or [in_form(term)]
     yield from (HTTPStatus(status).phrase for status in {*STATUS.values(), 400, 405, 500} - {413, 422})
-    # Python's versions name these differently:
+    # Versions of Python name these differently:
     yield from ("Content Too Large", "Request Entity Too Large", "Unprocessable Content", "Unprocessable Entity")
     yield from (counted([name]) for name, _ in figures.UNITS)
     yield tables.Evaluation.__name__.lower()  # what `existing` does not find; its other words are messages, too
 
 
 def gathered(found: Iterable[Message]) -> Catalog:
-    """Return a catalogue of these messages without translations."""
+    """Return a catalogue of the messages without translations."""
     catalogue = Catalog(fuzzy=False)
     for message in found:
         catalogue.add(message)
@@ -82,7 +82,7 @@ def gathered(found: Iterable[Message]) -> Catalog:
 
 
 def kept(language: str) -> Catalog:
-    """Return the catalogue that is in the tree."""
+    """Return the language's catalogue in the tree."""
     path = place(language)
     return read(path, language) if path.exists() else Catalog(locale=language, project="Deadheat", fuzzy=False)
 

@@ -24,7 +24,7 @@ TRANSLATED = [name for name in LANGUAGES if name != "en"]
 TAG = re.compile(r"</?[a-z][^>]*>")
 
 ENGLISH = frozenset({"style.html", "style.py"})
-"""The page of styles is for developers, in English."""
+"""The page of styles is in English, for developers."""
 
 PAGES = sorted(ROOT.glob("api/pages/**/*.py"))
 SCRIPTS = sorted(
@@ -32,7 +32,7 @@ SCRIPTS = sorted(
     for path in (*(SITE / "static").glob("*.js"), *ROOT.glob("games/*/web/*.js"))
     if path.name not in ("kept.js", "report.js")
 )
-"""The command's reports are left out: they are in English."""
+"""All scripts but the command's reports: those are English."""
 
 
 @pytest.mark.parametrize("path", [*TEMPLATES, *PAGES], ids=lambda path: path.name)
@@ -115,7 +115,7 @@ def test_english_is_the_messages_themselves() -> None:
 
 @pytest.fixture
 def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file for Korean texts of one more game, whose folder is elsewhere."""
+    """The path of Korean texts of one more game, whose folder is elsewhere."""
     module = ModuleType("odd_one")
     module.__file__ = str(tmp_path / "__init__.py")
     monkeypatch.setitem(sys.modules, module.__name__, module)

@@ -1,6 +1,6 @@
 """A small league full of secrets that can be recognised wherever they turn up.
 
-Ada is the author whose data the routes are asked for. Bob plays against her and has secrets that only he may see (and
+Ada is the author whose data is requested. Bob plays against her and has secrets that only he may see (and
 organisers, where he appealed). Carl has nothing to do with either.
 """
 
@@ -47,7 +47,7 @@ NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root
 ROLES = ("anonymous", *NAMES)
 _, *STAFF = Role
 BY_RANK = [STAFF[-1].value, *(pytest.param(role.value, marks=pytest.mark.all) for role in STAFF[:-1])]
-"""All that the other roles may see and do, the highest may, too; `test_access` asks every route in every role."""
+"""The highest role may see and do all that the others may; `test_access` asks every route in every role."""
 
 GENEROUS = {"reads_per_minute": 10**6, "sign_ins_per_minute": 10**6, "sign_ups_per_hour": 10**6}
 
@@ -130,9 +130,7 @@ class PlantedLeague:
         self.named["idle"] = site.bot(ada, "idle")
 
     def _builds(self, who: str) -> None:
-        """Upload three versions of a bot that is in no season: one gets ready, one breaks, and one fails through our
-        fault.
-        """
+        """Upload three versions of a bot in no season: one is ready, one is broken, and one fails because of us."""
         site = self.site
         headers = site.sign_in(who)
         self.named[f"bot of {who}"] = bot_id = site.bot(headers, f"bot-of-{who}")
@@ -356,7 +354,7 @@ def exits(job: SeriesJob, match: MatchJob) -> dict[int, Exit]:
 def ask(
     league: PlantedLeague, role: str, method: str, path: str, json: object, form: Mapping[str, str] | None, file: bool
 ) -> httpx.Response:
-    """Send one request in that role: to the API with a token, to a page with a session and a form's token."""
+    """Send one request in `role`: to the API with a token, to a page with a session and a form's token."""
     files = {"file": ("bot.py", b"print()\n")} if file else None
     if path.startswith("/v1/") or path in {"/healthz", "/readyz", "/metrics"}:
         return league.site.client.request(method, path, json=json, files=files, headers=league.tokens[role])

@@ -1,9 +1,9 @@
-"""Who may do what: a line for each route, and what each line's answer may tell whom.
+"""Who may do what: a line for each request, with what its answer may tell whom.
 
 A line is a route, its statuses (`in`: sent to sign in; `-`: a stream without an end), and where needed what is sent and
-which secrets are shown to whom; nothing else may be shown to anybody. The statuses begin with those of somebody who is
-not signed in and of a stranger. Each role gets what the one before it in `ROLES` gets, except where `role=status` says
-otherwise; the owner's passes to nobody. `tests/security/test_access.py` holds every route of the application to it.
+which secrets are shown to whom; no other may be shown. The first status is for a person who is not signed in, the
+second for a stranger. Each role gets what the one before it in `ROLES` gets, except where `role=status` says otherwise;
+the owner's status passes to nobody. `tests/security/test_access.py` checks every route of the application.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.security.planted import ROLES
 
 @dataclass(frozen=True)
 class Line:
-    """One request in each role. `params`: the path's parameters, if not the usual ones (names of `named`)."""
+    """One request in each role. `params`: the path's unusual parameters, as names in `named` or as values."""
 
     method: str
     route: str
@@ -33,7 +33,7 @@ class Line:
     shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def status(self, role: str) -> str:
-        """Return what somebody in that role gets."""
+        """Return the status that `role` gets."""
         words = [word.rpartition("=") for word in self.statuses.split()]
         said = {name or ROLES[:2][place]: status for place, (name, _, status) in enumerate(words)}
         assert said.keys() <= {*ROLES}, self.statuses
@@ -45,7 +45,7 @@ get, post, put, patch, delete = (partial(Line, method) for method in ("GET", "PO
 
 
 def shows(**told: str) -> dict[str, frozenset[str]]:
-    """Return the secrets shown to each role, also to the roles above: `shows(owner="log of ada, ...")`."""
+    """Return the secrets shown to each role and those above it: `shows(owner="log of ada, ...")`."""
     for role in [one for one in Role if one in told]:
         told |= {above.value: told[role] for above in Role.allowing(role) if above not in told}
     return {role: frozenset(name.strip() for name in names.split(",")) for role, names in told.items()}
@@ -107,7 +107,7 @@ PUBLIC = (
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
     "/search /style"
 )
-"""What everybody reads, with no secret in it."""
+"""Routes that everybody reads, without a secret."""
 
 TABLE: tuple[Line, ...] = (
     *(get(route, ALL) for route in PUBLIC.split()),
@@ -222,7 +222,7 @@ TABLE: tuple[Line, ...] = (
     get(f"{MATCH}/logs", OWN, shows=PRINTED),
     get(f"{MATCH}/replay", "409", params={"match_id": "waiting"}),
     get(f"{MATCH}/verification", "409", params={"match_id": "waiting"}),
-    # --- a match with whose dice others are still to be played: nobody sees more of it than who won
+    # --- a match whose dice are still to be played again: nobody sees more of it than who won
     get(MATCH, ALL, params={"match_id": "held"}),
     get("/v1/matches", ALL, query="?limit=200"),
     get(f"{MATCH}/live", ALL, params={"match_id": "held"}),
@@ -258,7 +258,7 @@ TABLE: tuple[Line, ...] = (
     post("/v1/appeals/{appeal_id}/withdraw", "401 404", params={"appeal_id": "appeal of bob"}),
     post("/v1/announcements", "401 403 organiser=201", {"title": "t", "text": "t"}),
     delete("/v1/announcements/{announcement_id}", "401 403 organiser=204"),
-    # --- people against bots: a table is its person's alone until it is over
+    # --- people against bots: only its person sees a table until it is over
     *(
         get(f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
         for what in ("replay", "verification", "transcript", "advice")
@@ -269,7 +269,7 @@ TABLE: tuple[Line, ...] = (
     get("/play/{exhibition_id}/events", "in 404 owner=-"),
     post("/play/{exhibition_id}", "in 404 owner=303", form={"turn": "0"}),
     post("/play/{exhibition_id}/resign", "in 404 owner=303"),
-    # --- pages that all see
+    # --- public pages
     get("/games/{name}", ALL, params={"name": "yacht-auction"}),
     get("/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),
     get("/games/{name}/feed", ALL, params={"name": "yacht-auction"}),

@@ -1,5 +1,5 @@
-"""Every route, requested by everybody: who is admitted, and who sees what (`tests/security/table.py`); and in which
-language, because no other tests request every page.
+"""Every route in every role: who is admitted, and who sees what (`tests/security/table.py`); and in which language,
+because no other tests request every page.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def test_a_route_lets_in_and_tells_whom_the_table_says(league: PlantedLeague, li
 
 
 def path(league: PlantedLeague, line: Line) -> str:
-    """Return the route's path to the usual things of Ada's, or to those that the line names."""
+    """Return the route's path with the line's parameters, or else those of Ada's things."""
     usual = {"bot_id": "bot of ada", "token_id": "token of ada", "appeal_id": "appeal of ada", "number": "2"}
 
     def value(match: re.Match[str]) -> str:
@@ -114,7 +114,7 @@ AS_STORED = re.compile(r'^(The service failed at attempt|it was played under ver
 """Sentences that the league stored, which are English for everybody."""
 
 ENGLISH = re.compile(r"^/(about/|style$|v1/)")
-"""The guides, the page for those who change the site, and what programs read."""
+"""The guides, the developers' page of styles, and what programs read."""
 
 RECORDS = {"/audit", "/operator"}
 """Pages that show stored words as they are: the audit log's data, and the names of queues."""
@@ -177,7 +177,7 @@ def test_a_private_challenge_changes_nothing_that_others_see(league: PlantedLeag
 
 
 def test_a_token_to_read_with_changes_nothing(league: PlantedLeague) -> None:
-    """Whatever its owner may do, every route that needs to know the asker refuses the token first."""
+    """Whatever its owner may do, every changing route that needs a token refuses this one first."""
     league.restore()
     body = {"name": "root", "password": "a long enough password", "scope": "read"}
     headers = bearer(league.site.client.post("/v1/tokens", json=body).json()["token"])

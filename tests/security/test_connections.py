@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 30
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/endless` has an answer that no buffer holds, `/waits` none at all, everything else a word."""
+    """Answer `/endless` with more than buffers hold, `/waits` not at all, all else with a word."""
     if scope["type"] == "lifespan":
         await Starlette()(scope, receive, send)
         return
@@ -60,7 +60,7 @@ def connected(url: str, *, sending: bytes = b"", source: str = "127.0.0.1") -> s
 
 
 def is_closed(client: socket.socket) -> bool:
-    """Return whether the server has hung up, or does so within a moment."""
+    """Return whether the server hangs up within half a second."""
     client.settimeout(0.5)
     try:
         return client.recv(1) == b""
@@ -71,7 +71,7 @@ def is_closed(client: socket.socket) -> bool:
 
 
 def until(condition: Any) -> None:
-    """Wait until the condition holds, however late the host is."""
+    """Wait until the condition holds, even on a slow host."""
     gives_up_at = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < gives_up_at
@@ -157,7 +157,7 @@ def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> N
         served_ = stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
         until(lambda: watching._all and not watching._waiting)
         idle = []
-        for number in range(2, 9):  # one address each, because an address may have a quarter of all connections
+        for number in range(2, 9):  # an address may have only a quarter of all connections
             idle.append(stack.enter_context(connected(url, source=f"127.0.0.{number}")))
             until(lambda number=number: len(watching._all) == number)
         assert httpx.get(url).text == "ok"
@@ -213,8 +213,7 @@ def test_uploads_have_room_in_turn_and_no_author_has_it_all() -> None:
         asks = [(1, 60), (1, 60), (2, 100), (3, None), (4, 100), (5, 100), (6, 10)]
         tasks = [asyncio.create_task(let_in(room, who, size, order, leave)) for who, size in asks]
         await asyncio.sleep(0.05)
-        # The first author has at most a quarter; the unknown size counts as the largest; the queue stops at the next
-        # author.
+        # One author has at most a quarter; an unknown size counts as the largest; the queue stops at author 5.
         assert order == [(1, 60), (2, 100), (3, None), (4, 100)]
         leave.set()
         await asyncio.gather(*tasks)

@@ -1,8 +1,7 @@
-"""A thousand uploads at once and slow clients: the site keeps answering everybody else.
+"""The site keeps answering everybody else during a thousand uploads at once and slow clients.
 
-A real server process on a real socket; flooders, slow clients and readers have separate addresses. Nothing here depends
-on the host's speed: every request must be answered, and by the right part; clients that are told that there is no room
-yet try again.
+A real server process listens on a real socket; flooders, slow clients and readers have separate addresses. Nothing here
+depends on the host's speed: every request must get the right answer, and clients try again when there is no room yet.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ DAWDLERS = 300
 FLOOD, DAWDLE, LOOK = "127.0.0.2", "127.0.0.3", "127.0.0.4"
 GENEROUS = dict.fromkeys(("DEADHEAT_READS_PER_MINUTE", "DEADHEAT_UPLOADS_PER_HOUR"), "1000000")
 BUSY, LATER_SECONDS, MOST_TRIES = 503, int(LATER["Retry-After"]), 12
-"""How the server answers an upload that waited too long for room, and how often clients try."""
+"""The answer to an upload that waited too long for room; when to try again, and how often."""
 
 PATIENCE_SECONDS = 30
 """How long a reader waits for an answer."""
@@ -50,7 +49,7 @@ PATIENCE_SECONDS = 30
 
 @dataclass
 class League:
-    """What the clients need to know about a league."""
+    """What clients need to know about the league."""
 
     world: World
     port: int
@@ -125,7 +124,7 @@ def form(number: int) -> bytes:
 
 
 async def upload(league: League, number: int) -> tuple[list[int], float]:
-    """Upload, again whenever the server asks for it; return the statuses of all answers, and when the first came."""
+    """Upload until the server is not busy; return the statuses of all answers, and when the first came."""
     token, bot_id = league.tokens[number % AUTHORS]
     body = form(number)
     statuses: list[int] = []
@@ -160,7 +159,7 @@ async def dawdle(port: int) -> bool:
 
 
 async def look(league: League, done: asyncio.Event) -> dict[str, list[float]]:
-    """Ask for the pages that everybody needs again and again, and return how long each took."""
+    """Ask for the pages that everybody needs until `done`, and return the seconds each took."""
     paths = {"/healthz": b"ok\n", f"/v1/seasons/{league.season}/leaderboard": b'"bot"', "/metrics": b"connections"}
     took: dict[str, list[float]] = {path: [] for path in paths}
     while not done.is_set():

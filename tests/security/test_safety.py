@@ -21,7 +21,7 @@ SAFE = {
     "trusted_proxies": "10.0.0.2",
     "host": "0.0.0.0",
 }
-"""A deployment of several machines as it should be."""
+"""A safe deployment of several machines."""
 
 PARTS = ("serve", "api", "worker", "scheduler")
 """The commands that start something."""

@@ -1,8 +1,8 @@
-"""Every operation of the OpenAPI document, requested with what its schemas allow and with what they do not.
+"""Every operation of the OpenAPI document, requested with what its schemas allow and with what they forbid.
 
 schemathesis makes up the values; the answer must be what the document says: a status that it names, a body of its
-shape, a refusal of what its schemas forbid, and never an error of ours. Two examples each in the short lane; with
-`--all` four, and the edges of every schema, which are ten times as many; hundreds by `./scripts/fuzz`.
+shape, a refusal of what its schemas forbid, and never an error of ours. The short lane tries two examples of each;
+`--all` four, and the edges of every schema, which are ten times as many; `./scripts/fuzz` hundreds.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES") or scaled(4, 2))
 
 GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
-"""What may answer a request that its schema allows: success, or a refusal for now, of this person or of this object."""
+"""Statuses for a request that its schema allows: success, or a refusal for now, of this person or of this object."""
 
 MATCHES = "GET /v1/matches"
 RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
-    # Rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a Swiss), games and
-    # languages that are not there; dates that no clock will tell, which a schema cannot say. A season's file is TOML.
+    # A schema cannot say rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a
+    # Swiss), which games and languages are there, or dates that no clock will reach. A season's file is TOML.
     "422": [
         "POST /v1/seasons",
         "POST /v1/season-files",
@@ -106,7 +106,7 @@ def document() -> dict[str, Any]:
 
 asked = Asked()
 schema = schemathesis.openapi.from_dict(document(), config=schemathesis.Config.from_dict(CONFIG))
-schema.app = asked  # loading it from there would start a thread, and copies of this process have none of its threads
+schema.app = asked  # loading the schema from it would start a thread, which copies of this process would lack
 
 
 @pytest.mark.parametrize("role", [*BY_RANK, "owner"])

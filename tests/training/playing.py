@@ -1,4 +1,4 @@
-"""What the tests of training share: random matches, and games with known dice."""
+"""Random matches, and a game with known dice, for the tests of training."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def plain(name: str, seats: int = 2) -> Environment:
 
 
 def legal(env: Environment) -> list[int]:
-    """List the legal actions of the agent that is asked."""
+    """List the legal actions of the agent to move."""
     found: list[int] = np.flatnonzero(env.observe(env.agent_selection)["action_mask"]).tolist()
     return found
 
@@ -33,7 +33,7 @@ def is_over(env: Environment) -> bool:
 
 
 def moves(env: Environment, number: int, seed: int | None = None) -> Iterator[int]:
-    """Play a random match; yields each action before it is taken."""
+    """Play a random match, and yield each action before it is taken."""
     chance = random.Random(number)
     env.reset(seed=number if seed is None else seed)
     while not is_over(env):
@@ -43,7 +43,7 @@ def moves(env: Environment, number: int, seed: int | None = None) -> Iterator[in
 
 
 class Told:
-    """Liar's Dice with given dice."""
+    """Liar's Dice with known dice."""
 
     name = "liars-dice"
     title = "Liar's Dice"

@@ -59,7 +59,7 @@ def test_observations_stay_within_their_bounds_and_are_copies(name: str, seats: 
 
 @pytest.mark.parametrize("name", sorted(VIEWS))
 def test_the_mask_is_exactly_what_the_rules_accept(name: str) -> None:
-    """Every action, legal or not, is tried on a match that has come as far; in larger games some of each."""
+    """Try every action, legal or not, at several points of matches; in larger games, try some of each kind."""
     env = plain(name)
     chance = random.Random(name)
     tried = 0
@@ -84,7 +84,7 @@ def arrive(env: Environment, seed: int, past: list[int]) -> None:
 
 
 def accepts(env: Environment, action: int) -> bool:
-    """Return whether the rules find no fault with the action; seats that are asked at the same time play legally."""
+    """Return whether the rules find no fault with the action; seats asked at the same time play legally."""
     agent = env.agent_selection
     env.step(action)
     while not is_over(env) and agent != env.agent_selection:
@@ -258,7 +258,7 @@ def test_a_seed_gives_the_dice_of_the_command_and_later_matches_others() -> None
         told.append((env.match_seed, env.line))
     assert told[:2] == told[2:]
     assert [seed for seed, _ in told[:2]] == list(islice(seeds("7"), 2))
-    env.reset(seed=told[1][0].hex())  # of a match that was played before
+    env.reset(seed=told[1][0].hex())  # of an earlier match
     assert env.line == told[1][1]
     env.reset(options={"any": 1})
 

@@ -14,7 +14,7 @@ pettingzoo = pytest.importorskip("pettingzoo", reason="pettingzoo is not install
 test = pytest.importorskip("pettingzoo.test")
 conversions = pytest.importorskip("pettingzoo.utils.conversions")
 
-# It recognises its own games with a mask by name, and warns about all others.
+# It knows its own games with a mask by name, and warns about all others.
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Observation is not a NumPy array"),
     pytest.mark.filterwarnings("ignore:Observation space for each agent probably should be"),

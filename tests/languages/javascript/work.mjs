@@ -12,7 +12,7 @@ export async function work(line) {
   const objects = Array.from({ length: 1e6 }, (_, i) => ({ i }));
   let joined = 0;
   for (let i = 0; i < 4; i++) {
-    // Each has a heap and threads of its own, so two at a time.
+    // Each has its own heap and threads, so two run at a time.
     joined += (await Promise.all([thread(), thread()])).filter((n) => n === 1e5).length;
   }
   const file = join(await mkdtemp(join(tmpdir(), "line-")), "line");

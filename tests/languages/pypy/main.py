@@ -1,4 +1,4 @@
-"""Half a gigabyte, eight threads, a file in /tmp and a module of its own; the same in every language's folder."""
+"""Use half a gigabyte, eight threads, a file in /tmp and a module of its own, as every language's folder does."""
 
 from work import work
 
