@@ -66,9 +66,10 @@ def test_requests_are_counted_by_route(site: Site) -> None:
     assert metric(site, line) == before + 1
     site.client.request("BREW", "/v1/bots/8")
     site.client.get("/v1/no/such/thing/" + "x" * 100)
+    site.client.get("/v1/bots/7/versions/9/log")
     text = site.client.get("/metrics").text
     assert "BREW" not in text and "x" * 100 not in text
-    assert 'route="/v1/bots/{bot_id}/versions"' in text or "versions" not in text
+    assert 'route="/v1/bots/{bot_id}/versions/{number}/log"' in text and "/v1/bots/7" not in text
 
 
 def test_room_for_blobs_is_measured_where_they_are_files(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

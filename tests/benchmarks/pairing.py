@@ -252,7 +252,7 @@ def season(
             wins[one, other] += won
             wins[other, one] += series_length - won
         elo = strengths(wins, elo)
-    from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
+    from scipy.stats import kendalltau  # importing it would cost every collection of tests half a second
 
     return float(kendalltau(elo, truth).statistic)
 

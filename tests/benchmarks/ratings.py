@@ -94,7 +94,7 @@ def main() -> int:
 
 def tau(one: np.ndarray, other: np.ndarray) -> float:
     """Compute Kendall's tau between two orders."""
-    from scipy.stats import kendalltau  # importing it would cost every test collection a second of CPU
+    from scipy.stats import kendalltau  # importing it would cost every collection of tests half a second
 
     return float(kendalltau(one, other).statistic)
 
