@@ -1,4 +1,4 @@
-"""The causes for which an attempt failed, and what follows from each.
+"""The causes that end an attempt, and what follows from each.
 
 For the operator, the database keeps everything about a failure of the service: a library's message, including
 addresses, paths and names of machines. Everything that leaves the league is filtered here. Details are public only for
@@ -204,8 +204,8 @@ def told_evidence(evidence: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def told_findings(findings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the findings that an appeal's author may read (see `league.verification.review`). Until 2026-11 they were
-    copied from the ledger.
+    """Return the findings that an appeal's author may read (see `league.verification.review`). Until 2026-11 they
+    included a copy of the ledger's attempts.
     """
     if "attempts" not in findings:
         return dict(findings)

@@ -57,8 +57,8 @@ MAPPED_BYTES = 2**31 - 2**16
 """How much of a SQLite file is mapped into memory: the most that SQLite allows. `docs/decisions/league.md` says why."""
 
 POOL = {"pool_size": 5, "max_overflow": 40, "pool_use_lifo": True}
-"""The API has 40 threads, and none of them should wait for a connection; few are kept when idle. The most recently used
-one is taken first, because it has prepared the most statements.
+"""The API's thread pool has 40 threads, and none of them should wait for a connection. Few connections are kept when
+idle; the most recently used one is taken first, because it has prepared the most statements.
 """
 
 SILENCE_SECONDS = 10
@@ -142,7 +142,7 @@ class Database:
         clock: Clock | None = None,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
     ) -> None:
-        """Create it. Without a `clock`, use the server's, or this machine's if the server has none."""
+        """Without a `clock`, use the server's, or this machine's if the server has none."""
         engine = _engine(settings.database)
         on_server = engine.dialect.name == "postgresql"
         steady = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True} if on_server else {}
@@ -244,7 +244,7 @@ class _Session(Session):
     """A session that sends BEGIN itself. A listener on its engine would slow each statement by up to a half."""
 
     def exec(self, statement: Any, *, params: Any = None, **options: Any) -> Any:
-        """See `Session.exec`. Columns are read without the ORM, which would take twice as long and load no objects."""
+        """See `Session.exec`. Columns are read without the ORM: it takes twice as long, yet loads no objects."""
         if options or not _selects_columns(statement):
             return super().exec(statement, params=params, **options)
         if self.autoflush:

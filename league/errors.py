@@ -1,4 +1,4 @@
-"""Errors of the league that callers cause. Our own mistakes are assertions, not errors.
+"""Errors of the league with causes outside it: callers, the store, the provider. Our own mistakes are assertions.
 
 For programs, every error has a stable `code` (a word, from the name of its class) and data as attributes. For people,
 its text is a sentence. The HTTP status of each is in `api.errors`.
@@ -183,7 +183,7 @@ class WrongState(LeagueError):
 
     @classmethod
     def of_season(cls, state: SeasonState, possible: str, states: Sequence[SeasonState] = ()) -> Self:
-        """Return the error for a season. `possible` ends the sentence and says what is possible, in which `states`."""
+        """Return the error for a season. `possible` ends the sentence: what is possible, and in which `states`."""
         possible = possible % {"states": either(states)} if states else possible
         said = _("The season is %(state)s; %(possible)s.", state=gettext(state.words), possible=possible)
         return cls(state, said)
@@ -224,7 +224,7 @@ class NotReady(LeagueError):
 
 
 class TooMany(LeagueError):
-    """A user already has the maximum number of something."""
+    """The maximum number of something is reached, such as a user's bots or a division's entries."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(_("Too many %(what)s: the limit is %(limit)s.", what=gettext(what), limit=limit))

@@ -1,8 +1,8 @@
 """Finds settings that are unsafe in production, with the reason and the remedy.
 
 `unsafe_settings` is a pure function of the settings, so every part of a deployment refuses to start with the same
-settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Development refuses those
-that let a stranger run programs on the host, too.
+settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Settings that let a
+stranger run programs on the host are refused in development, too.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ WELL_KNOWN = (
     "redis",
     "secret",
 )
-"""Passwords that are not allowed: from examples, and other software's defaults."""
+"""Words that a password must not consist of, apart from digits and the marks !, - and _ at its ends: those of examples
+and of other software's defaults.
+"""
 
 
 @dataclass(frozen=True, slots=True)

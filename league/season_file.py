@@ -106,7 +106,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 """The file's tables with their keys, in order."""
 
 KEYS: tuple[str, ...] = (*(name for names in TABLES.values() for name in names if name != ZONE), *LISTS)
-"""All keys of a file, in order."""
+"""All keys of a file that declare something, in order; `timezone` only serves to read the dates."""
 
 
 @dataclass(frozen=True, slots=True)

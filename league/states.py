@@ -320,10 +320,10 @@ class SeasonStep:
     """How a season reaches a state.
 
     `verb` is what an organiser does, `done` the audit log's phrase for it, and `meaning` the help of its command
-    (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` at which the
-    step happens by itself; None: organisers take it manually. `past` labels a date that has passed, and `note` is shown
-    on the season's page while the season is in the state. `announced`: people are notified before its date, because
-    they can do less afterwards.
+    (closing has its own). `becomes` completes "the season was". `date` is the setting of `league.terms` with the date
+    at which the step happens by itself; None: organisers take it manually. `past` labels a date that has passed, and
+    `note` is shown on the season's page while the season is in the state. `announced`: people are notified before its
+    date, because they can do less afterwards.
     """
 
     verb: str

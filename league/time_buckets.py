@@ -1,7 +1,8 @@
 """Response times (own time, ruling C-03) against their limits, as counts in buckets that can be added up.
 
-Bucket k holds answers that used at most 2^(k/8 - 10) of their limit: eight per doubling, so a share is at most 9 % too
-large, from a thousandth of the limit (bucket 0 and all below) to twice the limit (`LAST`, and all above).
+Bucket k holds answers that used at most 2^(k/8 - 10) of their limit: eight per doubling, so a share read from them is
+at most 9 % too large, from a thousandth of the limit (bucket 0 and all below) to twice the limit (`LAST`, and all
+above).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Counts = Mapping[int, int]
 
 
 def bucket(own_ns: int, limit_ns: int) -> int:
-    """Return the bucket of an answer that took so much own time."""
+    """Return the bucket of an answer that took this much own time."""
     most_ns = max(1, limit_ns)
     if own_ns << DOUBLINGS <= most_ns:  # most answers: their share needs no logarithm
         return 0
@@ -52,15 +53,15 @@ def percentile(counts: Counts, share: float) -> float | None:
 
 
 def late_share(counts: Counts, part: float) -> float:
-    """Return the share of answers that would be late with this part of the limit, or if everything took longer
-    accordingly. Whole buckets count, so it is too large by at most the share within 9 % of the new limit.
+    """Return the share of answers that would be late with `part` of the limit, or if everything took 1 / `part` times
+    as long. Buckets are counted whole, so it is too large by at most the share of answers within 9 % of the new limit.
     """
     late = sum(count for place, count in counts.items() if edge(place) > part)
     return late / sum(counts.values()) if counts else 0.0
 
 
 def bars(counts: Counts) -> list[int]:
-    """Return a height for each doubling up to the limit and one for all above it: 0, or 1 to 9, the fullest 9."""
+    """Return a height for each doubling up to the limit and one for all above it: 0, or 1 to 9 (9: the fullest)."""
     heights = [0] * (DOUBLINGS + 2)
     for place, count in counts.items():
         heights[min(-(-place // PER_DOUBLING), DOUBLINGS + 1)] += count

@@ -115,7 +115,7 @@ class DeclaredEvaluation(BaseModel):
 
 
 def stamp(at: datetime) -> str:
-    """Return an instant in UTC to the minute, as in sentences."""
+    """Return an instant in UTC to the minute, in the form for sentences."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 

@@ -34,7 +34,7 @@ def env(name: str, seats: int | None = None, variant: Mapping[str, int] | None =
     installed. Call `reset` first.
 
     Raises:
-        ValueError: no such game supports training, it does not have so many seats, or it has no such variant.
+        ValueError: no game of that name supports training, it does not have that many seats, or it has no such variant.
     """
     if name not in VIEWS:
         raise ValueError(f"no game to train for is called {name!r}; there are {', '.join(sorted(VIEWS))}")

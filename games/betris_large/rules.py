@@ -245,7 +245,7 @@ class _Match(Banked):
             )
 
     def points(self) -> tuple[Points, Points]:
-        """Return the points by section "3. Scoring", compared exactly, so equal points are a draw (B-12)."""
+        """Return the points by section "3. Scoring". They are exact, so equal points are a draw (B-12)."""
         first, second = self.players
         return Fraction(first.half_points, 2), Fraction(second.half_points, 2)
 

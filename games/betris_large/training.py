@@ -62,7 +62,7 @@ LINES = ["PLACE 0", *(_spell(mask) for _, mask in PLACED)]
 
 @lru_cache(maxsize=CHIPS + 1)
 def bets(chips: int) -> Mask:
-    """Return which bets the rules accept from a player with so many chips."""
+    """Return which bets the rules accept from a player with that many chips."""
     offered = NAMES[0], NAMES[1]
     found = np.ones(BETS, np.int8)
     for action in range(BETS):

@@ -212,7 +212,7 @@ class _Match(Pending):
         return Result(ranks, None if self.faults else tuple(self.counts), self.faults)
 
     def round(self, opener: Seat) -> Generator[Step, Mapping[Seat, Reply], Seat]:
-        """Play a round (section "Rounds"). Return the seat that opens the next one if still active then (L-07)."""
+        """Play a round (section "Rounds"). Return the seat that opens the next one if it is still active (L-07)."""
         self.deal(opener)
         turn = opener
         while len(self.active) > 1:

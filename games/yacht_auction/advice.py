@@ -20,4 +20,6 @@ def _move(_prompt: str, line: str, _state: State, _seat: Seat) -> Move:
 
 
 ADVICE = Adviser("expert", _move, slack=1000)
-"""The smallest difference of bids that advice can state: a die's pip is worth 1000 points."""
+"""The house bot's advice. Bids within 1000 points of each other agree: that is the worth of a die's pip, and no bid can
+be advised more exactly.
+"""

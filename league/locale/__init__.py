@@ -1,7 +1,7 @@
 """The site's languages and their catalogues: `LANGUAGE/LC_MESSAGES/deadheat.po`, and those in games' folders.
 
-The messages themselves are the English texts. A process reads a catalogue as translators left it when it first needs
-it: nothing is compiled beforehand, so nothing can be out of date. CONTRIBUTING.md says how a text gets into it. A
+The messages themselves are the English texts. A process reads a catalogue, as its translators left it, when it first
+needs it: nothing is compiled beforehand, so nothing can be out of date. CONTRIBUTING.md says how a text gets into it. A
 game's translations are used where the site has none, so no game changes the site's words.
 """
 

@@ -10,9 +10,9 @@ lie in separate pairs as far as possible: of all arrangements with these points,
 stake, since the logarithm of 1 + s d is concave in d. Under the first version of the rules a whole round was one
 comparison, so 20 won matches in one round said no more than two.
 
-A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all 1 + s
-d. If the two are equal, he gains nothing on average, whatever s is, even if he divides his money evenly among all s
-from -1 to 1. His capital in that case, starting from 1, is the *evidence*: the mean over s of the product. By Ville's
+A gambler who stakes a fixed share s of his money on the first player in each comparison d has the product of all
+1 + s d. If the two are equal, he gains nothing on average, whatever s is, even if he divides his money evenly among all
+s from -1 to 1. His capital in that case, starting from 1, is the *evidence*: the mean over s of the product. By Ville's
 inequality it reaches 20 at some point in at most one case of 20. So the players differ as soon as the evidence is 20.
 Testing after every round costs nothing: the bound holds for all tests together. Nothing is assumed about draws, or
 about how much the two matches of a pair have in common.

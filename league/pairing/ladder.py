@@ -41,10 +41,10 @@ PLACED_SE_ELO = 60.0
 """A version whose standard error is below this has been placed, after some 40 games. The prior's error is 350."""
 
 PLACED_GAMES = 100
-"""A version with so many games counts as placed, too: the error falls slowly in a much weaker or stronger field."""
+"""A version with this many games counts as placed, too: the error falls slowly in a much weaker or stronger field."""
 
 NEAREST = 6
-"""A bot being placed gets one of so many nearest opponents, so that nobody can foresee which.
+"""A bot being placed gets one of this many nearest opponents, so that nobody can foresee which.
 
 Measured: after 50 games the error is the same for 1, 5 and 10 of them, and 2 % larger for 20.
 """

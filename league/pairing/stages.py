@@ -1,9 +1,9 @@
 """The stages of a season's finals, as an organiser declares them: each is a line such as `swiss rounds=50 keep=100`.
 
 The first word is the format. These follow in any order: `rounds` (of a Swiss), `matches` (per pair; in a Swiss, per
-round), `keep` (how many advance; omitted in the last stage, which has a winner), `further` (the most further matches
-between the two at the cut, or between two that are level in a knock-out), `ties` (the tie-breaks, joined by `+`) and
-`third-place` (of a knock-out).
+pair and round), `keep` (how many advance; omitted in the last stage, which has a winner), `further` (the most further
+matches between the two at the cut, or between two that are level in a knock-out), `ties` (the tie-breaks, joined by
+`+`) and `third-place` (of a knock-out).
 
 This module is pure, as `league.terms` is.
 """
@@ -46,7 +46,7 @@ class Stage:
     tie_breaks: tuple[str, ...] | None = None
 
     def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
-        """Return the tournament's form for so many players; `matches` per pair, in whole turns."""
+        """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )

@@ -50,7 +50,7 @@ class Form:
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
-    """Draw the next rounds, once all earlier ones are settled: one, or all of a round robin. Return none if the
+    """Draw the next rounds, once all earlier ones are settled: one, or all of a round robin. The list is empty if the
     tournament is over.
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.

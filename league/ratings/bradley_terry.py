@@ -45,7 +45,7 @@ class Posterior:
         return self.precision(self.pairs.games * expected * (1 - expected))
 
     def precision(self, information: Vector) -> Matrix:
-        """Return the negative Hessian, upper triangle, if each pair gives so much information about its difference."""
+        """Return the negative Hessian, upper triangle, if each pair gives `information` about its difference."""
         matrix: Matrix = np.zeros((self.players, self.players))
         matrix[self.pairs.first, self.pairs.second] = -information
         diagonal = np.einsum("ii->i", matrix)

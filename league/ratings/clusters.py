@@ -19,7 +19,7 @@ from deadheat.league.ratings.pairs import comparisons, expected_results
 from deadheat.league.states import Ranks
 
 LEAST_DISPERSION = 0.1
-"""With none, a log of draws would leave no error, yet 100 draws exclude only that one game in thirty is decided."""
+"""Without a minimum, a log of draws would leave no error, but 100 draws only exclude that one game in 30 is decided."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,8 +46,8 @@ class _Clusters:
 def table_factor(seats: int, ranks: Ranks) -> float:
     """Return the variance of a player's score at one table among equals, divided by the curvature of the table's pairs.
 
-    By placement, the score is a uniform rank's distance to its mean: (k^2 - 1) / 12 over (k - 1) / 4. By wins, it is
-    (k - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
+    By placement, the score is a uniform rank's distance to its mean, so this is (k^2 - 1) / 12 over (k - 1) / 4. By
+    wins, it is (k - 1) / 4 over (k - 1) / (2 k). Two seats give 1 in both.
     """
     return (seats + 1) / 3 if ranks is Ranks.PLACEMENT else seats / 2
 

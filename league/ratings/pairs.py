@@ -19,7 +19,7 @@ from deadheat.league.states import Ranks
 
 
 def expected_results(ahead: Vector) -> Vector:
-    """Return the expected result of a player that is `ahead`: 1 / (1 + exp(-ahead)), accurately even if tiny."""
+    """Return the expected result of a player that is `ahead`: 1 / (1 + exp(-ahead)), accurate even if tiny."""
     small = np.exp(-np.abs(ahead))
     return np.asarray(np.where(ahead >= 0, 1.0, small) / (1 + small), np.float64)
 

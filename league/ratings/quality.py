@@ -13,7 +13,7 @@ from deadheat.league.ratings.errors import dispersion
 from deadheat.league.ratings.pairs import Pairs
 
 PAIR_TABLE_PLAYERS = 30
-"""The most players in a table of pairs: 900 numbers twice. All of 2,000 bots would be four million."""
+"""The most players in a table of pairs, the first ones: 900 numbers twice. All of 2,000 bots would be four million."""
 
 
 @dataclass(frozen=True, slots=True)

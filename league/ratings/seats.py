@@ -29,7 +29,9 @@ SEAT_PRECISION = (ELO_PER_NAT / 350) ** 2
 
 @dataclass(frozen=True, slots=True)
 class SeatEffect:
-    """The Elo that each seat adds at a table with so many, by seat; the sum is zero. `se_elo` are standard errors."""
+    """The Elo that each seat adds, by seat, at a table with that number of `seats`; the sum is zero. `se_elo` are
+    standard errors.
+    """
 
     seats: int
     tables: int

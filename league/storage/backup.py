@@ -109,7 +109,7 @@ class Backup:
 @dataclass(frozen=True, slots=True)
 class Pruned:
     """The result of `prune`. `spared`: an older back-up that was kept because it lacks nothing and all newer ones do.
-    `unreadable`: the reason for each back-up that was not touched.
+    `unreadable`: the reasons why some back-ups cannot be read; these were not touched.
     """
 
     removed: int

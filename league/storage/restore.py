@@ -1,8 +1,8 @@
 """Restores a deployment from a back-up (see `league.storage.backup`), or only checks whether that is possible.
 
-Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and each blob's name are checked
-before anything is touched, so a refused restore leaves nothing behind. Blobs are restored first, because they do no
-harm; the database comes last, in one step, and is migrated to this version's schema.
+Nothing is trusted: the file's hash, the tables' digests, the chain of the audit log and the content of each blob are
+checked before anything is touched, so a refused restore leaves nothing behind. Blobs are restored first, because they
+do no harm; the database comes last, in one step, and is migrated to this version's schema.
 """
 
 from __future__ import annotations
@@ -87,8 +87,9 @@ def restore(
     `force`: replace any league here. `allow_missing`: continue without the blobs that the back-up has lost.
 
     Raises:
-        BadBackup: a part of it is damaged; nothing here was touched.
-        NotEmpty: there is already a league here.
+        BadBackup: it is damaged, or this version cannot read its schema; nothing here was touched. If the copy itself
+            fails after these checks, this is raised, too.
+        NotEmpty: there is already a league here, without `force`; or a league is running here, even with `force`.
     """
     _must_be_empty(settings, force)
     names = _check_database(backup)

@@ -55,7 +55,9 @@ class Dealt:
 
 @dataclass(frozen=True, slots=True)
 class DiceCheck:
-    """A check's result. `sentence`: the answer if nothing is wrong; `differences`: a bounded number of sentences."""
+    """A check's result. `sentence`: the answer if nothing is wrong; `differences`: what is wrong, in a bounded
+    number of sentences.
+    """
 
     sentence: str
     differences: tuple[str, ...]
@@ -98,7 +100,7 @@ def wrong_secret(season: Told) -> str | None:
 
 
 def _bytes(secret: str) -> bytes:
-    """Return the secret's bytes, or none if the text is not a secret, because no season can be committed to that."""
+    """Return the secret's bytes; empty if the text is not a secret, because no season can be committed to that."""
     try:
         return bytes.fromhex(secret)
     except ValueError:
@@ -120,7 +122,7 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield matches that share dice without being one deal of the same versions in other seats."""
+    """Yield a sentence about each match that shares dice without being a deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:

@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 
 def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -> dict[str, Any]:
-    """Review a match, and return the findings as JSON. `whole`: the match including private parts, only for comparison
-    with the transcript; None: all of it is public.
+    """Review a match, and return the findings as JSON. `whole`: the match with what is not public yet, only for
+    comparison with the transcript; None: all of it is public.
 
     ``verified`` (null if unknown), ``problem`` (a clause, unless verified), ``exchanges``; ``faults``: the fault,
     command and time of each seat that failed; ``replies``: for each seat the number of its answers, the slowest by own

@@ -11,7 +11,7 @@ revision = "0025"
 down_revision = "0024"
 
 OPTIONAL = {"entry_id": "INTEGER", **dict.fromkeys(("elo0", "elo1", "alpha", "beta"), "FLOAT")}
-"""Columns of `challenge` that must no longer have a value."""
+"""Columns of `challenge` that need no longer have a value."""
 
 CHECKS = {
     "origin": "(entry_id IS NULL) <> (asker_id IS NULL)",
