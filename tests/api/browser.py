@@ -1,4 +1,4 @@
-"""Stands in for a browser: keeps cookies, says where a request comes from, fills in forms and posts them."""
+"""A stand-in for a browser: it keeps cookies, says where requests come from, and fills in and posts forms."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ OURS = {**PAGE, "Origin": "http://league", "Sec-Fetch-Site": "same-origin"}
 
 
 class Form:
-    """A form on a page."""
-
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
@@ -81,7 +79,7 @@ class Browser:
         return next(form for form in self.page.forms if form.action.partition("#")[0] == action)
 
     def submit(self, action: str, status: int = 200, at: str = "", **values: str) -> Read:
-        """Fill in and post a form of the page, or of the one `at` that address; `status`: of the page that follows."""
+        """Fill in and post a form of this page, or of the page `at` an address; `status` is the next page's."""
         if at:
             self.get(at)
         fields = {**self.form(action).fields, **values}

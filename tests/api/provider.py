@@ -55,7 +55,7 @@ class Provider:
         self.published = [self.key.as_dict(private=False)]
 
     def authorise(self, address: str) -> dict[str, str]:
-        """Follow this address with its owner's consent, and return the answer that the browser brings back."""
+        """Give the consent that this address asks for, and return the answer that the browser brings back."""
         parts = urlsplit(address)
         assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"{self.issuer}/authorize"
         asked = dict(parse_qsl(parts.query))
@@ -67,7 +67,7 @@ class Provider:
         return {"code": code, "state": asked["state"], "iss": self.issuer}
 
     def tokens(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
-        """Exchange a code for tokens; None: it is refused."""
+        """Exchange a code for tokens, or refuse it (None)."""
         both = base64.b64decode(authorization.removeprefix("Basic ")).decode().split(":")
         if [unquote_plus(part) for part in both] != [CLIENT, SECRET] or form["grant_type"] != "authorization_code":
             return None
@@ -101,7 +101,6 @@ class Provider:
 
 @contextmanager
 def running() -> Iterator[Provider]:
-    """Run a provider."""
     found: list[Provider] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp
 
 @contextmanager
 def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
-    """Run a server on a free port of this machine, and yield its address. `protocol`: None: uvicorn's own."""
+    """Run a server on a free port of this machine, and yield its address; `protocol` replaces uvicorn's own."""
     config = uvicorn.Config(
         app, host="127.0.0.1", port=0, http=protocol or "auto", log_config=None, lifespan="on", ws="none"
     )

@@ -1,4 +1,4 @@
-"""What other sites show of a match: its picture beside a link, and its board in a frame where an operator allows it."""
+"""A match on other sites: its picture beside a link, and its board in a frame where an operator allows it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.site.leagues import play
 
 @pytest.fixture
 def match_id(site: Site) -> int:
-    """A match that is over."""
+    """A finished match."""
     return play(site, "betris-large", "betris-large")
 
 

@@ -48,7 +48,7 @@ def ada(site: Site, played: Played) -> Browser:
 
 
 def winter(boss: Browser, **settings: Any) -> None:
-    """Make a season by the form."""
+    """Make a season with the form."""
     boss.submit("/desk/seasons", at="/desk/seasons/new", name="Winter", game=GAME, **settings)
 
 
@@ -98,7 +98,7 @@ def test_what_is_wrong_with_a_season_is_said_beside_its_field_and_what_was_typed
 
 
 def changed(term: Term) -> str:
-    """Return what a form says for a setting that is not its default; lists depend on the league."""
+    """Return a value that is not the setting's default, as forms say it (lists depend on the league)."""
     if term.kind is datetime:
         return f"2099-01-0{1 + DATES.index(term.name)}T00:00:00"
     if issubclass(term.kind, StrEnum):

@@ -1,4 +1,4 @@
-"""Evaluations over HTTP, on the site, at the desk and for both clients' command."""
+"""Evaluations over HTTP, on the site, at the desk and in exports."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_course_of_a_persons_and_a_teams_bots_through_evaluations_is_drawn(s
     world = site.world
     author = site.ok(200, site.client.get("/v1/bots/1"))["author"]
     path = f"/authors/{author}"
-    first = site.client.get(path.upper().replace("AUTHORS", "authors")).text  # pages are remembered by address
+    first = site.client.get(path.upper().replace("AUTHORS", "authors")).text  # pages are cached by address
     assert "Places in the" not in first, "one evaluation is no course"
     site.ok(
         201,
@@ -113,7 +113,7 @@ def test_the_list_says_what_comes_next(site: Site) -> None:
     line = DeclaredEvaluation(name="Noon", format=EvaluationFormat.SWISS, rounds=3, at=[START + timedelta(days=1)])
     assert "Next" not in site.client.get(f"/seasons/{season_id}/evaluations").text
     site.world.write(set_timetable, site.world.boss, season_id, [line])
-    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not remembered
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not cached
     assert "Noon: Swiss, 3 rounds, 2 matches per pair" in page
     assert "next evaluation" in site.client.get(f"/seasons/{season_id}").text
 
@@ -127,7 +127,7 @@ def test_a_late_one_says_since_when_it_waits_and_how_late_it_began(site: Site) -
     (series,) = world.tick()
     assert "was due" not in site.client.get(f"/seasons/{season_id}/evaluations?before=8").text
     world.clock.turn((second - first).total_seconds() + 600)
-    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not remembered
+    page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not cached
     assert f'One was due <time datetime="{second:%Y-%m-%dT%H:%M:%SZ}">' in page
     assert "and has not begun: it waits for number 1." in page
     assert world.finish(world.claimed(series))
@@ -171,7 +171,7 @@ def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("format_", "rounds"), [("swiss", 6), ("round-robin", None)])
 def test_its_whole_course_follows_from_the_export(site: Site, format_: str, rounds: int | None) -> None:
-    """After random results, faults and our failures a second implementation draws each round and places everybody."""
+    """After random results, faults and our failures, a second implementation draws each round and places everybody."""
     world, chance = site.world, random.Random(7)
     season_id = world.season(9, ladder_during_evaluations=False)
     body = {"format": format_, "rounds": rounds}

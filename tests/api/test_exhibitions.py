@@ -199,7 +199,7 @@ def test_when_it_is_over_everyone_reads_where_the_strongest_house_bot_would_have
     site.problem(409, site.client.get(f"/v1/exhibitions/{job.exhibition_id}/advice"))
 
     def bot(message: Message) -> str | None:
-        """Bids as ada did, except for one bid that the rules refuse and one that differs; never scores legally."""
+        """Bid as Ada did, except for one bid that the rules refuse and one that differs; never score legally."""
         asked = next((p for p in record.prompts() if p.message.seat == 1 and p.message.line == message.line), None)
         number = None if asked is None else asked.exchange
         return {1: "BID A 100001", 2: "BID B 54321"}.get(number or 0, asked.reply.line if asked else None)

@@ -1,4 +1,4 @@
-"""What browsers get from a game's folder: its `web`, at an address that changes with the folder, and nothing else."""
+"""Browsers get only the `web` of a game's folder, at an address that changes with the folder."""
 
 from __future__ import annotations
 

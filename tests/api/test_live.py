@@ -1,4 +1,4 @@
-"""A season's news as a stream: what it says, how many there may be, and that it ends."""
+"""A season's news as a stream: what it says, how many streams there may be, and that it ends."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def site_of_three(site: Site) -> Site:
 
 
 def walked(site: Site, path: str) -> list[int]:
-    """Return the matches to which links lead from this page, in the order of the lists."""
+    """Return the matches that this page and those after it link to, in their order."""
     numbers: list[int] = []
     while path:
         found = page(site, path)
@@ -67,12 +67,12 @@ def test_a_bots_matches_say_how_they_ended_for_it_and_can_be_those_that_it_lost(
     assert walked(site_of_three, "/bots/2/matches?lost=true") == lost
     listed = site_of_three.client.get("/v1/matches?bot=2&lost=true").json()["items"]
     assert [one["id"] for one in listed] == lost
-    text = page(site_of_three, "/bots/2/matches").text  # cells as they follow each other: outcome, difference, version
+    text = page(site_of_three, "/bots/2/matches").text  # the cells in their order: outcome, difference, version
     assert (text.count("lost\N{MINUS SIGN}1,0001 "), text.count("won+1,0001 ")) == (len(lost), len(mine) - len(lost))
 
 
 def test_the_last_to_end_comes_first_whatever_its_number(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three series, the one planned first ends last, and one is not over."""
+    """The series planned first ends last, and a third one is not over."""
     monkeypatch.setattr(matches, "ROWS", 3)
     monkeypatch.setattr(home, "NEWEST", 8)
     world = site.world

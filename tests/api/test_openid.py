@@ -240,7 +240,7 @@ def test_an_answer_works_once_and_in_its_own_browser(known: Browser, provider: P
     victim.get("/sign-in/openid")
     come_back(victim, answer, 403)  # with another one
     assert who(victim) is None
-    assert answer["code"] in provider.codes  # it was not even asked
+    assert answer["code"] in provider.codes  # the provider was not even asked
     come_back(known, answer)
     assert who(known) == "ada" and "openid" not in known.client.cookies
     known.client.cookies.clear()

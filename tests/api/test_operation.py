@@ -158,7 +158,7 @@ def test_rankings_are_watched_until_their_season_closes(site: Site) -> None:
 
 
 def test_processes_of_one_host_add_up_their_metrics(tmp_path: Path) -> None:
-    """Each process in turn answers one request and tells all metrics."""
+    """Each process in turn answers one request and reports all metrics."""
     script = """
 import os, sys
 from pathlib import Path
@@ -208,7 +208,7 @@ def test_the_api_describes_itself(site: Site) -> None:
 
 
 def needs_a_token(site: Site, document: dict[str, Any]) -> None:
-    """Check that every operation that is said to need a token does, and says what it answers without one."""
+    """Check that operations documented as needing a token do, and document their answer without one."""
     secured = [(path, method, told) for path, method, told in operations(document) if "security" in told]
     assert secured
     for path, method, told in secured:

@@ -39,7 +39,7 @@ class Watched(Played):
         return html.unescape(self.browsers[name].answer.text)
 
     def won_by_ada(self, transcript: Transcript) -> int:
-        """Play one more match, which Ada wins, with this transcript; return its place in `ids`."""
+        """Play one more match, which Ada wins, with this transcript; return its index in `ids`."""
         number = self.another()
         with self.site.world.db.transaction() as session:
             match = session.exec(select(Match).where(Match.id == self.ids[number])).one()
@@ -49,7 +49,7 @@ class Watched(Played):
         return number
 
     def another(self, **endings: str) -> int:
-        """Play one more match, in which Ada is too slow on seat 0; return its place in `ids`. `endings`: stderrs."""
+        """Play one more match, in which Ada is too slow on seat 0; return its index in `ids`. `endings`: stderrs."""
         site = self.site
         season = site.world.season(0, series_length=1, games_per_pair=1)
         for headers, bot_id in zip((self.ada, self.bob), self.bots, strict=True):
@@ -169,7 +169,7 @@ def test_a_match_that_was_not_played_says_so(watched: Watched) -> None:
 
 
 def test_hostile_stderr_is_text(watched: Watched) -> None:
-    """However much a bot writes, marks are spelled out, tags are text, and a megabyte is cut."""
+    """Control characters are spelled out, tags are text, and a megabyte is cut."""
     number = watched.another(seat0=HOSTILE + "x" * 1_000_000 + HOSTILE)
     watched.mine("ada", number)
     page = watched.browsers["ada"].page

@@ -1,4 +1,4 @@
-"""Bad requests get clear problem documents; good ones what they ask for."""
+"""Bad requests get clear problem documents; good ones get what they ask for."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_stages_are_a_table_once_the_finals_have_begun(site: Site) -> None:
     ):
         assert said in page
     site.world.write(set_season_state, site.world.boss, season_id, SeasonState.FINALS)
-    page = site.client.get(f"/seasons/{season_id}?page=9").text  # an address that is not remembered
+    page = site.client.get(f"/seasons/{season_id}?page=9").text  # an address that is not cached
     assert 'id="stages"' in page and "<dt>Stage 1" not in page
 
 

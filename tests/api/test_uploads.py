@@ -138,7 +138,7 @@ FORM = {"Content-Type": "multipart/form-data; boundary=b"}
 
 
 class Endless:
-    """A client that would send for ever; counts what was asked of it."""
+    """A client that would send for ever, and counts the bytes that it sent."""
 
     def __init__(self) -> None:
         self.sent = 0
