@@ -19,7 +19,7 @@ from tests.site.conftest import PHONE, League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
 
 WATCHED = ("yacht-auction", "betris-large-bank", "liars-dice-six")
-"""One of each game, with and without a fault."""
+"""A match of each game, with and without a fault."""
 
 DESK: ViewportSize = {"width": 1280, "height": 720}
 
