@@ -1,9 +1,9 @@
-"""What is locked against the known vulnerabilities:  python -m tests.security.audit
+"""Check the locked packages for known vulnerabilities:  python -m tests.security.audit
 
-pip-audit asks a service that knows them. Where that cannot be reached, or answers for a mirror that knows packages but
-no vulnerabilities, pip-audit ends well all the same and says "No known vulnerabilities found". So what counts here is
-its list: a package that it passed over was not checked, and NOT CHECKED is what is said then, in capitals, with an exit
-code of its own. With DEADHEAT_AUDIT=required that is a failure; else it is not, for formatting a file needs no service.
+pip-audit asks a service that knows them. If that cannot be reached, or answers for a mirror that knows packages but no
+vulnerabilities, pip-audit still succeeds and says "No known vulnerabilities found". So what counts here is its list: a
+package that it passed over was not checked, and this says NOT CHECKED, in capitals, with an exit code of its own. With
+DEADHEAT_AUDIT=required that is a failure; otherwise it is not, because formatting a file needs no service.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def locked(text: str) -> set[str]:
 
 
 def verdict(report: str, wanted: set[str]) -> tuple[bool | None, str]:
-    """Return whether what is wanted is free of known vulnerabilities (None: nobody knows), and a text that says so."""
+    """Return whether the wanted are free of known vulnerabilities (None: nobody knows), and a text that says so."""
     try:
         found = json.loads(report)["dependencies"]
         holes = [
@@ -50,7 +50,7 @@ def verdict(report: str, wanted: set[str]) -> tuple[bool | None, str]:
 
 
 def main() -> int:
-    """0: none known; 1: some are, or asking was required and impossible; `NOT_CHECKED`: it was impossible."""
+    """Return 0 if none is known, 1 if one is or a required check was impossible, else `NOT_CHECKED`."""
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(LOCK), "--disable-pip", "--require-hashes"]
     command += ["--format", "json", "--progress-spinner", "off", "--timeout", "5"]
     try:

@@ -47,7 +47,7 @@ NAMES = {"stranger": "carl", "owner": "ada", "organiser": "olga", "admin": "root
 ROLES = ("anonymous", *NAMES)
 _, *STAFF = Role
 BY_RANK = [STAFF[-1].value, *(pytest.param(role.value, marks=pytest.mark.all) for role in STAFF[:-1])]
-"""All that the other roles may see and do, the highest may, too; `test_access` asks every route in every role."""
+"""The highest role may see and do all that the others may; `test_access` asks every route in every role."""
 
 GENEROUS = {"reads_per_minute": 10**6, "sign_ins_per_minute": 10**6, "sign_ups_per_hour": 10**6}
 

@@ -1,4 +1,4 @@
-"""Who may do what: a line for each route, and what each line's answer may tell whom.
+"""Who may do what: a line for each route, with what its answer may reveal to whom.
 
 A line is a route, its statuses (`in`: sent to sign in; `-`: a stream without an end), and where needed what is sent and
 which secrets are shown to whom; nothing else may be shown to anybody. The statuses begin with those of somebody who is
@@ -33,7 +33,7 @@ class Line:
     shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def status(self, role: str) -> str:
-        """Return what somebody in that role gets."""
+        """Return the status that somebody in that role gets."""
         words = [word.rpartition("=") for word in self.statuses.split()]
         said = {name or ROLES[:2][place]: status for place, (name, _, status) in enumerate(words)}
         assert said.keys() <= {*ROLES}, self.statuses
@@ -107,7 +107,7 @@ PUBLIC = (
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
     "/search /style"
 )
-"""What everybody reads, with no secret in it."""
+"""Routes that everybody reads and that show no secret."""
 
 TABLE: tuple[Line, ...] = (
     *(get(route, ALL) for route in PUBLIC.split()),
@@ -222,7 +222,7 @@ TABLE: tuple[Line, ...] = (
     get(f"{MATCH}/logs", OWN, shows=PRINTED),
     get(f"{MATCH}/replay", "409", params={"match_id": "waiting"}),
     get(f"{MATCH}/verification", "409", params={"match_id": "waiting"}),
-    # --- a match with whose dice others are still to be played: nobody sees more of it than who won
+    # --- a match whose dice other matches still need: nobody sees more of it than who won
     get(MATCH, ALL, params={"match_id": "held"}),
     get("/v1/matches", ALL, query="?limit=200"),
     get(f"{MATCH}/live", ALL, params={"match_id": "held"}),
@@ -269,7 +269,7 @@ TABLE: tuple[Line, ...] = (
     get("/play/{exhibition_id}/events", "in 404 owner=-"),
     post("/play/{exhibition_id}", "in 404 owner=303", form={"turn": "0"}),
     post("/play/{exhibition_id}/resign", "in 404 owner=303"),
-    # --- pages that all see
+    # --- pages for everybody
     get("/games/{name}", ALL, params={"name": "yacht-auction"}),
     get("/games/{name}/kits/{kit}.zip", ALL, params={"name": "yacht-auction", "kit": "starter"}),
     get("/games/{name}/feed", ALL, params={"name": "yacht-auction"}),

@@ -100,7 +100,7 @@ def test_a_route_lets_in_and_tells_whom_the_table_says(league: PlantedLeague, li
 
 
 def path(league: PlantedLeague, line: Line) -> str:
-    """Return the route's path to the usual things of Ada's, or to those that the line names."""
+    """Return the route's path to Ada's usual things, or to those that the line names."""
     usual = {"bot_id": "bot of ada", "token_id": "token of ada", "appeal_id": "appeal of ada", "number": "2"}
 
     def value(match: re.Match[str]) -> str:

@@ -26,11 +26,11 @@ from tests.api.served import served
 from tests.api.site import Site
 
 PATIENCE_SECONDS = 30
-"""A connection that is still open by then will never be closed."""
+"""A connection that is still open after this time will never be closed."""
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
-    """`/endless` has an answer that no buffer holds, `/waits` none at all, everything else a word."""
+    """Answer `/endless` with more than a buffer holds, `/waits` not at all, everything else with a word."""
     if scope["type"] == "lifespan":
         await Starlette()(scope, receive, send)
         return

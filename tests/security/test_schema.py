@@ -32,14 +32,14 @@ FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES") or scaled(4, 2))
 
 GOOD = ["2xx", "3xx", "401", "403", "404", "409", "429"]
-"""What may answer a request that its schema allows: success, or a refusal for now, of this person or of this object."""
+"""Answers to a request that its schema allows: success, or a refusal for now, of this person or of this object."""
 
 MATCHES = "GET /v1/matches"
 RULING = "POST /v1/appeals/{appeal_id}/ruling"
 
 MAY_REFUSE = {
-    # Rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a Swiss), games and
-    # languages that are not there; dates that no clock will tell, which a schema cannot say. A season's file is TOML.
+    # No schema can state rules between fields (dates in order, bounds of a test, sizes that fit the game, rounds of a
+    # Swiss), which games and languages are there, or dates that no clock will tell. A season's file is TOML.
     "422": [
         "POST /v1/seasons",
         "POST /v1/season-files",
