@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from tests.receiver import Receiver
 
 PATIENCE_S = 30
-"""Processes send their spans every five seconds."""
+"""How long to wait for spans, which processes send every five seconds."""
 
 
 @dataclass(frozen=True)

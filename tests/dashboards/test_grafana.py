@@ -33,7 +33,7 @@ def changed(ours: Any, theirs: Any, where: str = "") -> Iterator[str]:
 
 
 def read(content: dict[str, Any]) -> tuple[Dashboard, dict[str, Any]]:
-    """The dashboard, and what is left of it when Grafana's types write it again: nothing that they do not know."""
+    """Return the dashboard, and what Grafana's types write of it again: only what they know."""
     dashboard = Dashboard.from_json(content)
     return dashboard, json.loads(json.dumps(dashboard, cls=JSONEncoder))
 
