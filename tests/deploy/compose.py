@@ -1,4 +1,4 @@
-"""Compose, whichever there is, and other programs that a deployment is made with."""
+"""Compose, whichever is installed, and other programs that make a deployment."""
 
 from __future__ import annotations
 

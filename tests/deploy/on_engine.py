@@ -1,7 +1,7 @@
 """The production deployment as it is described, on this machine's engine: brought up, played on, brought down.
 
-Started by ./scripts/deploy-check, which builds the images; the ordinary tests do not collect this file, because it
-takes minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
+./scripts/deploy-check builds the images and runs this; the ordinary tests do not collect this file, because it takes
+minutes and ten services. It plays little: tests/cluster shows that nothing is lost whatever fails.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TAG = "check"
 
 UP_SECONDS = 240
 STOP_SECONDS = 55
-"""What docs/operators.md promises, and a little less than compose's own patience, after which it kills."""
+"""The promise of docs/operators.md, a little less than compose's own patience, after which it kills."""
 
 
 @dataclass
@@ -171,7 +171,7 @@ def board(client: Client, season_id: int) -> list[dict[str, int]]:
 
 
 def ledger(deployment: Deployment, condition: str) -> int:
-    """Count the series in that state, in the database itself."""
+    """Count the series that meet the condition, in the database itself."""
     (container,) = deployment.containers("postgres")
     password = dict(line.split("=", 1) for line in deployment.environment.read_text().split())
     url = f"postgresql://deadheat:{password['DEADHEAT_DATABASE_PASSWORD']}@127.0.0.1/deadheat"

@@ -1,6 +1,6 @@
 """Blobs in an S3-compatible store: moto's server, which keeps all in memory.
 
-Started by ./scripts/deploy-check, which installs it for this file and nothing else.
+./scripts/deploy-check installs the server for this file alone, and runs this.
 """
 
 from __future__ import annotations

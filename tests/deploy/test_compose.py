@@ -69,7 +69,7 @@ def packages(service: str) -> set[str]:
 
 @cache
 def in_debian() -> set[str]:
-    """The packages of all images that Debian has, asked for at once: each question takes a second."""
+    """Return which packages of all images Debian has, in one question, because each takes a second."""
     names = set().union(*map(packages, SERVICES))
     told = subprocess.run(["apt-cache", "show", *names], capture_output=True, check=False, text=True).stdout
     return set(re.findall(r"^Package: (.+)$", told, re.MULTILINE))

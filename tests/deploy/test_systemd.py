@@ -18,7 +18,7 @@ from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 EXPOSURE = {"deadheat-worker.service": 5.0}
-"""By `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and the control groups."""
+"""As `systemd-analyze security` says, from 0 to 10; the worker needs root, the engine and control groups."""
 
 MOST_EXPOSURE = 2.0
 
@@ -34,7 +34,7 @@ for number in map(library.seccomp_syscall_resolve_name, map(str.encode, names)):
 assert library.seccomp_load(calls) == 0
 os.execv(sys.executable, [sys.executable, *sys.argv[3:]])
 """
-"""Allows calls by name and starts a Python; what is not allowed ends as `how` says, in libseccomp's numbers."""
+"""Allows calls by name and starts a Python; other calls end as `how` says, in libseccomp's numbers."""
 
 KILL, ERRNO_EPERM = "80000000", "00050001"
 
