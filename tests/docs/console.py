@@ -1,4 +1,4 @@
-"""Follows a page of the documentation as its reader does: types what it says into a terminal, and looks at what comes.
+"""Follow a page of the documentation as its reader does: type what it says into a terminal, and look at what comes.
 
 A block that begins with ```console is followed. Lines beginning with "$ " are typed into one shell, one by one, on a
 terminal of 100 columns; each must end with exit code 0. Other lines are what the page says will be seen: each must
@@ -79,7 +79,6 @@ class Terminal:
         return int(code), output.replace("\r\n", "\n")
 
     def close(self) -> None:
-        """Close the terminal."""
         os.kill(self._child, signal.SIGKILL)
         os.close(self._fd)
         os.waitpid(self._child, 0)
@@ -106,7 +105,7 @@ PROGRAMS = {"deadheat": f"{PYTHON} -m deadheat.cli.main", "python": PYTHON}
 
 @contextmanager
 def terminal(folder: Path, programs: Mapping[str, str] = PROGRAMS, **environment: str) -> Iterator[Terminal]:
-    """A terminal in `folder / "work"`, which is also the reader's home, in which these programs can be typed."""
+    """Yield a terminal in `folder / "work"`, which is also the reader's home, in which these programs can be typed."""
     scripts, work = folder / "bin", folder / "work"
     for made in (scripts, work):
         made.mkdir(exist_ok=True)

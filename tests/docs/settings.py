@@ -1,4 +1,4 @@
-"""What pages repeat of the code:
+"""Parts of pages that repeat the code:
 
     python -m tests.docs.settings
 

@@ -22,7 +22,7 @@ ADDRESS = "http://127.0.0.1:8080"
 def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """`deadheat serve` with bots as plain programs, on which season 1 is open and has an entrant.
 
-    What the pages write, and what it is here: the address, and a token.
+    It maps what the pages write to what it is here: the address, and a token.
     """
     # the page's reader comes back an hour later
     with serving(tmp_path_factory.mktemp("league"), REJOIN_SECONDS="0") as deployment:
