@@ -1,4 +1,4 @@
-"""Finds texts that people read and no catalogue has: in templates, in the modules that make pages, and on pages."""
+"""Find texts that people read and no catalogue has: in templates, in the modules that make pages, and on pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = re.compile(
 )
 WORD = re.compile(r"[^\W\d_]{2,}")
 SENTENCE = re.compile(r"\b[A-Za-z]+,?(?: [a-z]+[,.:;]?){2,}(?![\w-])")
-"""Three words, of which the first alone may be a name's."""
+"""Three words, of which only the first may be a name."""
 
 PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}|^[A-Z][a-z]+[.:]?$")
 NOT_TOLD = ("Enter", "select, textarea, pre", "button, summary", "(prefers-reduced-motion: reduce)")
@@ -40,7 +40,7 @@ UNTOLD = frozenset(
 """Names, texts for programs, and words that are English for everybody."""
 
 UNKNOWN = "\N{WHITE SQUARE}"
-"""Stands for the value of a template's expression."""
+"""The sign for the value of a template's expression."""
 
 
 def of_template(source: str) -> list[str]:
@@ -52,8 +52,8 @@ def of_template(source: str) -> list[str]:
 
 
 def of_page(page: str, known: Mapping[str, str]) -> set[str]:
-    """The texts of a page that are English: those with three words of a sentence, and messages that are `known` to have
-    a translation.
+    """Return the English texts of a page: those with three words of a sentence, and messages that are `known` to have a
+    translation.
     """
     reader = _Reader()
     reader.feed(page)
