@@ -56,7 +56,7 @@ class House:
     compilers: tuple[str, ...]
     options: tuple[str, ...]
     matches: int
-    seed: bytes  # the beginning of every match's
+    seed: bytes  # begins the seed of every match
 
     def __str__(self) -> str:
         return self.game.name
@@ -89,7 +89,7 @@ compiled = cache(House.program)
 
 @contextmanager
 def seated(house: House, name: str) -> Iterator[NewBot]:
-    """A bot in this process, or programs of the compiled one: each must end well when its match has ended."""
+    """Yield a maker of the bot, here or as compiled programs: each must end well when its match has ended."""
     running: list[Program] = []
 
     def new(_: int) -> Player:

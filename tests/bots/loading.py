@@ -12,11 +12,11 @@ from deadheat.engine.memory import Player
 __all__ = ["NewBot", "bot_class", "in_process"]
 
 NewBot = Callable[[int], Player]
-"""A fresh bot for the match or the seat of this number."""
+"""Makes a bot for the match or the seat of this number."""
 
 
 def in_process(folder: Path) -> NewBot:
-    """Return the Python bot in this folder. It must answer every prompt and no notice."""
+    """Return a maker of this folder's Python bot, which must answer every prompt and no notice."""
     new_bot = bot_class(folder)
 
     def new(number: int) -> Player:
