@@ -33,7 +33,7 @@ def is_over(env: Environment) -> bool:
 
 
 def moves(env: Environment, number: int, seed: int | None = None) -> Iterator[int]:
-    """Play a random match; yields each action before it is taken."""
+    """Play a random match; yield each action before it is taken."""
     chance = random.Random(number)
     env.reset(seed=number if seed is None else seed)
     while not is_over(env):

@@ -59,7 +59,7 @@ def test_observations_stay_within_their_bounds_and_are_copies(name: str, seats: 
 
 @pytest.mark.parametrize("name", sorted(VIEWS))
 def test_the_mask_is_exactly_what_the_rules_accept(name: str) -> None:
-    """Every action, legal or not, is tried on a match that has come as far; in larger games some of each."""
+    """All actions, legal or not, are tried at three points of each match; in larger games, some of each kind."""
     env = plain(name)
     chance = random.Random(name)
     tried = 0
