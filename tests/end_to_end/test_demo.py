@@ -44,7 +44,7 @@ def demo(folder: Path, matches: int) -> dict[str, Any]:
 
 
 def finished_matches(folder: Path) -> dict[int, int]:
-    """Matches with a result by season, as the database has them."""
+    """Count each season's matches with a result in the database."""
     with contextlib.closing(sqlite3.connect(folder / "deadheat.sqlite3")) as database:
         rows = database.execute("SELECT season_id, count(*) FROM match WHERE state = 'done' GROUP BY season_id")
         return dict(rows.fetchall())
