@@ -1,6 +1,6 @@
 """Tests that are marked `alone` wait until no other test runs, and the others wait for them. They compare costs of
-containers with costs of plain processes, and only those of containers grow while other tests make theirs: by a third,
-and in one run by a half.
+containers with costs of plain processes, and only the former grow while other tests make containers: by a third, and
+in one run by a half.
 
 Processes of a run share two locks, which are folders: every test passes the door and enters the room. One that is
 alone waits with the door shut behind it until the room is empty, so that others cannot keep it waiting for ever.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def certified(folder: Path) -> tuple[Path, ssl.SSLContext]:
-    """Make a certificate that is its own authority: its file, for clients to trust, and the context of a server."""
+    """Make a certificate that is its own authority; return its file, for clients to trust, and a server's context."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout {key} -out {certificate}"
     subject = ["-subj", "/CN=league", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"]

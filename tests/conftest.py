@@ -30,14 +30,14 @@ JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
 
 SERVERS = {"tests/cluster", "tests/dashboards"}
-"""Folders of tests whose fixture of that scope starts servers, for minutes."""
+"""Folders of tests whose package-wide fixture starts servers, for minutes."""
 
 WAITING = (
     *("tests/end_to_end/", "tests/docs/test_commands.py", "tests/hostile/test_zoo.py", "tests/cluster"),
     *("tests/site/test_everybody.py", "tests/dashboards", "tests/hostile/", "tests/workers/", "tests/sandbox/"),
     *("tests/site/", "tests/deploy/", "tests/benchmarks/"),
 )
-"""Where tests wait for containers, servers and a browser more than they compute; what takes longest stands first."""
+"""Places of tests that wait for containers, servers and a browser more than they compute, the longest first."""
 
 CI = os.environ.get("CI") == "true"
 
@@ -62,7 +62,7 @@ def environment_as_before() -> Iterator[None]:
 
 @cache
 def engine_problem() -> str | None:
-    """Say why no container can run here, as a sentence without its full stop; None: one can."""
+    """Return why no container can run here, as a sentence without its full stop, or None."""
     # ./scripts/test tried to start an engine and knows better than we why it failed.
     if told := os.environ.get("DEADHEAT_ENGINE_PROBLEM"):
         return told
@@ -76,7 +76,7 @@ def engine_problem() -> str | None:
 
 
 def docker_succeeds(*arguments: str) -> bool:
-    """The command line, not the library: that leaves its socket open when nobody answers, which is an error here."""
+    """Ask by the command line: the library leaves its socket open when nobody answers, which is an error here."""
     try:
         done = subprocess.run(["docker", *arguments], capture_output=True, check=False, timeout=ANSWER_TIMEOUT_S)
     except (FileNotFoundError, subprocess.TimeoutExpired):
@@ -129,8 +129,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Several processes share tests out by their ids, and of two with one id only one would run. (What schemathesis
-    4.32 makes has, since pytest 9.2, not its parameter in its id.)
+    """Give each test its own id: processes share tests out by ids, and of two with one id only one would run. (Since
+    pytest 9.2, the ids of schemathesis 4.32 lack a parameter.)
     """
     for item in items:
         if not item.nodeid.endswith(f"::{item.name}"):

@@ -26,7 +26,7 @@ class Deployment:
     url: str
     environment: Mapping[str, str]
     organiser: str
-    """A token."""
+    """The organiser's token."""
 
 
 def free_port() -> int:
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 @contextmanager
 def serving(folder: Path, **settings: str) -> Iterator[Deployment]:
-    """A deployment with its data in `folder`; settings by their names in the environment, without DEADHEAT_."""
+    """Run a deployment with its data in `folder`; settings have their environment's names, without DEADHEAT_."""
     port = free_port()
     own = {"DATA_DIR": str(folder), "PORT": str(port), "SANDBOX": "local", "JUDGE_UNFIT": "true"} | settings
     environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in own.items()}}

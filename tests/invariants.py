@@ -1,6 +1,6 @@
 """What must hold for a league's database and transcripts, whatever was killed, cut off, stopped or doubled meanwhile.
 
-Each function here yields sentences, one for each thing that is wrong; `broken` is all of them. The simulation of the
+Each function here yields sentences, one for each thing that is wrong; `broken` collects them. The simulation of the
 play path (`tests/simulation`) and the tests of a cluster use the same checks.
 
 The statements stand outside the functions: thousands of storms end here, and building a statement takes longer than
@@ -60,7 +60,7 @@ from deadheat.league.tables import (
 )
 
 TAKEN_BACK = (Cause.LEASE_EXPIRED, Cause.HOST_UNFIT)
-"""Causes in the ledger of attempts at a series none of whose results is taken."""
+"""Causes in the ledger of attempts at a series from which no result is taken."""
 
 Row = TypeVar("Row", bound=SQLModel)
 
@@ -80,7 +80,7 @@ def _all(table: type[Row]) -> SelectOfScalar[Row]:
 
 
 def broken(session: Session, blobs: Blobs) -> list[str]:
-    """Everything that is wrong; whatever still waits or is being played is not, see `unfinished`."""
+    """Return everything that is wrong. What still waits or is being played is not; see `unfinished`."""
     began_at = now(session)  # all reads see the database of this instant, however long they take
     looked: list[Iterable[str]] = [
         misplaced_series(session),
@@ -104,7 +104,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
 
 
 def unfinished(session: Session) -> list[str]:
-    """Series, builds and people's matches that still wait or are under way: nothing at the end of a season."""
+    """Return the series, builds and people's matches that wait or are under way: none at a season's end."""
     found = []
     for life in KINDS:
         table = life.table
@@ -129,7 +129,7 @@ def misplaced_series(session: Session) -> Iterator[str]:
 
 
 def misplaced_builds(session: Session) -> Iterator[str]:
-    """Leases belong to builds that go on, and every attempt but the last one has its reason in the ledger, once."""
+    """Only running builds and people's matches have leases; a build's attempts but the last are in the ledger, once."""
     noted: dict[int | None, list[int]] = defaultdict(list)
     for line in sorted(every(session, Attempt), key=lambda line: line.attempt):
         noted[line.version_id].append(line.attempt)
@@ -226,7 +226,7 @@ def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Itera
 
 
 def unexplained_attempts(session: Session) -> Iterator[str]:
-    """Every attempt at a series but one that goes on has left its reason in the ledger, once, or tries at matches."""
+    """Every attempt at a series that is over has left its reason in the ledger, once, or attempts at matches."""
     explained: set[tuple[int | None, int]] = set()
     noted: dict[int | None, list[int]] = defaultdict(list)
     for line in every(session, Attempt):
@@ -257,7 +257,7 @@ def unproven_results(session: Session, blobs: Blobs) -> Iterator[str]:
 
 
 def unproven_exhibitions(session: Session, blobs: Blobs) -> Iterator[str]:
-    """So does that of a person's match; one that was given up says why."""
+    """The result of a person's match follows from its transcript; a match given up says why."""
     for row in every(session, Exhibition):
         if row.state is JobState.DONE:
             yield from (f"exhibition {row.id}: {problem}" for problem in _unproven_exhibition(row, blobs))
@@ -353,7 +353,7 @@ ADDED_UP = (
 
 
 def miscounted_prompts(session: Session) -> Iterator[str]:
-    """Added up response times are those of the matches, each counted once."""
+    """Response times add up to those of the matches, each counted once."""
     apart = {tuple(row) for row in session.exec(PROMPTED)} ^ {tuple(row) for row in session.exec(ADDED_UP)}
     yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
 
@@ -375,7 +375,7 @@ def asked_matches_that_count(session: Session) -> Iterator[str]:
 
 
 def wrong_rankings(session: Session) -> Iterator[str]:
-    """Every season's newest ranking is what its log gives; where a refit is due it need not be yet."""
+    """Every season's newest ranking is what its log gives, unless a refit is due."""
     for season in every(session, Season):
         found = recount(session, season.id)
         if not found.refit_due:
@@ -408,8 +408,8 @@ def exceeded_quotas(session: Session) -> Iterator[str]:
 
 
 def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
-    """Matches that were begun and are held or abandoned; there are none if nothing may be given up. (Matches dropped
-    before anybody began them were not given up.) The seasons in `poisoned` are skipped.
+    """Return the matches that were begun and are held or abandoned; there are none if nothing may be given up. (Matches
+    dropped before anybody began them were not given up.) The seasons in `poisoned` are skipped.
     """
     found = []
     gone = (MatchState.ABANDONED, MatchState.HELD)
@@ -425,7 +425,7 @@ def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
 
 
 def convicted(session: Session, innocent: Collection[int]) -> list[str]:
-    """Faults of bots that never commit any, and versions of theirs that were called broken."""
+    """Return faults of innocent bots, which commit none, and versions of them that were called broken."""
     faults = (col(Participant.bot_id).in_(innocent), col(Participant.fault).is_not(None))
     found = session.exec(select(Participant).where(*faults))
     broken_ones = (col(BotVersion.bot_id).in_(innocent), BotVersion.state == VersionState.BROKEN)
@@ -436,6 +436,6 @@ def convicted(session: Session, innocent: Collection[int]) -> list[str]:
 
 
 def broken_chain(session: Session) -> Iterator[str]:
-    """The audit log hangs together."""
+    """The audit log's chain is whole."""
     if (record := first_broken(session)) is not None:
         yield f"the audit log is broken at record {record}"

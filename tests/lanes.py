@@ -28,18 +28,18 @@ _left = pytest.StashKey[Counter[str]]()
 
 
 class Lane:
-    """The one that this process runs: modules ask when they are imported, before there is a fixture to ask."""
+    """The lane that this process runs: modules ask when they are imported, before there is a fixture to ask."""
 
     everything = False
 
 
 def scaled(full: int, short: int) -> int:
-    """How far to go: `full` in a run of everything, `short` in another."""
+    """Return how far to go: `full` in a run of everything, else `short`."""
     return full if Lane.everything else short
 
 
 def examples(full: int) -> settings:
-    """The settings of a property that has that many examples in a run of everything."""
+    """Return the settings of a property that has `full` examples in a run of everything."""
     return settings(max_examples=scaled(full, max(1, round(full * SHARE))))
 
 
@@ -89,6 +89,6 @@ def _for_all(item: pytest.Item) -> bool:
 
 
 def _asked_for(config: pytest.Config, item: pytest.Item) -> bool:
-    """Whether the command line names the test itself."""
+    """Return whether the command line names the test itself."""
     asked = (argument for argument in config.args if "::" in argument)
     return any(item.nodeid == name or item.nodeid.startswith((f"{name}[", f"{name}::")) for name in asked)

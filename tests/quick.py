@@ -1,11 +1,11 @@
-"""What tests do more cheaply than the product, without losing anything. It was nearly half of the time of the league's
-tests.
+"""What tests do more cheaply than the product, without losing anything. It saved nearly half of the time of the
+league's tests.
 
 SQLite does not wait for the disk after each commit: no power fails here, and that was up to a third of such a test.
 Passwords are hashed as cheaply as argon2 can (`real_passwords` is for tests of the hashing itself). Statements are
-compiled to SQL once in a process and not once for each database, of which nearly every test has its own. What the
-modules made is left out of every garbage collection, and while they are imported there is none. Processes that tests
-start are the product, with none of this.
+compiled to SQL once in a process and not once for each database, of which nearly every test has its own. Garbage
+collections leave out what the modules made, and there are none while modules are imported. Processes that tests start
+are the product, with none of this.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _known: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 
 @pytest.fixture
 def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Passwords are hashed as in the product."""
+    """Hash passwords as in the product."""
     monkeypatch.setattr(users, "_hasher", _hasher)
 
 
@@ -54,9 +54,7 @@ def cheap() -> Iterator[None]:
 
 
 def _engine(*arguments: Any, **options: Any) -> Engine:
-    """Create an engine that shares compiled statements with all others of its dialect, by which the cache's keys are
-    named.
-    """
+    """Create an engine that shares compiled statements with all others of its dialect, which the cache's keys name."""
     engine = create_engine(*arguments, **options)
     name = engine.dialect.name
     if name in _known:

@@ -7,11 +7,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 SHUTDOWN_SECONDS = 0.01
-"""How often a server looks whether it shall end; by default half a second, for which each test would wait."""
+"""How often a server checks whether to end; each test would wait for the default, half a second."""
 
 
 class Receiver:
-    """Listens on a port of its own and hands every POST to `receive`. Close it."""
+    """A server on a port of its own that hands every POST to `receive`; close it."""
 
     def __init__(self) -> None:
         receiver = self

@@ -20,7 +20,7 @@ FOLDER_MODULES = 20
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
 PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
-"""What starts nothing and touches no engine."""
+"""Modules that start nothing and touch no engine."""
 
 MAY_IMPORT = {
     "engine": frozenset({"engine"}),
@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "tests": ANYTHING,
 }
 NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "threading", "time"})
-"""What would let a match depend on the machine it is re-simulated on."""
+"""Modules that would let a match depend on the machine it is re-simulated on."""
 
 OF_FEWER = frozenset({"terminal.py", "training.py"})
 """Modules of a game's folder that not every process imports; the others are its rules and what is told of them."""
@@ -48,7 +48,7 @@ HOME = re.compile(r"(?<![\w.$}>-])/(home|Users)/" + r"(?!\w*[<$*{])\w+/|/root/" 
 
 @cache
 def project_files() -> tuple[Path, ...]:
-    """Everything that is or would be committed."""
+    """Return every file that is or would be committed."""
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -75,8 +75,8 @@ def place(path: Path, node: ast.stmt | ast.expr) -> str:
 
 
 def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
-    """Every module that a file names in an import, at whatever depth; `from a import b` gives `a.b` where that is a
-    module of ours, else `a`. Ours are named as folders are: `engine.core` for `deadheat.engine.core`.
+    """Yield every module that a file imports, at whatever depth; `from a import b` gives `a.b` where that is a module
+    of ours, else `a`. Ours are named as folders are: `engine.core` for `deadheat.engine.core`.
     """
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -105,7 +105,7 @@ def is_within(module: str, allowed: frozenset[str]) -> bool:
 
 
 def package_files(package: str) -> list[Path]:
-    """The files of a package, without the games' bots, which are its data."""
+    """Return the files of a package, without the games' bots, which are its data."""
     bots = re.compile(r"games/\w+/bots/")
     return [
         path
@@ -222,7 +222,7 @@ DOCUMENTED = (
     "sandbox",
     "training",
 )
-"""Where every public docstring can be read alone; extend this as packages are done."""
+"""Packages whose public docstrings can all be read alone; extend this as packages are done."""
 
 FRAGMENT = re.compile(r"(The same|Of|That|As|By|For|Those|What|Where|Which|Who|Whoever|Whose)\b")
 """Beginnings of docstrings that only their place explains, or that are riddles."""
@@ -232,7 +232,7 @@ DIALECT = re.compile(r"\b(whoever|anew|of (?:ours|theirs)|goes on|by now)\b", re
 
 
 def docstrings(path: Path) -> Iterator[tuple[ast.stmt, str]]:
-    """The first paragraphs of a file's docstrings of public names."""
+    """Yield the first paragraphs of a file's docstrings of public names."""
     bodies: list[ast.Module | ast.ClassDef] = [parsed(path)]
     for owner in bodies:
         defined = [
