@@ -30,7 +30,7 @@ JUDGE_IMAGE = "deadheat/judge:core"
 ANSWER_TIMEOUT_S = 20
 
 SERVERS = {"tests/cluster", "tests/dashboards"}
-"""Folders of tests whose package-wide fixture starts servers, for minutes."""
+"""Folders whose package-wide fixture keeps servers running for minutes."""
 
 WAITING = (
     *("tests/end_to_end/", "tests/docs/test_commands.py", "tests/hostile/test_zoo.py", "tests/cluster"),

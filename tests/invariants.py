@@ -226,7 +226,7 @@ def _wrong_seeds(matches: Iterable[Match], attempts: Iterable[Attempt]) -> Itera
 
 
 def unexplained_attempts(session: Session) -> Iterator[str]:
-    """Every attempt at a series that is over has left its reason in the ledger, once, or attempts at matches."""
+    """Every finished attempt at a series has left its reason in the ledger, once, or attempts at matches."""
     explained: set[tuple[int | None, int]] = set()
     noted: dict[int | None, list[int]] = defaultdict(list)
     for line in every(session, Attempt):
@@ -425,7 +425,7 @@ def given_up(session: Session, poisoned: Collection[int] = ()) -> list[str]:
 
 
 def convicted(session: Session, innocent: Collection[int]) -> list[str]:
-    """Return faults of innocent bots, which commit none, and versions of them that were called broken."""
+    """Return faults of innocent bots, which commit none, and their versions that were called broken."""
     faults = (col(Participant.bot_id).in_(innocent), col(Participant.fault).is_not(None))
     found = session.exec(select(Participant).where(*faults))
     broken_ones = (col(BotVersion.bot_id).in_(innocent), BotVersion.state == VersionState.BROKEN)

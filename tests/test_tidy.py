@@ -76,7 +76,7 @@ def place(path: Path, node: ast.stmt | ast.expr) -> str:
 
 def imports(path: Path) -> Iterator[tuple[ast.stmt, str]]:
     """Yield every module that a file imports, at whatever depth; `from a import b` gives `a.b` where that is a module
-    of ours, else `a`. Ours are named as folders are: `engine.core` for `deadheat.engine.core`.
+    here, else `a`. Ours are named like folders: `engine.core` for `deadheat.engine.core`.
     """
     for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
@@ -269,7 +269,7 @@ def test_a_public_docstring_is_plain_english(package):
 
 
 def test_nothing_outside_a_games_folder_names_a_game():
-    """A game is its folder. (Pages of docs tell of ours, and tests play them.)"""
+    """A game is its folder. (Docs name our games, and tests play them.)"""
     words = {word for folder in (ROOT / "games").glob("*/rules.py") for word in [folder.parent.name.partition("_")[0]]}
     assert words
     named = re.compile("|".join(word.rstrip("s") for word in words), re.IGNORECASE)
@@ -307,7 +307,7 @@ def test_every_metric_on_a_dashboard_exists_in_the_code():
 
 
 def test_only_pages_know_what_lies_in_examples():
-    """Examples are found like anybody's game: no code, test or script of ours names them."""
+    """Examples are found like anybody's game: none of our code, tests and scripts names them."""
     examples = ROOT / "examples"
     named = {folder.name for folder in examples.iterdir() if folder.is_dir()}
     assert named

@@ -17,7 +17,7 @@ class Form:
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}
-        self.boxes: dict[str, str] = {}  # no box is ticked
+        self.boxes: dict[str, str] = {}  # none is ticked
 
 
 class Read(HTMLParser):

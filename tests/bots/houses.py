@@ -89,7 +89,7 @@ compiled = cache(House.program)
 
 @contextmanager
 def seated(house: House, name: str) -> Iterator[NewBot]:
-    """Yield a maker of the bot, here or as compiled programs: each must end well when its match has ended."""
+    """Yield a maker of this bot, or of programs if it is compiled: each must end well after its match."""
     running: list[Program] = []
 
     def new(_: int) -> Player:

@@ -65,7 +65,7 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 
 @pytest.fixture
 def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a transcript again only if it, or what the tables say about it, has changed, to save time."""
+    """Simulate a transcript again only if it, or what the tables say about it, has changed, which saves time."""
     judge, known = archive_checks._of_transcript, dict[tuple[bytes, str], list[str]]()
 
     def judged(data: bytes, row: Row, seats: Sequence[Row]) -> list[str]:

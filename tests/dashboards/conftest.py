@@ -86,7 +86,7 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def upload_until_ready(url: str, entrant: demo.Entrant) -> None:
-    """In its trial match it may be too slow at about twelve prompts, so two uploads in three get past that."""
+    """Upload until a trial passes. It has about twelve prompts to be too slow at, so two uploads in three do."""
     with demo.signed_in(url, entrant.author) as client:
         for _ in range(20):
             with contextlib.suppress(demo.Broken):

@@ -30,7 +30,7 @@ TAG = "check"
 
 UP_SECONDS = 240
 STOP_SECONDS = 55
-"""The promise of docs/operators.md, a little less than compose's own patience, after which it kills."""
+"""The limit in docs/operators.md, a little less than compose's own patience, after which it kills."""
 
 
 @dataclass

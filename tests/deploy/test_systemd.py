@@ -18,7 +18,7 @@ from tests.cli.command import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 EXPOSURE = {"deadheat-worker.service": 5.0}
-"""As `systemd-analyze security` says, from 0 to 10; the worker needs root, the engine and control groups."""
+"""The most by `systemd-analyze security`, from 0 to 10; the worker needs root, the engine and control groups."""
 
 MOST_EXPOSURE = 2.0
 

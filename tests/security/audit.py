@@ -29,7 +29,7 @@ def locked(text: str) -> set[str]:
 
 
 def verdict(report: str, wanted: set[str]) -> tuple[bool | None, str]:
-    """Return whether the wanted are free of known vulnerabilities (None: nobody knows), and a text that says so."""
+    """Return whether the wanted packages have no known vulnerability (None: unknown), and a text that says so."""
     try:
         found = json.loads(report)["dependencies"]
         holes = [

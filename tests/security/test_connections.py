@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 30
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer `/endless` with more than a buffer holds, `/waits` not at all, everything else with a word."""
+    """Answer `/endless` with more than any buffer holds, `/waits` not at all, everything else with a word."""
     if scope["type"] == "lifespan":
         await Starlette()(scope, receive, send)
         return

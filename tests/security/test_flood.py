@@ -125,7 +125,7 @@ def form(number: int) -> bytes:
 
 
 async def upload(league: League, number: int) -> tuple[list[int], float]:
-    """Upload, again whenever the server asks for it; return the statuses of all answers, and when the first came."""
+    """Upload, again whenever the server asks for it; return all answers' statuses, and when the first came."""
     token, bot_id = league.tokens[number % AUTHORS]
     body = form(number)
     statuses: list[int] = []

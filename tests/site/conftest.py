@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium) at a real server. A page that complains, or requests from elsewhere, fails."""
+"""A real browser (Debian's Chromium) at a real server. A page that complains or asks elsewhere fails its test."""
 
 from __future__ import annotations
 

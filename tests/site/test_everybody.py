@@ -53,7 +53,7 @@ class Everything(League):
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """Return the pages that only real transcripts fill."""
+        """Return the pages of matches with real transcripts, of the held match and of all games."""
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 

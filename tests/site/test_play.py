@@ -483,7 +483,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
             expect(page.get_by_role("alert")).to_contain_text("must be a whole number from 1 to 30")
             tried = True
             assert every_field_has_a_name(page)
-            page.get_by_label("At least this many dice").fill("1")  # an empty field would stay; a person may open
+            page.get_by_label("At least this many dice").fill("1")  # the empty field stays, and a person may bid first
         Forms.lies(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost"))
     expect(page.locator(".moves tbody tr").last).to_contain_text("wins")

@@ -32,7 +32,7 @@ history.replaceState = (...what) => {
   changes.push(Date.now());
   change(...what);
 };"""
-"""What WebKit does to a page that changes its address too often."""
+"""Does what WebKit does to a page that changes its address too often."""
 
 
 def viewer(page: Page) -> Page:
