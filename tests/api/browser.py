@@ -14,8 +14,6 @@ OURS = {**PAGE, "Origin": "http://league", "Sec-Fetch-Site": "same-origin"}
 
 
 class Form:
-    """A form on a page."""
-
     def __init__(self, action: str) -> None:
         self.action = action
         self.fields: dict[str, str] = {}

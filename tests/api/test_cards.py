@@ -18,7 +18,7 @@ from tests.site.leagues import play
 
 @pytest.fixture
 def match_id(site: Site) -> int:
-    """A match that is over."""
+    """A finished match."""
     return play(site, "betris-large", "betris-large")
 
 

@@ -209,7 +209,7 @@ def test_the_api_describes_itself(site: Site) -> None:
 
 
 def needs_a_token(site: Site, document: dict[str, Any]) -> None:
-    """Check that every operation that is said to need a token does, and says what it answers without one."""
+    """Check that operations documented as needing a token do, and document their answer without one."""
     secured = [(path, method, told) for path, method, told in operations(document) if "security" in told]
     assert secured
     for path, method, told in secured:

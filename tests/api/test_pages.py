@@ -35,7 +35,7 @@ HTML = {"Accept": "text/html"}
 
 
 class Page(HTMLParser):
-    """Collects what a page is made of."""
+    """Collects the parts of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ NewBot = Callable[[int], Player]
 
 
 def in_process(folder: Path) -> NewBot:
-    """Return the Python bot in this folder. It must answer every prompt and no notice."""
+    """Return a maker of this folder's Python bot, which must answer every prompt and no notice."""
     new_bot = bot_class(folder)
 
     def new(number: int) -> Player:

@@ -51,7 +51,7 @@ for command in commands:
 
 def in_one_process(commands: Sequence[str], before: str = "", **environment: str) -> list[tuple[int, str]]:
     """Run these commands one after the other in one new process, which first executes `before`; return each exit code
-    with all that was said.
+    with its output.
     """
     done = subprocess.run(
         [sys.executable, "-c", IN_ONE_PROCESS],
@@ -91,7 +91,7 @@ def verbs() -> Iterator[tuple[str, Any]]:
 
 
 class Typing:
-    """Let people type commands for one server, each with a token (`headers` by name)."""
+    """People who type commands for one server, each with a token (`headers`, by name)."""
 
     def __init__(self, site: Site, server: str) -> None:
         self.site, self.server = site, server

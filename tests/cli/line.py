@@ -48,7 +48,7 @@ class Asked:
 
 
 class Line(ThreadingTCPServer):
-    """Answers in turn, and with the last answer for ever; refuses connections until `listens`.
+    """A server that gives its answers in turn, the last one for ever, and refuses connections until `listens`.
 
     It may read late, or answer only when so many ask that the barrier `together` opens.
     """

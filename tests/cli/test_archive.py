@@ -65,7 +65,7 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 
 @pytest.fixture
 def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a transcript again only if it, or what the tables say about it, has changed: the result is the same."""
+    """Simulate a transcript again only if it, or what the tables say about it, has changed, which saves time."""
     judge, known = archive_checks._of_transcript, dict[tuple[bytes, str], list[str]]()
 
     def judged(data: bytes, row: Row, seats: Sequence[Row]) -> list[str]:
@@ -205,8 +205,8 @@ def in_another_round(content: bytes) -> bytes:
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
-    """Change a member of an archive (None: remove it), and return what `verify` says. `honest`: the manifest is changed
-    to match.
+    """Change a member of an archive (to None: remove it), and return what `verify` says. If `honest`, also change the
+    manifest to match.
     """
     other = path.with_name("changed.zip")
     with zipfile.ZipFile(path) as old:
@@ -248,7 +248,7 @@ def first_row(**values: object) -> Callable[[bytes], bytes]:
 
 
 def row_of(evaluation_id: int, **values: object) -> Callable[[bytes], bytes]:
-    """Change the first row of an evaluation."""
+    """Return an edit of the first row of an evaluation."""
 
     def edit(content: bytes) -> bytes:
         lines = content.splitlines(keepends=True)

@@ -1,5 +1,5 @@
-"""Every author's command, and the help of all, works with the packages of an author's install, which are the project's
-own dependencies.
+"""Authors' commands, and the help of all commands, work with the packages of an author's install, which are the
+project's own dependencies.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from deadheat.cli.main import PANELS
 from tests.cli.command import GAME, ROOT
 
 AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "tournament")
-"""Folders of `cli` in which no module may need more; the rest of it runs a server."""
+"""Folders of `cli` in which no module may need more; the other folders run a server."""
 
 LATER = ("league.ratings.jsonl", "league.verification.comparison", "league.verification.fairness")
-"""What `rate --check --server` imports when it is called."""
+"""Modules that `rate --check --server` imports when it is called."""
 
 PROGRAM = """
 import importlib, json, sys
@@ -42,7 +42,7 @@ for command in commands:
     except SystemExit as end:
         print(f"{command[0]}: exit code {end.code}", flush=True)
 """
-"""Runs commands where some modules are missing; its input says which, and what to import before."""
+"""Runs commands while some modules are missing; its input names these, and what to import first."""
 
 
 def installed_with(names: set[str]) -> set[str]:
@@ -79,7 +79,7 @@ def missing_for_authors() -> list[str]:
 
 
 def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Import these modules and run these commands in a folder where an author's install has nothing more."""
+    """Import these modules and run these commands in a folder, with nothing but an author's install."""
     return subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=json.dumps([missing_for_authors(), modules, commands]),

@@ -1,4 +1,4 @@
-"""Shell completion is generated, and completes; and the command starts without what most verbs do not need."""
+"""Shell completion is generated, and completes; the command starts without what most verbs do not need."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def brought_by(program: str) -> set[str]:
 
 
 def test_help_waits_for_no_library_that_it_does_not_need() -> None:
-    """Each takes a tenth of a second or more, and every completion would wait for all of them."""
+    """Each library takes a tenth of a second or more, and every completion would wait for all."""
     brought = brought_by("from typer.testing import CliRunner as C; from deadheat.cli.main import app; C().invoke(app)")
     assert {"typer", "deadheat.cli.main"} <= brought
     assert not brought & {"alembic", "celery", "docker", "numpy", "pydantic", "scipy", "sqlalchemy", "urllib3"}

@@ -1,4 +1,4 @@
-"""What the demonstration does while its server is not ready; that it works is shown end to end."""
+"""What the demonstration does while its server is not ready; tests/end_to_end shows that it works."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league.ground import settings
 
 
 class Unready:
-    """A client whose server is ready at the try number `answers_at`."""
+    """A client whose server is ready at try number `answers_at`."""
 
     answers_at = 0
 

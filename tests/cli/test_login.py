@@ -1,4 +1,4 @@
-"""Logging in and out, against a real server: where the token is kept, and whom it is shown."""
+"""Logging in and out, against a real server: where the token is kept, and to whom it is shown."""
 
 from __future__ import annotations
 

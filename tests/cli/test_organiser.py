@@ -48,7 +48,7 @@ class Kept:
             session.exec(update(Token).where(col(Token.id) > 0).values(**values))
 
     def loses(self, what: str) -> str:
-        """Lose the token in this way, and return the one that opens nothing."""
+        """Lose the token in this way, and return the token that opens nothing."""
         before = self.token
         if what == "file":
             self.file.unlink()

@@ -52,7 +52,7 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
 
 
 class Sitting:
-    """An arena that plays nothing: it returns always the same match, or (None) every attempt is void."""
+    """An arena that plays nothing: it always returns the same match, or (None) voids every attempt."""
 
     def __init__(self, found: Played | None) -> None:
         self.found, self.attempts = found, list[int]()
@@ -65,7 +65,7 @@ class Sitting:
 
 
 def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
-    """Run one match in such an arena, and return the run with the numbers of its attempts."""
+    """Run one match in a `Sitting`, and return the run with the numbers of its attempts."""
     run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
     programs = [SimpleNamespace(label=name) for name in run.bots]
     run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])

@@ -1,4 +1,4 @@
-"""`deadheat rate FILE`: known answers as JSON, a table for people, and whatever may be wrong with a file."""
+"""`deadheat rate FILE`: known answers as JSON, a table for people, and all that may be wrong with a file."""
 
 from __future__ import annotations
 

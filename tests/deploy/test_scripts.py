@@ -1,4 +1,4 @@
-"""Functions of scripts/lib.sh, with the machine's commands in their place."""
+"""Functions of scripts/lib.sh, with stubs for the machine's commands."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ UNTOLD = frozenset(
 """Names, texts for programs, and words that are English for everybody."""
 
 UNKNOWN = "\N{WHITE SQUARE}"
-"""Stands for the value of a template's expression."""
+"""The sign for the value of a template's expression."""
 
 
 def of_template(source: str) -> list[str]:

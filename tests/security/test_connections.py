@@ -26,7 +26,7 @@ from tests.api.served import served
 from tests.api.site import Site
 
 PATIENCE_SECONDS = 30
-"""A connection that is still open by then will never be closed."""
+"""A connection that is still open after this time will never be closed."""
 
 
 async def endless(scope: Scope, receive: Receive, send: Send) -> None:

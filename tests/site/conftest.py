@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium) before a real server. A page that complains or asks elsewhere fails its test."""
+"""A real browser (Debian's Chromium) at a real server. A page that complains or asks elsewhere fails its test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.lanes import Lane
 from tests.site.leagues import furnish
 
 EXPECT_MS = 60_000
-"""How long a page may take to become what is expected; a busy machine is not the subject."""
+"""How long a page may take to become as expected; a busy machine must fail no test."""
 
 expect.set_options(timeout=EXPECT_MS)
 
@@ -59,7 +59,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def launched(playwright: Playwright, chromium: str) -> Iterator[Browser]:
-    """A browser that is closed in the end."""
+    """Yield a browser, and close it in the end."""
     started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
     yield started
     started.close()
@@ -86,14 +86,14 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def visit(browser: Browser, league: League) -> Iterator[Open]:
-    """Opens pages of the league; keyword arguments are a browser context's."""
+    """A function that opens pages; its keyword arguments are a browser context's."""
     with watched(browser, league.url) as opens:
         yield opens
 
 
 @contextmanager
 def watched(browser: Browser, url: str) -> Iterator[Open]:
-    """Opens pages of a site, each in its own browser context, and checks their complaints at the end."""
+    """Yield a function that opens pages, each in its own browser context; check their complaints at the end."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -122,13 +122,13 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 
 
 def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; afterwards the page is as wide
-    and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only those about
-    contrasts. A run that is not of everything leaves these out.
+    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; leave it as wide and light as
+    before. All of axe's rules run on a phone, where parts scroll; in the dark, only those about contrasts. Short runs
+    leave these out.
 
-    `dark`: whether to look in the dark too, and at contrasts in every run; None: in runs of everything. `test_colours`
-    computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say True. `part`: only
-    what this selector finds.
+    `dark`: True: look in the dark and at contrasts in every run; None: in runs of everything; False: never in the dark.
+    `test_colours` computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say
+    True. `part`: look only at what this selector finds.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
@@ -151,15 +151,15 @@ CONTRASTS = ("color-contrast", "link-in-text-block")
 """The rules about colours: they take longer than all others together."""
 
 IMPACTS = ("moderate", "serious", "critical")
-"""Of what axe finds: all but what is merely untidy."""
+"""The impacts that count: all but minor, which is merely untidy."""
 
 UNTIDY = ("empty-table-header",)
-"""What axe calls minor, and is looked at all the same."""
+"""Rules that axe calls minor, and that count all the same."""
 
 
 def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True, part: str = "html") -> list[str]:
-    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all, with contrasts or without.
-    `part`: only in what this selector finds.
+    """Return the barriers that axe finds: rule and place. Without `rules`, apply all, with or without `contrasts`. Look
+    only at what the selector `part` finds.
     """
     options: dict[str, object] = {"resultTypes": ["violations"]}
     options |= {"runOnly": list(rules)} if rules else {"rules": {rule: {"enabled": contrasts} for rule in CONTRASTS}}

@@ -1,4 +1,4 @@
-"""A small league to look at: for each game a season with a finished match, its transcript a real one."""
+"""A small league to look at: for each of some real transcripts, a season with its finished match."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN = {
     "liars-dice": "liars-dice",
     "liars-dice-six": "liars-dice",
 }
-"""Transcripts and the games that they are of."""
+"""Transcripts and their games."""
 
 
 def furnish(site: Site) -> dict[str, int]:
@@ -47,7 +47,7 @@ def furnish(site: Site) -> dict[str, int]:
 
 
 def play(site: Site, name: str, game: str) -> int:
-    """Play a season whose first match has that transcript: all its series, for of a deal nothing is told before."""
+    """Play a season whose first match has that transcript: all its series, as nothing of a deal is shown before."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:

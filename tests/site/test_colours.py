@@ -1,4 +1,4 @@
-"""The palette of the site: every text can be read, and seats are told apart by every kind of colour vision."""
+"""The palette of the site: every text can be read, and every kind of colour vision tells seats apart."""
 
 from __future__ import annotations
 

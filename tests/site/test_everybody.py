@@ -1,7 +1,7 @@
 """Every page, as everybody who may see it: accessible in light and dark, on desktop and phone.
 
 The pages are those of the table that says who may see which (`tests/security/table.py`), in its league full of
-everything, to which matches with real transcripts and such as wait for an organiser are added.
+everything. Added are matches that have real transcripts or wait for an organiser.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tests.site.conftest import League, keeps_out, signed_in_as, watched
 from tests.site.leagues import furnish
 
 OTHERWISE = re.compile(r"^/(v1|healthz|readyz|metrics)\b|/(kits|events|document|stderr|feed|card)\b|^/download/")
-"""Routes that answer with something else than a page."""
+"""Routes that do not answer with a page."""
 
 
 class Everything(League):
-    """A league in which every page has something to show; `named` as the table of access has it."""
+    """A league in which every page has something to show: the league of the table of access, furnished."""
 
     def __init__(self, planted: PlantedLeague, url: str) -> None:
         super().__init__(planted.site, furnish(planted.site), url)
@@ -46,21 +46,19 @@ class Everything(League):
         self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
-        """Return the pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
-        own.
-        """
+        """Return the pages to visit in that role. Only strangers visit theirs, because others see the same there."""
         lines = [line for line in TABLE if line.method == "GET" and not OTHERWISE.search(line.route)]
         alone = [line for line in lines if role == "anonymous" or not line.statuses.startswith("200")]
         shown = [path(self.planted, line) for line in alone if line.status(role) == "200"]
         return [*dict.fromkeys([*shown, *(self._added() if role == "anonymous" else ())])]
 
     def _added(self) -> list[str]:
-        """Return the pages that only real transcripts fill."""
+        """Return the pages of matches with real transcripts, of the held match and of all games."""
         matches = [f"/matches/{match_id}" for match_id in (*self.matches.values(), self.held)]
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def played(self) -> list[str]:
-        """Return the pages of a season of real transcripts, of its evaluation, which is over, and of those in it."""
+        """Return the pages of a season with a real transcript, its finished evaluation, a bot and an author in it."""
         match = self.site.world.read(match_detail, self.matches["yacht-auction"])
         first, second = match.seats
         season, bot = f"/seasons/{match.season_id}", f"/bots/{first.bot_id}"

@@ -17,7 +17,7 @@ SEATS = {
     "liars-dice": (1, ""),
     "yacht-auction": (0, ""),
 }
-"""By transcript: the seat whose owner looks, and the fault by which it lost."""
+"""The seat whose owner looks, and the fault by which it lost, by transcript."""
 
 HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</script>\n"
 

@@ -62,7 +62,7 @@ class Worker(threading.Thread):
             time.sleep(0.02)
 
     def stop(self, seconds: float) -> None:
-        """Let every person leave who still plays, so that nothing of this test lasts into the next."""
+        """Let everybody who still plays leave, so that nothing of this test lasts into the next."""
         self.stops = True
         with self.context.database.transaction() as session:
             session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
@@ -148,7 +148,7 @@ def moved(page: Page, move: Callable[[Page], None]) -> None:
 
 
 class Forms:
-    """How the games are played where no script runs: by the fields of the form."""
+    """Moves where no script runs: by the fields of the form."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -192,7 +192,7 @@ class Forms:
 
 
 class Pointer:
-    """By tapping and dragging on the board."""
+    """Moves by tapping and dragging on the board."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -253,7 +253,7 @@ class Pointer:
 
 
 class Finger:
-    """By touch alone, on a phone: whatever is touched is as large as a thumb's tip."""
+    """Moves by touch alone, on a phone: whatever is touched is as large as a thumb's tip."""
 
     @staticmethod
     def tap(found: Locator) -> None:
@@ -318,7 +318,7 @@ class Finger:
 
 
 class Keys:
-    """By the keyboard alone."""
+    """Moves by the keyboard alone."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -406,7 +406,7 @@ def test_a_person_plays_to_the_end_on_the_board(
 def test_a_person_plays_by_touch_on_a_phone(
     visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
 ) -> None:
-    """To the end in a run of everything, as the board is played by pointer in every run."""
+    """Only runs of everything play to the end, because every run plays the board by pointer."""
     page = visit("/", reduced_motion="reduce", viewport=PHONE, has_touch=True, is_mobile=True)
     page = seated(signed_in(page, f"thumb-{game}"), opponent(league, game), copies)
     page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
@@ -483,14 +483,14 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
             expect(page.get_by_role("alert")).to_contain_text("must be a whole number from 1 to 30")
             tried = True
             assert every_field_has_a_name(page)
-            page.get_by_label("At least this many dice").fill("1")  # what was typed stays, and a person may open
+            page.get_by_label("At least this many dice").fill("1")  # the empty field stays, and a person may bid first
         Forms.lies(page)
     expect(page.locator("#told")).to_contain_text(re.compile(r"won|lost"))
     expect(page.locator(".moves tbody tr").last).to_contain_text("wins")
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """Check what axe would check if scripts ran."""
+    """Return whether every field has one label; axe would check this if scripts ran."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 

@@ -19,7 +19,7 @@ from tests.site.conftest import PHONE, League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
 
 WATCHED = ("yacht-auction", "betris-large-bank", "liars-dice-six")
-"""One of each game, with and without a fault."""
+"""A match of each game, with and without a fault."""
 
 DESK: ViewportSize = {"width": 1280, "height": 720}
 
@@ -32,7 +32,7 @@ history.replaceState = (...what) => {
   changes.push(Date.now());
   change(...what);
 };"""
-"""What WebKit does to a page that changes its address too often."""
+"""Does what WebKit does to a page that changes its address too often."""
 
 
 def viewer(page: Page) -> Page:

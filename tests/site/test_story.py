@@ -1,7 +1,7 @@
 """The whole product in a browser, as one story: an author, an organiser and a spectator at a real server.
 
 The server is `deadheat serve`: API, scheduler, builders and players are processes of their own. Bots run as plain
-programs (the sandbox `local`); what containers change is tried elsewhere, and would take half of the time. The author
+programs (the sandbox `local`); containers are tested elsewhere, and would take half of the time. The author
 is as hostile as an author can be: in what the build prints, in what the bot prints, in the appeal.
 """
 
@@ -30,11 +30,11 @@ from tests.site.test_replays import viewer, watch_to_its_end
 
 GAME = "yacht-auction"
 WATCHED = (GAME, "betris-large", "liars-dice")
-"""In a run that is not of everything, only the first: `test_replays` watches a stored match of each."""
+"""Short runs watch only the first: `test_replays` watches a stored match of each."""
 
 PASSWORD = "a long enough password"
 PATIENCE_S = 180
-"""Of an assertion; what is waited for takes a second or two on a host that does nothing else."""
+"""How long assertions wait for what takes a second or two on a host that does nothing else."""
 
 MARK = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202emirrored"
 SHOWN = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\\x1b[2J\\u202emirrored"
@@ -45,7 +45,7 @@ sys.stderr.write({MARK!r} + "\\n")
 """
 ROWS = "".join(f"    [({n * 7919 % 999_983}, y), {{{n}: y, 'a': [y + {n}]}}],\n" for n in range(50_000))
 BULK = f"BULK = lambda y: [\n{ROWS}]\n"
-"""What takes a builder long enough for the author to read the log meanwhile, however fast it is."""
+"""Source that takes any builder, however fast, long enough for the author to read the log meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def opens(browser: Browser, deployment: Deployment) -> Iterator[Open]:
 
 
 class Rivals:
-    """Two authors who use the command line: a bot of each for every game."""
+    """Two authors who use the client, each with a bot for every game."""
 
     def __init__(self, deployment: Deployment, games: Sequence[str], open_clients: ExitStack) -> None:
         self.clients = []
@@ -84,7 +84,7 @@ class Rivals:
             client.enter(seasons[game], bot_id)
 
     def played(self, season_id: int, bot_id: int = 0) -> Match:
-        """Return the first match there that is over."""
+        """Return the first match of the season (and bot) that is over."""
         until = time.monotonic() + PATIENCE_S
         while True:
             found = list(self.clients[0].matches(season=season_id, bot=bot_id, state="done", limit=100))
@@ -216,7 +216,7 @@ def uploads(page: Page, bot: str) -> int:
 
 
 def drops(page: Page, name: str, content: bytes) -> None:
-    """A file, from the desktop onto the page."""
+    """Drop a file from the desktop onto the page."""
     carried = page.evaluate_handle(
         """([name, content]) => {
             const carried = new DataTransfer();

@@ -1,9 +1,9 @@
-"""The page Style looks as it did: each part, in light and in dark, beside the picture that was kept of it.
+"""The page Style looks as it did: each part, in light and in dark, is compared with its stored picture.
 
-    .venv/bin/python -m tests.site.test_style        # takes the pictures anew
+    .venv/bin/python -m tests.site.test_style        # takes the pictures again
 
-Letters are drawn a little differently by every release of a font or browser, so pictures are compared when both are
-made coarse, and a part fails only where an area differs clearly. The fonts are those of scripts/test's packages.
+Letters are drawn a little differently by every release of a font or browser, so both pictures are made coarse before
+they are compared, and a part fails only where an area differs clearly. The fonts are those of scripts/test's packages.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def test_a_changed_part_is_noticed(visit: Open) -> None:
 
 
 def main() -> None:
-    """Take the pictures anew."""
+    """Take the pictures again."""
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     KEPT.mkdir(exist_ok=True)
     site = Site(Path(tempfile.mkdtemp()))

@@ -86,7 +86,7 @@ def test_worse_is_what_luck_does_not_explain_after_asking_everybody() -> None:
     assert not met
     assert "worse against rush-1" in sentence and "rush-1 -30.0 points of 100 (p 0.023)" in sentence
     assert verdict(played(worse), not_worse_than="old", against="slow")[0]
-    # At its own 5 % (1 of 32), not as the worst of three.
+    # It is tested at its own 5 % (1 of 32), not as the worst of three.
     hardly = equal | {(0, 2): [1, 3, 1, 0, 0, 2, 2, 4, 2, 0]}
     assert verdict(played(hardly), not_worse_than="old")[0]
     assert not verdict(played(hardly), not_worse_than="old", against="rush-1")[0]
