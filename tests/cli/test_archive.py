@@ -1,4 +1,4 @@
-"""`deadheat season archive` and `verify`: everything about a season in one file, and every lie in it is found."""
+"""`deadheat season archive` and `verify`: one file has a whole season, and every lie in it is found."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 
 @pytest.fixture
 def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Simulate a transcript again only if it, or what the tables say about it, has changed: the result is the same."""
+    """Judge a transcript again only if it, or its rows in the tables, have changed: results stay the same."""
     judge, known = archive_checks._of_transcript, dict[tuple[bytes, str], list[str]]()
 
     def judged(data: bytes, row: Row, seats: Sequence[Row]) -> list[str]:
@@ -86,7 +86,7 @@ def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
 
 @pytest.fixture
 def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of a closed season with two evaluations, and finals in two stages."""
+    """The archive of a closed season with two evaluations and with finals in two stages."""
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site)
     stages = [
@@ -205,8 +205,8 @@ def in_another_round(content: bytes) -> bytes:
 
 
 def changed(path: Path, name: str, change: Callable[[bytes], bytes | None], *, honest: bool = True) -> str:
-    """Change a member of an archive (None: remove it), and return what `verify` says. `honest`: the manifest is changed
-    to match.
+    """Change a member of an archive, or remove it if `change` returns None. Return what `verify` says. `honest`: the
+    manifest matches.
     """
     other = path.with_name("changed.zip")
     with zipfile.ZipFile(path) as old:
@@ -248,7 +248,7 @@ def first_row(**values: object) -> Callable[[bytes], bytes]:
 
 
 def row_of(evaluation_id: int, **values: object) -> Callable[[bytes], bytes]:
-    """Change the first row of an evaluation."""
+    """Return an edit of an evaluation's first row."""
 
     def edit(content: bytes) -> bytes:
         lines = content.splitlines(keepends=True)

@@ -1,5 +1,5 @@
-"""Every author's command, and the help of all, works with the packages of an author's install, which are the project's
-own dependencies.
+"""Every author's command and all help work with the packages of an author's install, which are the project's own
+dependencies.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deadheat.cli.main import PANELS
 from tests.cli.command import GAME, ROOT
 
 AUTHORS = ("author", "local", "organiser", "replays", "server", "statistics", "tournament")
-"""Folders of `cli` in which no module may need more; the rest of it runs a server."""
+"""Folders of `cli` whose modules may need no more; the others run a server."""
 
 LATER = ("league.ratings.jsonl", "league.verification.comparison", "league.verification.fairness")
 """What `rate --check --server` imports when it is called."""
@@ -42,11 +42,11 @@ for command in commands:
     except SystemExit as end:
         print(f"{command[0]}: exit code {end.code}", flush=True)
 """
-"""Runs commands where some modules are missing; its input says which, and what to import before."""
+"""Runs commands without some modules; its input names these, and the modules to import first."""
 
 
 def installed_with(names: set[str]) -> set[str]:
-    """Return these distributions and all that they require on this machine."""
+    """Return these distributions and all that they require, as installed here."""
     found: set[str] = set()
     left = [Requirement(name) for name in names]
     while left:
@@ -79,7 +79,7 @@ def missing_for_authors() -> list[str]:
 
 
 def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Import these modules and run these commands in a folder where an author's install has nothing more."""
+    """Import these modules, and run these commands in `folder`, with only an author's packages."""
     return subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=json.dumps([missing_for_authors(), modules, commands]),
@@ -93,7 +93,7 @@ def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> 
 
 
 def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -> None:
-    """They rate, test and play without an engine, and they verify, explain and replay the transcript."""
+    """They rate, test and play without Docker, and verify, explain and replay the transcript."""
     transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
     log.write_text('{"players": ["a", "b"], "ranks": [1, 2], "group": 1}\n{"players": ["b", "a"], "ranks": [1, 1]}\n')
     transcript = transcripts / f"{GAME}-{'0' * 32}.jsonl"

@@ -1,4 +1,4 @@
-"""Whatever is wrong with an argument: one clear sentence, a non-zero exit code, never a traceback."""
+"""A wrong argument is answered by one clear sentence and a non-zero exit code, never a traceback."""
 
 from __future__ import annotations
 

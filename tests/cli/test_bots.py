@@ -1,4 +1,4 @@
-"""Bots on an author's machine: what a person named becomes a program."""
+"""How a bot that an author names becomes a program on that machine."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def test_a_plain_program_is_run_by_the_authors_python_where_the_system_has_none(
     monkeypatch.setattr(bots, "LANGUAGES", {**LANGUAGES, "python": missing})
     program = bots.prepare(GAMES[GAME], str(RANDOM), LocalSandbox(), tmp_path / "bot")
     assert program.command == (shutil.which("python3"), "main.py")
-    confined = cast(Sandbox, object())  # finds what is in /usr alone
+    confined = cast(Sandbox, object())  # finds only what is in /usr
     assert bots._as_here(missing, confined) == missing

@@ -1,4 +1,4 @@
-"""Shell completion is generated, and completes; and the command starts without what most verbs do not need."""
+"""Shell completion is generated and works, and the command starts without what most verbs do not need."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
 
 
 def brought_by(program: str) -> set[str]:
-    """Run a Python program, and return the modules that it has imported at its end."""
+    """Run a Python program, and return the modules that it imported."""
     command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return set(done.stdout.splitlines()[-1].split())
 
 
 def test_help_waits_for_no_library_that_it_does_not_need() -> None:
-    """Each takes a tenth of a second or more, and every completion would wait for all of them."""
+    """Each takes at least a tenth of a second, and every completion would wait for all of them."""
     brought = brought_by("from typer.testing import CliRunner as C; from deadheat.cli.main import app; C().invoke(app)")
     assert {"typer", "deadheat.cli.main"} <= brought
     assert not brought & {"alembic", "celery", "docker", "numpy", "pydantic", "scipy", "sqlalchemy", "urllib3"}

@@ -1,4 +1,4 @@
-"""What the demonstration does while its server is not ready; that it works is shown end to end."""
+"""What the demonstration does while its server is not ready; an end-to-end test shows the rest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.league.ground import settings
 
 
 class Unready:
-    """A client whose server is ready at the try number `answers_at`."""
+    """A client whose server is ready at try number `answers_at`."""
 
     answers_at = 0
 
@@ -39,7 +39,7 @@ class Unready:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A running server with a log. Each reading of the clock is ten seconds later."""
+    """A running server with a log. The clock advances ten seconds at each reading."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
     clock = SimpleNamespace(monotonic=itertools.count(0, 10).__next__, sleep=lambda _: None)

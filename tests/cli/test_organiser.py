@@ -1,4 +1,4 @@
-"""The organiser's token of `serve` through its restarts: a lost one is replaced, one that was taken away is not."""
+"""The organiser's token when `serve` restarts: a lost one is replaced, one that was taken away is not."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Kept:
             session.exec(update(Token).where(col(Token.id) > 0).values(**values))
 
     def loses(self, what: str) -> str:
-        """Lose the token in this way, and return the one that opens nothing."""
+        """Lose the token in the way `what`, and return the useless one."""
         before = self.token
         if what == "file":
             self.file.unlink()

@@ -52,7 +52,7 @@ def test_json_has_one_object_a_match_and_a_summary(tmp_path: Path) -> None:
 
 
 class Sitting:
-    """An arena that plays nothing: it returns always the same match, or (None) every attempt is void."""
+    """An arena that plays nothing: every attempt returns `found`, or is void if that is None."""
 
     def __init__(self, found: Played | None) -> None:
         self.found, self.attempts = found, list[int]()
@@ -65,7 +65,7 @@ class Sitting:
 
 
 def sat(tmp_path: Path, found: Played | None) -> tuple[Run, list[int]]:
-    """Run one match in such an arena, and return the run with the numbers of its attempts."""
+    """Run one match in a `Sitting`, and return the run and the numbers of its attempts."""
     run, arena = Run(GAMES[GAME], ["one", "other"], tmp_path, Backend.LOCAL, as_json=False), Sitting(found)
     programs = [SimpleNamespace(label=name) for name in run.bots]
     run.play_all(cast(Arena, arena), cast(list[Program], programs), [b"s" * 16])
@@ -214,7 +214,7 @@ def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
     )
     os.close(theirs)
     seen = b""
-    with contextlib.suppress(OSError):  # how a terminal reports that nobody is at its other end
+    with contextlib.suppress(OSError):  # a terminal reports a closed other end so
         while data := os.read(ours, 4096):
             seen += data
     os.close(ours)

@@ -1,4 +1,4 @@
-"""A gate's conditions: what they ask, and what they make of results."""
+"""A gate's conditions: what they ask, and how they judge results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PANEL = range(2, 5)
 
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
-    """Play a gate's games. `results`: the half points of each pair of games, by candidate and opponent."""
+    """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
     standings = Standings(LABELS, plan(Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)))
     points = {pair: iter(halves) for pair, halves in results.items()}
     for deal in standings.deals:
@@ -39,7 +39,7 @@ def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standi
         if halves is None:
             continue
         for nth, seated in enumerate(deal.games):
-            own = min(2, max(0, halves - 2 * nth))  # 3: won and drew
+            own = min(2, max(0, halves - 2 * nth))  # 3: a win and a draw
             ranks = {2: (1, 2), 1: (1, 1), 0: (2, 1)}[own]
             by_bot = dict(zip((one, other), ranks, strict=True))
             names = [LABELS[bot] for bot in seated.players]
@@ -86,7 +86,7 @@ def test_worse_is_what_luck_does_not_explain_after_asking_everybody() -> None:
     assert not met
     assert "worse against rush-1" in sentence and "rush-1 -30.0 points of 100 (p 0.023)" in sentence
     assert verdict(played(worse), not_worse_than="old", against="slow")[0]
-    # At its own 5 % (1 of 32), not as the worst of three.
+    # Met at 5 % alone (1 of 32), not as the worst of three.
     hardly = equal | {(0, 2): [1, 3, 1, 0, 0, 2, 2, 4, 2, 0]}
     assert verdict(played(hardly), not_worse_than="old")[0]
     assert not verdict(played(hardly), not_worse_than="old", against="rush-1")[0]

@@ -1,4 +1,4 @@
-"""A tournament's folder: what a reader finds there, whatever ended the writer."""
+"""What a reader finds in a tournament's folder, however the writer ended."""
 
 from __future__ import annotations
 
