@@ -1,4 +1,4 @@
-"""A real browser (Debian's Chromium) before a real server. A page that complains or asks elsewhere fails its test."""
+"""A real browser (Debian's Chromium) at a real server. A test fails if a page complains or asks another server."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from tests.lanes import Lane
 from tests.site.leagues import furnish
 
 EXPECT_MS = 60_000
-"""How long a page may take to become what is expected; a busy machine is not the subject."""
+"""The time a page has to become as expected; it is long, for busy machines."""
 
 expect.set_options(timeout=EXPECT_MS)
 
 REFUSED = "the server responded with a status of 422"
-"""The browser's own message about a form that is shown again."""
+"""The browser's own message when a form is shown again."""
 
 CHROMIUM = shutil.which("chromium-headless-shell")
 
@@ -43,7 +43,7 @@ PHONE: ViewportSize = {"width": 360, "height": 780}
 
 
 class League:
-    """A furnished league behind an address."""
+    """A furnished league at an address."""
 
     def __init__(self, site: Site, matches: dict[str, int], url: str) -> None:
         self.site, self.matches, self.url = site, matches, url
@@ -59,7 +59,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def launched(playwright: Playwright, chromium: str) -> Iterator[Browser]:
-    """A browser that is closed in the end."""
+    """Launch a browser, and close it."""
     started = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])  # tests run as root
     yield started
     started.close()
@@ -86,14 +86,14 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def visit(browser: Browser, league: League) -> Iterator[Open]:
-    """Opens pages of the league; keyword arguments are a browser context's."""
+    """Opens pages of the league; its keyword arguments are a browser context's."""
     with watched(browser, league.url) as opens:
         yield opens
 
 
 @contextmanager
 def watched(browser: Browser, url: str) -> Iterator[Open]:
-    """Opens pages of a site, each in its own browser context, and checks their complaints at the end."""
+    """Open pages of a site, each in its own browser context, and check at the end that none complained."""
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
 
@@ -122,13 +122,13 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 
 
 def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; afterwards the page is as wide
-    and light as before. All of axe's rules run on a phone, where parts scroll; in the dark, only those about
-    contrasts. A run that is not of everything leaves these out.
+    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; then restore its width and
+    light. All of axe's rules run on a phone, where parts scroll; in the dark, only those about contrasts, which are
+    left out unless the run is of everything.
 
     `dark`: whether to look in the dark too, and at contrasts in every run; None: in runs of everything. `test_colours`
-    computes the contrasts of the palette's own colours; where grounds are mixed or translucent, say True. `part`: only
-    what this selector finds.
+    computes the contrasts of the palette's own colours; pass True where grounds are mixed or translucent. `part`: a
+    selector of what to look at.
     """
     page.wait_for_load_state()
     page.evaluate("document.querySelectorAll('details').forEach((part) => { part.open = true; })")
@@ -148,18 +148,18 @@ def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> li
 AXE = Axe().axe_script
 
 CONTRASTS = ("color-contrast", "link-in-text-block")
-"""The rules about colours: they take longer than all others together."""
+"""The rules about colours, which take longer than all others together."""
 
 IMPACTS = ("moderate", "serious", "critical")
-"""Of what axe finds: all but what is merely untidy."""
+"""The impacts that count; axe calls the others minor."""
 
 UNTIDY = ("empty-table-header",)
-"""What axe calls minor, and is looked at all the same."""
+"""Rules that count although axe calls them minor."""
 
 
 def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True, part: str = "html") -> list[str]:
-    """Return the barriers that axe finds: rule and place. `rules`: only these; none: all, with contrasts or without.
-    `part`: only in what this selector finds.
+    """Return the rule and place of each barrier that axe finds. It checks `rules`, or if there are none all rules, with
+    or without contrasts, in what the selector `part` finds.
     """
     options: dict[str, object] = {"resultTypes": ["violations"]}
     options |= {"runOnly": list(rules)} if rules else {"rules": {rule: {"enabled": contrasts} for rule in CONTRASTS}}

@@ -36,7 +36,7 @@ SHOWN = {
     "liars-dice": "liars-dice",
     "liars-dice-six": "liars-dice",
 }
-"""Transcripts and the games that they are of."""
+"""The game of each transcript."""
 
 
 def furnish(site: Site) -> dict[str, int]:
@@ -47,7 +47,7 @@ def furnish(site: Site) -> dict[str, int]:
 
 
 def play(site: Site, name: str, game: str) -> int:
-    """Play a season whose first match has that transcript: all its series, for of a deal nothing is told before."""
+    """Play a season whose first match has that transcript: all series, as a deal stays hidden until its end."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:
@@ -87,7 +87,7 @@ def play(site: Site, name: str, game: str) -> int:
 
 
 def _evaluate(site: Site, match_id: int) -> None:
-    """Give the season of that match an evaluation whose only round is over."""
+    """Give the match's season an evaluation whose only round is over."""
     world = site.world
     season_id = world.row(Match, match_id).season_id
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)

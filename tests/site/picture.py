@@ -21,7 +21,6 @@ MARGIN = 12
 
 
 def main(address: str = "http://127.0.0.1:8080/seasons/1", file: str = str(FILE)) -> None:
-    """Take it."""
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     with sync_playwright() as playwright, launched(playwright, CHROMIUM) as browser:
         page = browser.new_page(viewport=WIDE, color_scheme="light")
@@ -30,7 +29,7 @@ def main(address: str = "http://127.0.0.1:8080/seasons/1", file: str = str(FILE)
 
 
 def take(page: Page, file: str | Path) -> None:
-    """A season's page down to the end of its leaderboard."""
+    """Take a season's page down to its leaderboard's end."""
     table = page.locator("#board .scroll").first.bounding_box()
     assert table is not None, "the page shows no leaderboard"
     height = table["y"] + table["height"] + MARGIN

@@ -1,7 +1,7 @@
 """Every page, as everybody who may see it: accessible in light and dark, on desktop and phone.
 
-The pages are those of the table that says who may see which (`tests/security/table.py`), in its league full of
-everything, to which matches with real transcripts and such as wait for an organiser are added.
+The pages are those of the table of who may see which (`tests/security/table.py`), in its league full of everything,
+to which matches with real transcripts and one that waits for an organiser are added.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from tests.site.conftest import League, keeps_out, signed_in_as, watched
 from tests.site.leagues import furnish
 
 OTHERWISE = re.compile(r"^/(v1|healthz|readyz|metrics)\b|/(kits|events|document|stderr|feed|card)\b|^/download/")
-"""Routes that answer with something else than a page."""
+"""Routes that answer with something other than a page."""
 
 
 class Everything(League):
-    """A league in which every page has something to show; `named` as the table of access has it."""
+    """The league of the table of access; every page has something to show."""
 
     def __init__(self, planted: PlantedLeague, url: str) -> None:
         super().__init__(planted.site, furnish(planted.site), url)
@@ -46,8 +46,8 @@ class Everything(League):
         self.site.world.write(closing.ban, operators.OPERATOR, NAMES["stranger"], "wrote insults")
 
     def paths(self, role: str) -> list[str]:
-        """Return the pages to visit in that role; a signed-in person sees the same pages as strangers, apart from their
-        own.
+        """Return the pages to visit in a role: for "anonymous" all that strangers see, for others only what strangers
+        do not.
         """
         lines = [line for line in TABLE if line.method == "GET" and not OTHERWISE.search(line.route)]
         alone = [line for line in lines if role == "anonymous" or not line.statuses.startswith("200")]
@@ -60,7 +60,7 @@ class Everything(League):
         return [*matches, f"/matches/{self.matches['yacht-auction']}#move-3", *(f"/games/{game}" for game in GAMES)]
 
     def played(self) -> list[str]:
-        """Return the pages of a season of real transcripts, of its evaluation, which is over, and of those in it."""
+        """Return pages of a season with a real transcript, its ended evaluation, and a bot and author in it."""
         match = self.site.world.read(match_detail, self.matches["yacht-auction"])
         first, second = match.seats
         season, bot = f"/seasons/{match.season_id}", f"/bots/{first.bot_id}"
@@ -72,7 +72,7 @@ class Everything(League):
         return [*pages, f"/evaluations/{evaluation.id}", f"/authors/{first.author}"]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """Return the browser storage of somebody in that role."""
+        """Return the browser storage of somebody with this role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:
@@ -80,7 +80,7 @@ class Everything(League):
         return signed_in_as(self, user_id)
 
     def _held(self) -> int:
-        """Return a held match: it failed twice through our fault while the same seat was to answer."""
+        """Return a held match, which failed twice by our fault while the same seat was to answer."""
         world = self.site.world
         season = world.season(2, series_length=6, games_per_pair=6)
         world.tick()

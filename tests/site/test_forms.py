@@ -1,4 +1,4 @@
-"""Forms of which more than one thing can be sent: a row with two buttons, and a place to drop files on."""
+"""Forms that can send more than one thing: a row with two buttons, and a place to drop files."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.site.leagues import TRANSCRIPTS
 
 
 class Played:
-    """A series whose first match is a recorded one, told of exchange by exchange."""
+    """A series whose first match is a recorded one, shown exchange by exchange."""
 
     def __init__(self, league: League, name: str, game: str) -> None:
         self.league, self.world = league, league.site.world

@@ -1,4 +1,4 @@
-"""The pages that everyone reads: they stay current, work without scripts, and lead on. See also `test_everybody`."""
+"""The pages that everyone reads stay current, work without scripts, and lead on. See also `test_everybody`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_from_a_name_to_its_faults_by_links_alone(visit: Open) -> None:
 
 
 def play_a_series(league: League, season_id: int) -> None:
-    """Somebody wins, and the season is ranked."""
+    """Play one series, and rank the season."""
     world = league.site.world
     world.tick()
     with world.db.reading() as session:

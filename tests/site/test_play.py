@@ -1,4 +1,4 @@
-"""People play in a browser, each game to its end against a real bot, which a real worker runs."""
+"""People play each game to its end in a browser, against a real bot that a real worker runs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from tests.site.conftest import PHONE, League, Open, barriers, keeps_out, overfl
 from tests.workers.conftest import packed
 
 PATIENCE_MS = 60_000
-"""How long to wait for a bot's answer, which takes a moment on an idle machine."""
+"""The wait for a bot's answer, which takes a moment on an idle machine."""
 
 
 THUMB = 44
-"""The least width and height, in pixels, of what is touched (WCAG 2.5.5)."""
+"""The least width and height of what is touched, in pixels (WCAG 2.5.5)."""
 
 DRAG = (0.5, 0.4, 0.2, 0.05)
 """Where a finger drags a block: from the middle of the board to a corner."""
 
 
 class Worker(threading.Thread):
-    """Takes what the site enqueues, as a worker's process would."""
+    """Plays the exhibitions that the site enqueues, as a worker would."""
 
     def __init__(self, league: League, sandbox: Sandbox) -> None:
         super().__init__(daemon=True)
@@ -62,7 +62,7 @@ class Worker(threading.Thread):
             time.sleep(0.02)
 
     def stop(self, seconds: float) -> None:
-        """Let every person leave who still plays, so that nothing of this test lasts into the next."""
+        """Let everybody who still plays leave, so that nothing lasts into the next test."""
         self.stops = True
         with self.context.database.transaction() as session:
             session.exec(update(Exhibition).values(resigned=True, open_user_id=None, open_place=None))
@@ -148,7 +148,7 @@ def moved(page: Page, move: Callable[[Page], None]) -> None:
 
 
 class Forms:
-    """How the games are played where no script runs: by the fields of the form."""
+    """Plays the games where no script runs, by the fields of the form."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -192,7 +192,7 @@ class Forms:
 
 
 class Pointer:
-    """By tapping and dragging on the board."""
+    """Plays by tapping and dragging on the board."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -253,7 +253,7 @@ class Pointer:
 
 
 class Finger:
-    """By touch alone, on a phone: whatever is touched is as large as a thumb's tip."""
+    """Plays by touch alone, on a phone, and checks that all it taps is as large as `THUMB`."""
 
     @staticmethod
     def tap(found: Locator) -> None:
@@ -318,7 +318,7 @@ class Finger:
 
 
 class Keys:
-    """By the keyboard alone."""
+    """Plays by the keyboard alone."""
 
     @staticmethod
     def auction(page: Page) -> None:
@@ -406,7 +406,7 @@ def test_a_person_plays_to_the_end_on_the_board(
 def test_a_person_plays_by_touch_on_a_phone(
     visit: Open, league: League, worker: Worker, game: str, move: Callable[[Page], None], copies: int
 ) -> None:
-    """To the end in a run of everything, as the board is played by pointer in every run."""
+    """Only a run of everything plays to the end, as every run does so by pointer."""
     page = visit("/", reduced_motion="reduce", viewport=PHONE, has_touch=True, is_mobile=True)
     page = seated(signed_in(page, f"thumb-{game}"), opponent(league, game), copies)
     page.locator(".yours .choosable, .yours .board[data-aims]").first.wait_for(timeout=PATIENCE_MS)
@@ -490,7 +490,7 @@ def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, leag
 
 
 def every_field_has_a_name(page: Page) -> bool:
-    """Check what axe would check if scripts ran."""
+    """Check what axe, without scripts, cannot."""
     fields = page.locator("form.move input:not([type=hidden]), form.move select")
     return all(page.locator(f"label[for={field.get_attribute('id')}]").count() == 1 for field in fields.all())
 
@@ -516,7 +516,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_a_player_resigns(visit: Open, 
 
 
 def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(visit: Open, league: League) -> None:
-    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker takes it
+    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker plays it
     another = page.context.new_page()
     another.goto("/account")
     another.get_by_role("button", name="Sign out").click()

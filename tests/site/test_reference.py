@@ -18,7 +18,7 @@ def test_a_call_is_tried_where_it_is_read(visit: Open, locale: str) -> None:
     call.get_by_role("button", name="Try it out").click()
     call.get_by_role("button", name="Execute").click()
     answered(page)
-    # Its colours are not all of our palette; every method has its own, and this part of the page has all methods.
+    # Some colours are not of our palette; each method has its own, and this part of the page has all methods.
     part = ".opblock-tag-section:has(.opblock.is-open)"
     methods = page.locator(f"{part} .opblock-summary-method").all_inner_texts()
     assert {"GET", "POST", "PATCH", "DELETE"} <= set(methods)

@@ -1,4 +1,4 @@
-"""The report of a tournament and a match in a file, opened from the disk as their readers do."""
+"""The report of a tournament and a match in a file, opened from the disk as readers do."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The server is `deadheat serve`: API, scheduler, builders and players are processes of their own. Bots run as plain
 programs (the sandbox `local`); what containers change is tried elsewhere, and would take half of the time. The author
-is as hostile as an author can be: in what the build prints, in what the bot prints, in the appeal.
+is as hostile as possible: in what the build prints, in what the bot prints, in the appeal.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from tests.site.test_replays import viewer, watch_to_its_end
 
 GAME = "yacht-auction"
 WATCHED = (GAME, "betris-large", "liars-dice")
-"""In a run that is not of everything, only the first: `test_replays` watches a stored match of each."""
+"""Only a run of everything watches more than the first: `test_replays` watches a stored match of each."""
 
 PASSWORD = "a long enough password"
 PATIENCE_S = 180
-"""Of an assertion; what is waited for takes a second or two on a host that does nothing else."""
+"""How long an assertion waits; an idle host needs a second or two."""
 
 MARK = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\x1b[2J\u202emirrored"
 SHOWN = "<script>document.title = 'owned'</script><img src=x onerror=alert(1)>\\x1b[2J\\u202emirrored"
@@ -45,7 +45,7 @@ sys.stderr.write({MARK!r} + "\\n")
 """
 ROWS = "".join(f"    [({n * 7919 % 999_983}, y), {{{n}: y, 'a': [y + {n}]}}],\n" for n in range(50_000))
 BULK = f"BULK = lambda y: [\n{ROWS}]\n"
-"""What takes a builder long enough for the author to read the log meanwhile, however fast it is."""
+"""Keeps even a fast builder busy long enough for the author to read the log meanwhile."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def opens(browser: Browser, deployment: Deployment) -> Iterator[Open]:
 
 
 class Rivals:
-    """Two authors who use the command line: a bot of each for every game."""
+    """Two authors who use the API's client, each with a bot for every game."""
 
     def __init__(self, deployment: Deployment, games: Sequence[str], open_clients: ExitStack) -> None:
         self.clients = []
@@ -84,7 +84,7 @@ class Rivals:
             client.enter(seasons[game], bot_id)
 
     def played(self, season_id: int, bot_id: int = 0) -> Match:
-        """Return the first match there that is over."""
+        """Wait for the first match that is over."""
         until = time.monotonic() + PATIENCE_S
         while True:
             found = list(self.clients[0].matches(season=season_id, bot=bot_id, state="done", limit=100))
@@ -182,7 +182,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """Open a season for games of which only a replay is needed."""
+    """Open a season for a game whose replay is all we need."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -206,7 +206,7 @@ def uploads(page: Page, bot: str) -> int:
     )
     page.evaluate("window.before = document.querySelector('[data-part=state]').textContent")
     expect(page.locator("[data-part=state]")).to_have_text("ready")
-    # The page as rendered after the end; on a busy machine the match may have ended before anybody looked.
+    # None: the page was loaded again after the build, which on a busy machine may have ended before.
     assert page.evaluate("window.before") in {None, "ready"}
     expect(page.locator("[data-part=log]")).to_contain_text("--- stderr ---")
     expect(page.locator("[data-part=log]")).to_contain_text(SHOWN)
@@ -216,7 +216,7 @@ def uploads(page: Page, bot: str) -> int:
 
 
 def drops(page: Page, name: str, content: bytes) -> None:
-    """A file, from the desktop onto the page."""
+    """Drop a file onto the page."""
     carried = page.evaluate_handle(
         """([name, content]) => {
             const carried = new DataTransfer();

@@ -1,9 +1,9 @@
-"""The page Style looks as it did: each part, in light and in dark, beside the picture that was kept of it.
+"""Each part of the page Style looks, in light and in dark, as it does in the picture kept of it.
 
-    .venv/bin/python -m tests.site.test_style        # takes the pictures anew
+    .venv/bin/python -m tests.site.test_style        # takes the pictures again
 
-Letters are drawn a little differently by every release of a font or browser, so pictures are compared when both are
-made coarse, and a part fails only where an area differs clearly. The fonts are those of scripts/test's packages.
+Every release of a font or browser draws letters a little differently. So both pictures are made coarse before they are
+compared, and a part fails only where an area differs clearly. The fonts are those of scripts/test's packages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PARTS = ("type", "colours", "figures", "states", "acts", "cards", "table", "char
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 COARSE = 8
-"""Pixels that become one, in either direction."""
+"""Pixels that become one, in each direction."""
 
 TOLERANCE = 24
 """How far, of 255, a coarse pixel may be from the kept one."""
@@ -65,7 +65,7 @@ def test_a_changed_part_is_noticed(visit: Open) -> None:
 
 
 def main() -> None:
-    """Take the pictures anew."""
+    """Take all pictures again."""
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     KEPT.mkdir(exist_ok=True)
     site = Site(Path(tempfile.mkdtemp()))
