@@ -122,9 +122,9 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
 
 
 def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> list[str]:
-    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; then restore its width and
-    light. All of axe's rules run on a phone, where parts scroll; in the dark, only those about contrasts, which are
-    left out unless the run is of everything.
+    """Return the barriers of a page, on a desk and on a phone, with everything unfolded; leave it as wide as before,
+    and light. All of axe's rules run on a phone, where parts scroll; in the dark, only those about contrasts, which
+    are left out unless the run is of everything.
 
     `dark`: whether to look in the dark too, and at contrasts in every run; None: in runs of everything. `test_colours`
     computes the contrasts of the palette's own colours; pass True where grounds are mixed or translucent. `part`: a
@@ -151,10 +151,10 @@ CONTRASTS = ("color-contrast", "link-in-text-block")
 """The rules about colours, which take longer than all others together."""
 
 IMPACTS = ("moderate", "serious", "critical")
-"""The impacts that count; axe calls the others minor."""
+"""The impacts that count: all of axe's but `minor`."""
 
 UNTIDY = ("empty-table-header",)
-"""Rules that count although axe calls them minor."""
+"""Rules that count although their impact is `minor`."""
 
 
 def barriers(page: Page, rules: Sequence[str] = (), *, contrasts: bool = True, part: str = "html") -> list[str]:

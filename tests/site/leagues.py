@@ -47,7 +47,7 @@ def furnish(site: Site) -> dict[str, int]:
 
 
 def play(site: Site, name: str, game: str) -> int:
-    """Play a season whose first match has that transcript: all series, as a deal stays hidden until its end."""
+    """Play a season whose first match has that transcript: all series, as a deal is hidden until all end."""
     world = site.world
     transcript = decode((TRANSCRIPTS / f"{name}.jsonl").read_bytes())
     with world.db.transaction() as session:

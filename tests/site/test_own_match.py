@@ -39,7 +39,7 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
 
 def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
     page = opened(visit, league, "yacht-auction-forfeit")
-    page.wait_for_load_state()  # until then the browser does not know its owner
+    page.wait_for_load_state()  # by then the browser knows the author's bots
     page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
     page.locator(".matchhead").get_by_role("link", name="Your bot lost: see why").click()
     expect(page.locator(".faultbox")).to_contain_text("malformed")

@@ -61,7 +61,7 @@ def opens(browser: Browser, deployment: Deployment) -> Iterator[Open]:
 
 
 class Rivals:
-    """Two authors who use the API's client, each with a bot for every game."""
+    """Two authors who use the Python client, each with a bot for every game."""
 
     def __init__(self, deployment: Deployment, games: Sequence[str], open_clients: ExitStack) -> None:
         self.clients = []
@@ -84,7 +84,7 @@ class Rivals:
             client.enter(seasons[game], bot_id)
 
     def played(self, season_id: int, bot_id: int = 0) -> Match:
-        """Wait for the first match that is over."""
+        """Return the first match there once one is over."""
         until = time.monotonic() + PATIENCE_S
         while True:
             found = list(self.clients[0].matches(season=season_id, bot=bot_id, state="done", limit=100))

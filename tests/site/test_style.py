@@ -31,10 +31,10 @@ COARSE = 8
 """Pixels that become one, in each direction."""
 
 TOLERANCE = 24
-"""How far, of 255, a coarse pixel may be from the kept one."""
+"""How far, of 255, a coarse pixel may differ from the kept one."""
 
 SHARE = 0.01
-"""The share of coarse pixels that may be farther."""
+"""The share of coarse pixels that may differ more."""
 
 
 def taken(page: Page, part: str) -> Image.Image:
