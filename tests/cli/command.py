@@ -1,4 +1,4 @@
-"""Run the command as people do: in a process of its own, or, a second faster, inside this one."""
+"""Run the command as people do, in a process of its own, or inside this process, which saves a second."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RANDOM = str(bots_of(GAME) / "random" / "main.py")
 def deadheat(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "deadheat.cli.main", *arguments]
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": "/usr/local/bin:/usr/bin:/bin"} | environment
-    with tempfile.TemporaryDirectory() as home:  # holds transcripts that nobody asked to keep
+    with tempfile.TemporaryDirectory() as home:  # for transcripts that nobody asked to keep
         environment |= {"HOME": home, "TMPDIR": home, "DEADHEAT_LOCK_DIR": home}
         done = subprocess.run(
             command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, check=False
@@ -74,7 +74,7 @@ def keeps_its_transcripts(done: subprocess.CompletedProcess[str]) -> None:
 
 
 def invoke(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `deadheat` inside this process, which saves a second."""
+    """Run `deadheat` inside this process."""
     done = CliRunner().invoke(app, list(arguments), input=stdin)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
@@ -126,13 +126,13 @@ def played(folder: Path, *bots: str, game: str = GAME, options: Sequence[str] = 
 
 
 def succeeded(done: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
-    """Check that a command ended with code 0, and return what it did."""
+    """Check that a command ended with code 0, and return it."""
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
 
 def assert_one_sentence(done: subprocess.CompletedProcess[str], sentence: str, code: int = 2) -> None:
-    """Check that a command failed as it should: one clear sentence on stderr, this exit code, no traceback."""
+    """Check that a command failed with this exit code and this sentence on stderr, and without a traceback."""
     assert done.returncode == code, (done.returncode, done.stderr)
     assert sentence in done.stderr
     assert sum(line.startswith("error: ") for line in done.stderr.splitlines()) == 1
@@ -144,7 +144,7 @@ def read(path: Path) -> Transcript:
 
 
 def with_reply(transcript: Transcript, number: int, seat: int, line: str | None, fault: Fault | None) -> Transcript:
-    """Replace one reply of a transcript, which forges it."""
+    """Forge a transcript by replacing one reply."""
     exchange = transcript.exchanges[number]
     replies = {**exchange.replies, seat: Reply(line, exchange.replies[seat].elapsed_ns, fault)}
     forged = Exchange(exchange.messages, replies, exchange.events)

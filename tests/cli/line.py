@@ -1,4 +1,4 @@
-"""A server on a real socket that answers as it is told: properly, with anything, halfway, or not at all."""
+"""A server on a real socket that answers as told: properly, with nonsense, halfway or not at all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CUT, RESET, SILENT = b"cut", b"reset", b"silent"
 def answer(
     status: int, content: Any = b"", headers: Mapping[str, str] | None = None, length: int | None = None
 ) -> bytes:
-    """Build a server's answer; anything but bytes is sent as JSON."""
+    """Build an answer; anything but bytes is sent as JSON."""
     body = content if isinstance(content, bytes) else json.dumps(content).encode()
     lines = {"Content-Length": str(len(body) if length is None else length), "Connection": "close", **(headers or {})}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
@@ -50,7 +50,7 @@ class Asked:
 class Line(ThreadingTCPServer):
     """A server that gives its answers in turn, the last one for ever, and refuses connections until `listens`.
 
-    It may read late, or answer only when so many ask that the barrier `together` opens.
+    It reads after `reads_after_seconds`, and answers only when the barrier `together` opens.
     """
 
     allow_reuse_address = True

@@ -1,4 +1,4 @@
-"""The client's view of the API against the API's own description: it requests what exists and reads the answers."""
+"""The client against the API's own description: it requests what exists and reads the answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def requests_of(method: str, server: Line) -> list[Asked]:
 
 
 def told(method: str) -> str | None:
-    """Return the name of the record that a method makes of the answer or of each of its items."""
+    """Return the name of the record that a method makes from the answer or from each item."""
     shape = get_type_hints(getattr(Client, method), localns=vars(seasons))["return"]
     (item,) = get_args(shape) or (shape,)
     return item.__name__ if isinstance(item, type) and issubclass(item, Record) else None

@@ -1,4 +1,4 @@
-"""What the client does when the connection, the server or something that answers in its place misbehaves."""
+"""What the client does when the connection, the server or something that answers for it misbehaves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.cli.line import CUT, RESET, SILENT, Line, answer, line
 ME = {"id": 1, "name": "ada", "role": "author"}
 TOKEN = {"id": 3, "token": "dh_x", "scope": "full", "expires_at": "2027-01-01T00:00:00Z"}
 SOMETIME = 0.05
-"""How many seconds a server may take in these tests."""
+"""The seconds that a server may take in these tests."""
 
 
 @pytest.fixture(autouse=True)

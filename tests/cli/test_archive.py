@@ -1,4 +1,4 @@
-"""`deadheat season archive` and `verify`: everything about a season in one file, and every lie in it is found."""
+"""`deadheat season archive` and `verify`: one file has a whole season, and every lie in it is found."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
 
 @pytest.fixture
 def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The archive of a closed season with two evaluations, and finals in two stages."""
+    """The archive of a closed season with two evaluations and with finals in two stages."""
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site)
     stages = [

@@ -46,7 +46,7 @@ for command in commands:
 
 
 def installed_with(names: set[str]) -> set[str]:
-    """Return these distributions and all that they require on this machine."""
+    """Return these distributions and all that they require, as installed here."""
     found: set[str] = set()
     left = [Requirement(name) for name in names]
     while left:
@@ -93,7 +93,7 @@ def run_without(modules: list[str], commands: list[list[str]], folder: Path) -> 
 
 
 def test_authors_commands_need_no_more_than_an_authors_install(tmp_path: Path) -> None:
-    """They rate, test and play without an engine, and they verify, explain and replay the transcript."""
+    """They rate, test and play without Docker, and verify, explain and replay the transcript."""
     transcripts, log = tmp_path / "transcripts", tmp_path / "games.jsonl"
     log.write_text('{"players": ["a", "b"], "ranks": [1, 2], "group": 1}\n{"players": ["b", "a"], "ranks": [1, 1]}\n')
     transcript = transcripts / f"{GAME}-{'0' * 32}.jsonl"

@@ -52,7 +52,7 @@ def test_a_nightly_job_reads_what_was_backed_up_and_that_it_can_be_restored(worl
 
 
 def test_a_token_of_another_league_is_replaced_and_one_that_opens_is_kept(world: World, tmp_path: Path) -> None:
-    """After a back-up was restored over a league, a file may look like the organiser's token and open nothing."""
+    """After a back-up is restored over a league, the organiser's token in the file may open nothing."""
     file, backups = tmp_path / "data" / "organiser.token", str(tmp_path / "backups")
 
     def started() -> str:

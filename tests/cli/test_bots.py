@@ -1,4 +1,4 @@
-"""Bots on an author's machine: what a person named becomes a program."""
+"""How a bot that an author names becomes a program on that machine."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def desk(site: Site, server: str) -> Desk:
 
 
 def play(site: Site) -> None:
-    """Play all that is planned. The first bot wins every game; the stored transcript is always the same one."""
+    """Play all that is planned. The first bot wins every game, and all games store one transcript."""
     record = site.blobs.put(encode(match_of(1)))
     while made := site.world.tick():
         for series_id in made:

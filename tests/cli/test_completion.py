@@ -45,7 +45,7 @@ def test_bash_completes(tmp_path: Path, words: str, found: str) -> None:
 
 
 def brought_by(program: str) -> set[str]:
-    """Run a Python program, and return the modules that it has imported at its end."""
+    """Run a Python program, and return the modules that it imported."""
     command = [sys.executable, "-c", f"{program}\nimport sys; print(*sys.modules)"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     return set(done.stdout.splitlines()[-1].split())

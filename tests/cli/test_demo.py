@@ -39,7 +39,7 @@ class Unready:
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
-    """A running server with a log. Each reading of the clock is ten seconds later."""
+    """A running server with a log. The clock advances ten seconds at each reading."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
     clock = SimpleNamespace(monotonic=itertools.count(0, 10).__next__, sleep=lambda _: None)

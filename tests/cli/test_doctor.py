@@ -27,7 +27,7 @@ from tests.sandbox.test_runtimes import NO_PARSER
 
 @pytest.fixture
 def well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
-    """An embedded deployment with which nothing is wrong."""
+    """An embedded deployment without problems."""
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("DEADHEAT_SANDBOX", "local")
     tmp_path.chmod(0o700)

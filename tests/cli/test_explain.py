@@ -1,4 +1,4 @@
-"""`deadheat explain`, and the recorded opponents that it proposes."""
+"""`deadheat explain`, and the recorded opponents it proposes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def broken(folder: Path, how: str) -> Path:
-    """Play a match in which the second seat fails at its fourth SCORE, and return its transcript."""
+    """Play a match in which the second seat fails at its fourth SCORE; return the transcript's file."""
     (folder / "my_bot.py").write_text(BROKEN.replace("BREAK", how))
     return played(folder, "house:greedy", str(folder / "my_bot.py"))
 

@@ -1,4 +1,4 @@
-"""Following matches as they end: none is missed or reported twice, however many end at once, in any order."""
+"""Followed matches are reported once each, however many end at once and in whatever order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deadheat.league.tables import Match
 from tests.api.site import Site
 
 SERIES = 60
-"""Matches of a series; two series are more than a page."""
+"""Matches in a series; two series fill more than a page."""
 
 
 class Followed:

@@ -1,4 +1,4 @@
-"""What `serve` starts is a copy of itself that behaves like a program of its own."""
+"""`serve` starts copies of itself, which behave like programs of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`deadheat game`: what `new` writes plays and passes, `check` says what is wrong, `serve` shows what was saved."""
+"""`deadheat game`: games from `new` play and pass, `check` says what is wrong, `serve` shows what was saved."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ app()
 
 
 def parts(folder: Path) -> tuple[int, dict[str, Any]]:
-    """Return the exit code of `check`, and what it says about each part; rules get fewer spoilt replies than usual."""
+    """Return the exit code of `check` and its verdicts by part; rules get fewer spoilt replies than usual."""
     command = [sys.executable, "-c", CHECK, "game", "check", str(folder), "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     answers: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]

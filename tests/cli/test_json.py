@@ -1,4 +1,4 @@
-"""Every verb with output has JSON output, too, and exit codes are those of docs/client.md."""
+"""Every verb with output can print JSON, and exit codes are those of docs/client.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ranking in a terminal: figures and headings are whole, names are cut where there is no room."""
+"""A ranking in a terminal: figures and headings are whole, names are cut to fit."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.cli.command import assert_one_sentence, invoke, succeeded
 
 @pytest.fixture(autouse=True)
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file of logins in a home that has none, and an environment without tokens."""
+    """The file of logins, which does not exist yet; the environment has no tokens."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("DEADHEAT_SERVER", "DEADHEAT_TOKEN", "DEADHEAT_PROFILE"):
         monkeypatch.delenv(name, raising=False)

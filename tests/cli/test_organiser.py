@@ -1,4 +1,4 @@
-"""The organiser's token of `serve` through its restarts: a lost one is replaced, one that was taken away is not."""
+"""The organiser's token when `serve` restarts: a lost one is replaced, one that was taken away is not."""
 
 from __future__ import annotations
 

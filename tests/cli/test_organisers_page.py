@@ -1,4 +1,4 @@
-"""docs/organisers.md, followed to the letter: its commands run in their order, and do what it says."""
+"""The commands of docs/organisers.md run in their order and do what the page says."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     for words in commands():
         if words[1] == "assign":
             site.world.write(enter, site.world.boss, int(words[2]), bots[0])
-        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody is there to confirm
+        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody can confirm
         assert done.returncode == 0, (words, done.stderr)
         told[" ".join(words[1:3])] = done.stdout
         if words[1] == "open":

@@ -214,7 +214,7 @@ def test_a_terminal_gets_a_bar_with_the_running_score(tmp_path: Path) -> None:
     )
     os.close(theirs)
     seen = b""
-    with contextlib.suppress(OSError):  # how a terminal reports that nobody is at its other end
+    with contextlib.suppress(OSError):  # a terminal reports a closed other end so
         while data := os.read(ours, 4096):
             seen += data
     os.close(ours)

@@ -23,7 +23,7 @@ ELO_PER_NAT = 173.7177928
 
 
 def written(folder: Path, lines: list[Line]) -> str:
-    """Write a file with these games."""
+    """Write a log of these games; return its path."""
     path = folder / "log.jsonl"
     games = [dict(zip(("players", "ranks", "group"), line, strict=False)) for line in lines]
     path.write_text("".join(json.dumps(game) + "\n" for game in games))
@@ -93,7 +93,7 @@ def test_an_empty_log_is_no_error_and_standard_input_is_a_file(tmp_path: Path) -
 
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """A league with one ranked season, found by the command through the environment."""
+    """A league with one ranked season; the command finds it by the environment."""
     made = World(settings(tmp_path))
     made.season(3, series_length=2, games_per_pair=2)
     made.play_all()

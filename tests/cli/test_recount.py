@@ -1,4 +1,4 @@
-"""`deadheat rate --season ID --check --server URL`: a ranking made again from what a server exports."""
+"""`deadheat rate --season ID --check --server URL`: a ranking computed again from a server's exports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.league.test_challenges import Entrant
 
 
 class Served:
-    """A site behind a socket."""
+    """A site at an address."""
 
     def __init__(self, site: Site, url: str) -> None:
         self.site, self.url, self.world = site, url, site.world
@@ -45,7 +45,7 @@ def kept(site: Site, server: str) -> Served:
 
 
 def test_everybody_can_make_a_ranking_again(kept: Served) -> None:
-    """The season has a voided match, a disqualified bot, and a version that follows another."""
+    """The season has a voided match, a disqualified bot, and a bot with a second version."""
     season_id = kept.world.season(5, series_length=2, games_per_pair=4)
     kept.world.play_all()
     with kept.world.db.transaction() as session:

@@ -1,4 +1,4 @@
-"""How matches of Liar's Dice look in the terminal, played here by bots of every temper."""
+"""How matches of Liar's Dice, played here by bots with every habit, look in the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from deadheat.games.liars_dice.rules import IDS, LiarsDice
 
 
 class Liar:
-    """Bids a little higher, challenges or, rarely, resigns or says nonsense."""
+    """Bids one higher, challenges or, rarely, resigns or says nonsense."""
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)

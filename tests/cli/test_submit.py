@@ -1,4 +1,4 @@
-"""From an upload to the first matches, and looking at them, at the command line against a real server."""
+"""From an upload to looking at the first matches, at the command line against a real server."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
 
 
 class League(Typing):
-    """A server whose builder and players work whenever the command pauses."""
+    """A server whose builder and players work when the command pauses."""
 
     def __init__(self, site: Site, server: str, folder: Path) -> None:
         super().__init__(site, server)
         self.headers |= {name: site.author(name) for name in ("ada", "bob")}
-        self.seconds = 0.0  # the command's clock: pauses alone take time
+        self.seconds = 0.0  # the command's clock: only pauses take time
         self.reason = ""
         self.faulty = False  # whether the newest version has failed
         self.stages: list[str] = []  # a build log's stages before its end, one for each pause
@@ -71,7 +71,7 @@ class League(Typing):
                 assert note_build_log(session, self.building[0], self.stages.pop(0))
                 return
             while self.building:
-                job = self.building.pop()  # its program is as new as its source
+                job = self.building.pop()  # a new source gives a new program
                 outcome = BuildOutcome(None if self.reason else job.source_sha256, self.reason, f"built {HOSTILE}\n")
                 assert finish_build(session, job, outcome)
 
@@ -380,7 +380,7 @@ def test_a_fault_in_the_first_matches_fails_and_a_defeat_does_not(league: League
 
 
 def test_at_a_gate_the_new_version_is_followed_on_whichever_seat(league: League) -> None:
-    """Both seats are the author's. The command says how the new version fared, and which version won."""
+    """The author has both seats. The command says how the new version did and which version won."""
     season = league.site.world.season(0, games_per_pair=100)
     league.submit("ada", "--season", season)
     league.says("ada", "enter", "adas", "--season", season, "--gate", "0,100")

@@ -36,7 +36,7 @@ def token(world: World) -> str:
 
 
 def user(*words: str, stdin: str = "") -> str:
-    """Run a command that succeeds, and return everything that it says."""
+    """Run a command that succeeds, and return all its output."""
     done = succeeded(invoke("user", *words, stdin=stdin))
     return done.stdout + done.stderr
 

@@ -68,7 +68,7 @@ SECRET = bytes(32)
 
 
 def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript, secret: str | None = None) -> None:
-    """Let the server describe match 7 like this, publish this secret, and serve this transcript."""
+    """Let the server describe match 7 as `match`, publish `secret`, and serve `transcript`."""
     season = SimpleNamespace(dice_commitment=commitment(SECRET), dice_secret=secret)
     monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
@@ -91,7 +91,7 @@ def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.Monke
     assert "that the bots gave these replies, and the times and CPU times" in shown
     assert json.loads(invoke("verify", "7", "--json").stdout)["match"] == 7
     assert invoke("replay", "7").returncode == 0
-    assert list(tmp_path.iterdir()) == []  # nothing is left behind
+    assert list(tmp_path.iterdir()) == []  # no file is left
 
 
 def test_a_league_that_serves_another_match_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:

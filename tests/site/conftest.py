@@ -34,7 +34,7 @@ EXPECT_MS = 60_000
 expect.set_options(timeout=EXPECT_MS)
 
 REFUSED = "the server responded with a status of 422"
-"""The browser's own message about a form that is shown again."""
+"""The browser's own message when a form is shown again."""
 
 CHROMIUM = shutil.which("chromium-headless-shell")
 
@@ -43,7 +43,7 @@ PHONE: ViewportSize = {"width": 360, "height": 780}
 
 
 class League:
-    """A furnished league behind an address."""
+    """A furnished league at an address."""
 
     def __init__(self, site: Site, matches: dict[str, int], url: str) -> None:
         self.site, self.matches, self.url = site, matches, url
@@ -148,7 +148,7 @@ def keeps_out(page: Page, *, dark: bool | None = None, part: str = "html") -> li
 AXE = Axe().axe_script
 
 CONTRASTS = ("color-contrast", "link-in-text-block")
-"""The rules about colours: they take longer than all others together."""
+"""The rules about colours, which take longer than all others together."""
 
 IMPACTS = ("moderate", "serious", "critical")
 """The impacts that count: all but minor, which is merely untidy."""

@@ -87,7 +87,7 @@ def play(site: Site, name: str, game: str) -> int:
 
 
 def _evaluate(site: Site, match_id: int) -> None:
-    """Give the season of that match an evaluation whose only round is over."""
+    """Give the match's season an evaluation whose only round is over."""
     world = site.world
     season_id = world.row(Match, match_id).season_id
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)

@@ -18,7 +18,7 @@ READABLE = 4.5
 """The least contrast of text (WCAG 2, level AA)."""
 
 APART = {"normal": 12.0, "protan": 6.0, "deutan": 6.0, "tritan": 6.0}
-"""The least distance between two seats in Oklab, times a hundred; names stand beside the colours as well."""
+"""The least distance between two seats in Oklab, times a hundred; colours also have names beside them."""
 
 SEES = {
     "normal": np.eye(3),
@@ -32,7 +32,7 @@ SEES = {
         [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
     ),
 }
-"""What remains of linear RGB without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1)."""
+"""Linear RGB as seen without one kind of cone (Machado, Oliveira and Fernandes 2009, severity 1)."""
 
 TO_CONES = np.array([[0.41222, 0.53633, 0.05145], [0.21190, 0.68070, 0.10740], [0.08830, 0.28172, 0.62998]])
 TO_LAB = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [0.02590, 0.78277, -0.80868]])
@@ -40,7 +40,7 @@ TO_LAB = np.array([[0.21045, 0.79362, -0.00407], [1.97800, -2.42859, 0.45059], [
 
 
 def palette(dark: bool) -> Mapping[str, str]:
-    """Return the colours by name, as the sheet has them."""
+    """Return the style sheet's colours by name."""
     light, after = (SITE / "static" / "site.css").read_text().split("@media (prefers-color-scheme: dark)", 1)
     named = re.compile(r"--([a-z0-9-]+): (#[0-9a-f]{6})")
     return dict(named.findall(light)) | (dict(named.findall(after.split("\n}\n")[0])) if dark else {})

@@ -70,7 +70,7 @@ class Everything(League):
         return [*pages, f"/evaluations/{evaluation.id}", f"/authors/{first.author}"]
 
     def signed_in(self, role: str) -> StorageState | None:
-        """Return the browser storage of somebody in that role."""
+        """Return the browser storage of somebody with this role."""
         if role == "anonymous":
             return None
         with self.site.world.db.reading() as session:
@@ -78,7 +78,7 @@ class Everything(League):
         return signed_in_as(self, user_id)
 
     def _held(self) -> int:
-        """Return a held match: it failed twice through our fault while the same seat was to answer."""
+        """Return a held match, which failed twice by our fault while the same seat was to answer."""
         world = self.site.world
         season = world.season(2, series_length=6, games_per_pair=6)
         world.tick()

@@ -1,4 +1,4 @@
-"""The page of a match that only owners see: reached by links, with real transcripts."""
+"""The page of a match that only owners see, reached by links, with real transcripts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTILE = "\x1b[31mred\x1b[0m \u202etxt.exe <script>document.title='taken'</scri
 
 
 def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
-    """Follow links from a match to the page that only the owner of its losing seat sees."""
+    """Follow links from a match to the page that only the owner of the seat sees."""
     match_id, (seat, _) = league.matches[name], SEATS[name]
     with league.site.world.db.transaction() as session:
         mine = (Participant.match_id == match_id, Participant.seat == seat)
@@ -39,7 +39,7 @@ def opened(visit: Open, league: League, name: str, **arguments: object) -> Page:
 
 def test_a_match_leads_its_signed_in_authors_to_why_they_lost(visit: Open, league: League) -> None:
     page = opened(visit, league, "yacht-auction-forfeit")
-    page.wait_for_load_state()  # only then has this browser learned whose it is
+    page.wait_for_load_state()  # by then the browser knows the author's bots
     page.goto(f"/matches/{league.matches['yacht-auction-forfeit']}")
     page.locator(".matchhead").get_by_role("link", name="Your bot lost: see why").click()
     expect(page.locator(".faultbox")).to_contain_text("malformed")

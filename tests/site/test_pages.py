@@ -1,4 +1,4 @@
-"""The pages that everyone reads: they stay current, work without scripts, and lead on. See also `test_everybody`."""
+"""The pages that everyone reads stay current, work without scripts, and lead on. See also `test_everybody`."""
 
 from __future__ import annotations
 

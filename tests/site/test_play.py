@@ -1,4 +1,4 @@
-"""People play in a browser, each game to its end against a real bot, which a real worker runs."""
+"""People play each game to its end in a browser, against a real bot that a real worker runs."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ from tests.site.conftest import PHONE, League, Open, barriers, keeps_out, overfl
 from tests.workers.conftest import packed
 
 PATIENCE_MS = 60_000
-"""How long to wait for a bot's answer, which takes a moment on an idle machine."""
+"""The wait for a bot's answer, which takes a moment on an idle machine."""
 
 
 THUMB = 44
-"""The least width and height, in pixels, of what is touched (WCAG 2.5.5)."""
+"""The least width and height of what is touched, in pixels (WCAG 2.5.5)."""
 
 DRAG = (0.5, 0.4, 0.2, 0.05)
 """Where a finger drags a block: from the middle of the board to a corner."""
 
 
 class Worker(threading.Thread):
-    """Takes what the site enqueues, as a worker's process would."""
+    """Plays the exhibitions that the site enqueues, as a worker would."""
 
     def __init__(self, league: League, sandbox: Sandbox) -> None:
         super().__init__(daemon=True)
@@ -516,7 +516,7 @@ def test_a_refused_move_keeps_what_was_chosen_and_a_player_resigns(visit: Open, 
 
 
 def test_who_signs_out_in_another_tab_is_told_at_the_table_and_comes_back_to_it(visit: Open, league: League) -> None:
-    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker takes it
+    page = seated(signed_in(visit("/"), "double"), opponent(league, "yacht-auction"))  # no worker plays it
     another = page.context.new_page()
     another.goto("/account")
     another.get_by_role("button", name="Sign out").click()

@@ -1,4 +1,4 @@
-"""Watching matches: every game to its end, by keys and by hand, with and without scripts."""
+"""Every game is watched to its end, by keys and by hand, with and without scripts."""
 
 from __future__ import annotations
 
@@ -228,7 +228,7 @@ ODDS = [
     (1, 4, [], 2, 5 / 9),
     (2, 4, [1, 4, 5], 3, 1.0),  # both are in the hand
     (3, 1, [1, 4, 5], 2, 1 / 36),  # two more ones of two
-    (4, 3, [3], 2, 0.0),  # more than there can be
+    (4, 3, [3], 2, 0.0),  # more than is possible
     (30, 6, [], 30, (1 / 3) ** 30),
 ]
 """Bids: quantity, face, the bidder's hand, how many dice are hidden, and the chance that the bid is true."""
@@ -246,7 +246,7 @@ def test_the_odds_of_a_bid_are_exact(visit: Open) -> None:
 
 
 def test_one_seats_eyes_see_neither_the_dice_of_others_nor_odds_that_tell_of_them(visit: Open, league: League) -> None:
-    """Seen from one seat there are two odds: those of the dice alone and that seat's."""
+    """One seat sees two odds: those of the dice alone, and its own."""
     page = viewer(visit(f"/matches/{league.matches['liars-dice']}#move-1"))
     expect(page.locator(".odds li")).to_have_count(3)
     assert page.locator(".liars .die.down").count() == 0
@@ -319,7 +319,7 @@ def test_a_server_that_does_not_verify(visit: Open, league: League, body: str, t
 
 
 def test_a_match_under_other_rules_is_told_in_words_alone(visit: Open, league: League) -> None:
-    """There is no picture that fails, and no control that does nothing."""
+    """No picture fails, and no control does nothing."""
     transcript = decode((TRANSCRIPTS / "yacht-auction.jsonl").read_bytes())
     told = document(replace(transcript, rules_version=transcript.rules_version + 1), ("expert", "counter"))
     page = visit("/about/ratings")

@@ -182,7 +182,7 @@ def makes_a_season(page: Page) -> int:
 
 
 def quick_season(deployment: Deployment, game: str) -> int:
-    """Open a season for games of which only a replay is needed."""
+    """Open a season for a game whose replay is all we need."""
     with Client(deployment.url, deployment.organiser) as organiser:
         body = {"name": f"One of {game}", "game": game, "series_length": 1, "games_per_pair": 1}
         season = organiser.create_season(body)
@@ -206,7 +206,7 @@ def uploads(page: Page, bot: str) -> int:
     )
     page.evaluate("window.before = document.querySelector('[data-part=state]').textContent")
     expect(page.locator("[data-part=state]")).to_have_text("ready")
-    # The page as rendered after the end; on a busy machine the match may have ended before anybody looked.
+    # None: the page was loaded again after the build, which on a busy machine may have ended before.
     assert page.evaluate("window.before") in {None, "ready"}
     expect(page.locator("[data-part=log]")).to_contain_text("--- stderr ---")
     expect(page.locator("[data-part=log]")).to_contain_text(SHOWN)

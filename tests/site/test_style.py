@@ -28,13 +28,13 @@ PARTS = ("type", "colours", "figures", "states", "acts", "cards", "table", "char
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 COARSE = 8
-"""Pixels that become one, in either direction."""
+"""Pixels that become one, in each direction."""
 
 TOLERANCE = 24
-"""How far, of 255, a coarse pixel may be from the kept one."""
+"""How far, of 255, a coarse pixel may differ from the kept one."""
 
 SHARE = 0.01
-"""The share of coarse pixels that may be farther."""
+"""The share of coarse pixels that may differ more."""
 
 
 def taken(page: Page, part: str) -> Image.Image:

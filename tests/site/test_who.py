@@ -25,7 +25,7 @@ def test_a_shared_page_shows_who_is_signed_in_until_they_sign_out(visit: Open, l
 def test_a_shared_page_leads_organisers_to_their_pages_and_nobody_else(visit: Open, league: League) -> None:
     page = visit("/about/organisers", storage_state=signed_in_as(league, league.site.world.boss.id))
     desk, operator = (page.locator(f'nav [href="{path}"]') for path in ("/desk", "/operator"))
-    expect(desk).to_be_hidden()  # this browser has seen no page of its own yet
+    expect(desk).to_be_hidden()  # this browser has opened no personal page yet
     page.goto("/account")
     page.goto("/about/organisers")
     expect(desk).to_be_visible()

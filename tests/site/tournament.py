@@ -12,13 +12,13 @@ from deadheat.engine.transcript import decode
 from tests.site.leagues import TRANSCRIPTS
 
 STRANGE = """a</script><script>alert("1")</script><b title='x' onclick="y">&amp;\u202e"""
-"""The name of a bot, as a stranger may choose it."""
+"""A name that a stranger may give a bot."""
 
 LABELS = ("expert", STRANGE)
 
 
 def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABELS) -> Path:
-    """Return the folder of a tournament whose games are these transcripts, one after the other."""
+    """Write and return a tournament's folder whose games are these transcripts, in order."""
     (folder / "games").mkdir(parents=True)
     lines, game = [], ""
     for number, name in enumerate(names, 1):

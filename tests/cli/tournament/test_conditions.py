@@ -1,4 +1,4 @@
-"""A gate's conditions: what they ask, and what they make of results."""
+"""A gate's conditions: what they ask, and how they judge results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PANEL = range(2, 5)
 
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
-    """Play a gate's games. `results`: the half points of each pair of games, by candidate and opponent."""
+    """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
     standings = Standings(LABELS, plan(Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)))
     points = {pair: iter(halves) for pair, halves in results.items()}
     for deal in standings.deals:
@@ -39,7 +39,7 @@ def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standi
         if halves is None:
             continue
         for nth, seated in enumerate(deal.games):
-            own = min(2, max(0, halves - 2 * nth))  # 3: won and drew
+            own = min(2, max(0, halves - 2 * nth))  # 3: a win and a draw
             ranks = {2: (1, 2), 1: (1, 1), 0: (2, 1)}[own]
             by_bot = dict(zip((one, other), ranks, strict=True))
             names = [LABELS[bot] for bot in seated.players]
