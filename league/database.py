@@ -224,14 +224,28 @@ def decoded(text: str | bytes) -> Any:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # only we send BEGIN, see the module's text
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}").close()
+    _write_ahead(connection)
     for pragma in (
-        f"busy_timeout = {BUSY_TIMEOUT_MS}",
-        "journal_mode = WAL",
         "synchronous = FULL",  # NORMAL would lose the last commits in a power failure, and we have answered 202
         "foreign_keys = ON",
         f"mmap_size = {MAPPED_BYTES}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch the file to a write-ahead log, which it keeps. SQLite refuses that at once while another process writes,
+    for example because it switches the same new file, so try until that is over.
+    """
+    give_up_at = time.monotonic() + BUSY_TIMEOUT_MS / 1000
+    while True:
+        try:
+            return connection.execute("PRAGMA journal_mode = WAL").close()
+        except sqlite3.OperationalError:
+            if time.monotonic() > give_up_at:
+                raise
+            time.sleep(0.01)
 
 
 def _begin(connection: Connection) -> None:

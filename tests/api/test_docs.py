@@ -7,6 +7,7 @@ import pytest
 from deadheat.api.pages.texts import docs
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
+from tests.api.test_matches import Played
 from tests.api.test_pages import page
 
 
@@ -17,16 +18,23 @@ def test_a_search_finds_pages_bots_and_people(site: Site) -> None:
 
 
 def test_a_search_leads_to_headings_that_are_there_and_whose_words_come_first(site: Site) -> None:
-    for hit in docs.matching("limit")[:5]:
+    hits = docs.matching("limit")[:5]
+    assert hits
+    for hit in hits:
         path, _, name = hit.section.address.partition("#")
         assert f'id="{name}"' in site.client.get(path).text
     assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
 
 
-@pytest.mark.parametrize("asked", ["%", "nothing has this name", "<script>alert(1)</script>"])
+@pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(1)</script>"])
 def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
     found = site.client.get("/search", params={"q": asked})
-    assert found.status_code == 200 and "<script>alert" not in found.text
+    assert "Nothing matches." in found.text and "<script>alert" not in found.text
+
+
+def test_a_percent_sign_finds_no_other_names(site: Site) -> None:
+    site.world.bot()
+    assert "/bots/1" not in page(site, "/search?q=%25").links
 
 
 def test_the_reference_is_served_by_ourselves(site: Site) -> None:
@@ -41,10 +49,13 @@ def test_the_old_address_of_the_statistics_leads_to_them(site: Site) -> None:
     assert (answer.status_code, answer.headers["location"]) == (308, "/seasons/7/statistics")
 
 
-def test_home_shows_a_match_that_can_be_played(site: Site) -> None:
+def test_home_shows_no_match_whose_transcript_is_not_stored(site: Site) -> None:
     season = site.world.season(2)
-    assert 'id="featured"' not in site.client.get("/").text
     site.world.play_all()
     site.world.write(refit, season)
-    site.app.state.services.bodies._kept.clear()
-    assert 'id="featured"' not in site.client.get("/").text, "no transcript is stored in this test"
+    assert "data-document" not in site.client.get("/").text
+
+
+def test_home_shows_a_match_that_can_be_played(played: Played) -> None:
+    played.site.world.write(refit, played.season)
+    assert f'data-document="/v1/matches/{played.ids[0]}/replay' in played.site.client.get("/").text

@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import re
-import zipfile
 from html.parser import HTMLParser
 
 import pytest
@@ -27,6 +26,8 @@ from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.states import Ranks
 from deadheat.league.tables import Participant
 from deadheat.league.time_buckets import bucket
+from deadheat.sandbox.archive import Bounds, inspect_zip
+from deadheat.sandbox.languages import detect
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.league.outcomes import forfeited, won
@@ -356,8 +357,8 @@ def test_a_games_page_has_its_rules_and_kits_that_could_be_uploaded(site: Site) 
         kits = [link for link in found.links if link.endswith(".zip")]
         assert f"/games/{name}/kits/starter.zip" in kits
         for link in kits:
-            with zipfile.ZipFile(io.BytesIO(site.client.get(link).content)) as archive:
-                assert any(file.startswith("main.") or "/" not in file for file in archive.namelist())
+            listing = inspect_zip(io.BytesIO(site.client.get(link).content), Bounds())
+            detect("kit.zip", listing.files, listing.manifest)  # raises LanguageError
     for path in ("/games/yacht-auction/kits/none.zip", "/games/yacht-auction/kits/..zip"):
         assert site.client.get(path).status_code == 404
 

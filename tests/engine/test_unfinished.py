@@ -68,14 +68,16 @@ def test_one_sees_ones_own_hand() -> None:
 def test_nothing_that_follows_from_the_seed_is_shown_before_its_time(name: str) -> None:
     """The shown part only grows, and contains no later round."""
     transcript = read(name)
+    whole = scenes(transcript, NAMES[:2])
     before = 0
     for length in range(len(transcript.exchanges)):
         found = unfinished(GAMES[name], 2, transcript.seed, replies(transcript)[:length])
         shown = json.dumps(document_so_far(GAMES[name], found.seen_by(None), NAMES[:2]))
         assert transcript.seed.hex() not in shown
-        scene_count = len(scenes_so_far(GAMES[name], found, NAMES[:2]))
-        assert scene_count >= before
-        before = scene_count
+        so_far = scenes_so_far(GAMES[name], found.seen_by(None), NAMES[:2])
+        assert before <= len(so_far) and so_far == whole[: len(so_far)]
+        assert all(scene.exchange <= length for scene in so_far), "no later round"
+        before = len(so_far)
 
 
 @every_match

@@ -272,9 +272,11 @@ def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int) -> Non
     `waited_ns`: how long the host kept the referee from running, so how late it may have read a meter.
     """
     charged_ns = 0
+    free_ns = dict.fromkeys(range(transcript.seats), 0)
     for prompt in transcript.prompts():
         reply = prompt.reply
-        assert (reply.cpu_ns or 0) <= reply.own_ns + UNPAID_NS + waited_ns, f"more computed than charged: {prompt}"
+        free_ns[prompt.message.seat] += max(0, (reply.cpu_ns or 0) - reply.own_ns - UNPAID_NS)
+        assert free_ns[prompt.message.seat] <= waited_ns, f"more computed than charged: {prompt}"
         if prompt.message.seat == opponent and prompt.message.command != "READY":
             charged_ns += reply.own_ns
     assert charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms"

@@ -27,7 +27,7 @@ from deadheat.engine.transcript import encode
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.ground.audit import first_broken, record
 from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.dice import SKIPPED
@@ -138,31 +138,36 @@ def test_a_restored_league_goes_on_and_its_log_says_what_happened(played: World,
 
 
 def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path) -> None:
-    stop = threading.Event()
+    begun, stop = threading.Event(), threading.Event()
 
     def write() -> None:
         database = Database(played.settings)
         for number in itertools.count():
             if stop.is_set():
                 break
-            with database.transaction() as session:  # two rows that refer to each other
+            with database.transaction() as session:  # rows of two tables that belong together
                 sign_up(session, f"one{number}", "a long enough password")
-                sign_up(session, f"two{number}", "a long enough password")
+                record(session, f"one{number}", "tested", f"thing/{number}")
+            begun.set()
         database.close()
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
+        assert begun.wait(60)
         made = [back_up(played.settings, folder) for _ in range(3)]
     finally:
         stop.set()
         writer.join()
+    counts: list[int] = []
     for backup in made:
         check(backup)
         with closing(sqlite3.connect(backup.database)) as connection:
-            names = {name for (name,) in connection.execute("SELECT name FROM user_account")}
-        ones, twos = ({name[3:] for name in names if name.startswith(word)} for word in ("one", "two"))
-        assert ones == twos
+            users = {name for (name,) in connection.execute("SELECT name FROM user_account WHERE name LIKE 'one%'")}
+            noted = {name for (name,) in connection.execute("SELECT actor FROM audit_log WHERE action = 'tested'")}
+        assert users == noted
+        counts.append(len(users))
+    assert counts == sorted(counts) and 0 < counts[0] < counts[-1]
 
 
 def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import event, inspect, text
+from sqlalchemy import event, inspect, make_url, text
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import Session, SQLModel, col, select, update
 
@@ -38,6 +41,22 @@ def test_processes_that_migrate_together_wait_for_each_other(tmp_path: Path) -> 
         database.close()
 
     in_threads(start, start, start)
+
+
+def test_a_new_database_is_opened_while_another_process_writes_in_it(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    file = make_url(chosen.database).database
+    assert file is not None
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE").close()
+        later = threading.Timer(0.3, lambda: other.execute("COMMIT").close())
+        later.start()
+        database = Database(chosen)
+        with database.engine.connect() as connection:
+            assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
+        later.join()
+        database.close()
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
@@ -154,8 +173,8 @@ def wrong_rows(series_id: int) -> dict[str, object]:
         "a series that runs without a lease": series_with(state=JobState.RUNNING),
         "a lease on a series that does not run": series_with(lease_until=START),
         "one version on two seats": Participant(match_id=1, seat=2, version_id=1, bot_id=1),
-        "two versions on one seat": Participant(match_id=1, seat=0, version_id=2, bot_id=2),
-        "a version of another bot": Participant(match_id=1, seat=2, version_id=1, bot_id=2),
+        "two versions on one seat": Participant(match_id=1, seat=0, version_id=3, bot_id=3),
+        "a version of another bot": Participant(match_id=1, seat=2, version_id=3, bot_id=1),
         "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
         "a season that closes before it opens": season_with(opens_at=START, closes_at=START),
         "an unknown state": season_with(state=cast(SeasonState, "paused")),
@@ -165,6 +184,7 @@ def wrong_rows(series_id: int) -> dict[str, object]:
 def test_the_database_refuses(world: World, subtests: pytest.Subtests) -> None:
     world.season()
     series_id = world.tick()[0]
+    world.bot()
     for case, row in wrong_rows(series_id).items():
         with subtests.test(case), pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
             session.add(row)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,3 +113,28 @@ class Metered:
 
         setattr(box, "start", metered)  # noqa: B010  a method, which mypy guards
         return box
+
+
+def alive(word: str) -> dict[int, str]:
+    """Return the programs of processes with this word in their command."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            words = path.read_text().split("\0")
+            if word in words:
+                found[int(path.parent.name)] = words[0]
+    return found
+
+
+def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
+    """Wait at most five seconds until as many as expected are alive, and return them.
+
+    A second look could miss one of them: a process that is just starting a program has no command.
+    """
+    found = alive(word)
+    for _ in range(500):
+        if len(found) == expected:
+            break
+        time.sleep(0.01)
+        found = alive(word)
+    return found

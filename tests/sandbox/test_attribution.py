@@ -344,5 +344,5 @@ def test_a_conviction_keeps_its_evidence(verdict: Verdict) -> None:
     how, evidence = verdict("time.sleep(2)", 0)
     assert how == Fault.TIMEOUT
     assert evidence["seat"] == 0
-    assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS or evidence["stolen_ns"] < NS_PER_MS  # type: ignore[operator]
-    assert evidence["signal"] in ("pressure+run-delay", "pressure", "run-delay", "none")
+    assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS  # type: ignore[operator]
+    assert evidence["signal"] in ("pressure+run-delay", "pressure", "run-delay")

@@ -23,7 +23,7 @@ from deadheat.sandbox.bubblewrap import SYSTEM, BubblewrapSandbox
 from deadheat.sandbox.build import BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import asker, stop
+from tests.sandbox.boxes import alive, alive_after_a_while, asker, stop
 
 SOMEBODY = 61234
 """An ordinary user without an account."""
@@ -233,31 +233,6 @@ time.sleep(1000)
 """
 
 
-def alive(word: str) -> dict[int, str]:
-    """Return the programs of processes with this word in their command."""
-    found = {}
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended
-            words = path.read_text().split("\0")
-            if word in words:
-                found[int(path.parent.name)] = words[0]
-    return found
-
-
-def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
-    """Wait at most five seconds until as many as expected are alive, and return them.
-
-    A second look could miss one of them: a process that is just starting a program has no command.
-    """
-    found = alive(word)
-    for _ in range(500):
-        if len(found) == expected:
-            break
-        time.sleep(0.01)
-        found = alive(word)
-    return found
-
-
 def test_nothing_of_a_run_outlives_it(home: Path) -> None:
     with closing(BubblewrapSandbox().open(program(home, LONGEVITY), Limits())) as box:
         assert asker(box)("GO").line == "OK"
@@ -284,7 +259,7 @@ def test_the_bots_end_with_the_process_that_opened_them(home: Path) -> None:
 
 def test_no_bot_begins_if_that_process_is_killed_before(home: Path) -> None:
     """Bubblewrap itself leaves a waiting process behind in about one of 200 cases."""
-    folder = program(home, "input()").directory
+    folder = program(home, "__import__('time').sleep(1000)").directory
     bot = Program(folder, (PYTHON, "-IS", "main.py", folder.as_posix()), "bot")
     sandbox = BubblewrapSandbox()
     for delay_ms in range(12):

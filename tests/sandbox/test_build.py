@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -14,6 +15,7 @@ from deadheat.sandbox.archive import BadArchive, extract_program
 from deadheat.sandbox.build import BuildFailed, Built, build
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
+from tests.sandbox.boxes import alive_after_a_while
 
 pytestmark = pytest.mark.containers
 
@@ -100,7 +102,10 @@ def test_a_build_writes_nowhere_else(built: Building) -> None:
 
 
 def test_processes_that_a_build_leaves_end_with_it(built: Building) -> None:
-    assert built("setsid sleep 99 & (trap '' TERM HUP; while :; do :; done) & echo left two").log == "left two\n"
+    long = str(20_000_000 + os.getpid())
+    line = f"setsid sleep {long} & (trap '' TERM HUP; while :; do :; done) & echo left two"
+    assert built(line).log == "left two\n"
+    assert alive_after_a_while(long) == {}
 
 
 def test_a_build_may_fill_every_inode_and_is_told_so(built: Building) -> None:
@@ -137,6 +142,7 @@ def test_only_files_and_folders_leave_a_build(built: Building, tmp_path: Path, l
     tar = built(line).tar
     if reason is None:
         extract_program(tar, program, len(tar))
+        assert (program / "lender").exists() == ("lender" in line)
     else:
         with pytest.raises(BadArchive) as caught:
             extract_program(tar, program, len(tar))

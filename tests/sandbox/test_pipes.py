@@ -477,13 +477,15 @@ class ScriptedMeter(NoMeter):
         return Counters(cpu_ns=0, full_ns=int((now_ns - self.origin_ns) * self.stolen_share))
 
 
-def watched(stolen_share: float, answer_s: float | None, limit_ms: int = 100) -> tuple[Reply, PipeTransport]:
+def watched(
+    stolen_share: float, answer_s: float | None, limit_ms: int = 100, **how: int
+) -> tuple[Reply, PipeTransport]:
     """Miss a deadline while this share of the time is stolen, and answer after `answer_s` or never."""
     channel, stdin, stdout = pair()
     channel.meter = ScriptedMeter(stolen_share)
     if answer_s is not None:
         answer_after(answer_s, stdin, stdout)
-    transport = PipeTransport([channel])
+    transport = PipeTransport([channel], **how)
     return transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0], transport
 
 
@@ -504,8 +506,8 @@ def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_wit
 
 def test_silence_is_convicted_as_soon_as_its_own_time_is_over() -> None:
     began = time.monotonic()
-    assert watched(0.0, answer_s=None)[0].fault is Fault.TIMEOUT
-    assert time.monotonic() - began < 10  # not at the end of the watch, or never
+    assert watched(0.0, answer_s=None, watch_factor=1000)[0].fault is Fault.TIMEOUT
+    assert time.monotonic() - began < 10  # not at the end of the watch, which lasts 100 seconds
 
 
 def test_a_wait_that_lasts_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ get, post, put, patch, delete = (partial(Line, method) for method in ("GET", "PO
 
 def shows(**told: str) -> dict[str, frozenset[str]]:
     """Return the secrets shown to each role and those above it: `shows(owner="log of ada, ...")`."""
-    for role in [one for one in Role if one in told]:
+    for role in reversed([one for one in Role if one in told]):
         told |= {above.value: told[role] for above in Role.allowing(role) if above not in told}
     return {role: frozenset(name.strip() for name in names.split(",")) for role, names in told.items()}
 

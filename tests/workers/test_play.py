@@ -143,6 +143,18 @@ def test_a_worker_killed_anywhere_loses_nothing_and_nothing_is_counted_twice(wor
     assert world.causes(series_id)[0] == "lease-expired" and world.causes(series_id)[1:] == ["played"] * 3
 
 
+def test_a_worker_killed_after_its_results_were_stored_is_followed_by_nobody(world: PlayingWorld) -> None:
+    series_id = world.queued(3)
+    assert killed(world, series_id, "after the commit") == -signal.SIGKILL
+    before = [match.transcript_sha256 for match in matches(world, series_id)]
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert lost_ids(world) == []
+    play_series(world.context, series_id)  # its message was not acknowledged, so it comes again
+    assert (world.series(series_id).state, world.series(series_id).attempt) == (JobState.DONE, 1)
+    assert [match.transcript_sha256 for match in matches(world, series_id)] == before
+    assert world.causes(series_id) == ["played"] * 3
+
+
 def lost_ids(world: PlayingWorld) -> list[int]:
     return list(world.write(sweep)[SERIES])
 
@@ -233,6 +245,7 @@ def test_a_database_that_is_away_for_a_moment_does_not_end_the_series(world: Pla
     monkeypatch.setattr(play, "renew_series", unreachable)
     monkeypatch.setattr(holding, "HEARTBEAT_SECONDS", 0)
     play_series(world.context, series_id)
+    assert unreachable.called
     assert_played_once(world, series_id)
 
 

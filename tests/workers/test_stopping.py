@@ -104,9 +104,15 @@ def schema(world: PlayingWorld, revision: str) -> None:
 
 
 def test_a_child_that_cannot_be_started_ends_no_other() -> None:
-    tree = Tree({}, children=[Child("none", ["/no/such/program"])])
-    tree._keep(tree.children[0])
-    assert tree.children[0].process is None
+    other = Child("other", ["sleep", "60"])
+    tree = Tree({}, children=[Child("none", ["/no/such/program"]), other])
+    try:
+        assert tree._look() is None and tree.children[0].process is None
+        assert other.process is not None and other.process.poll() is None
+    finally:
+        if other.process is not None:
+            other.process.kill()
+            other.process.wait()
 
 
 PARENT = """

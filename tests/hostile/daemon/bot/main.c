@@ -8,6 +8,7 @@ int main(void) {
     if (fork() > 0) _exit(0);
     setsid();
     if (fork() > 0) _exit(0);
+    usleep(200 * 1000); /* init is quicker, on a busy host too */
     do play();
     while (hear());
 }
