@@ -159,25 +159,30 @@ def series_with(**values: Any) -> Series:
     return Series(season_id=1, queued_at=START, nudge_at=START, created_at=START, **values)
 
 
-def wrong_rows(series_id: int) -> dict[str, object]:
+def wrong_rows(series_id: int) -> dict[str, tuple[SQLModel, str]]:
+    """Return rows that the database must refuse, each with what its message names."""
+
     def match(**values: Any) -> Match:
         plain: dict[str, Any] = {"series_id": series_id, "season_id": 1, "number": 99, "seed": b"", "commitment": ""}
         return Match(created_at=START, **(plain | values))
 
+    def sits(**values: Any) -> Participant:
+        return Participant(**({"match_id": 1, "seat": 2, "version_id": 3, "bot_id": 3} | values))
+
     return {
-        "a match that is done without a transcript": match(state=MatchState.DONE, finished_at=START),
-        "a transcript of a match that is not done": match(transcript_sha256="a" * 64),
-        "a rated match that is not done": match(rated=True),
-        "a scheduled match that has finished": match(finished_at=START),
-        "two matches of one number": match(number=0),
-        "a series that runs without a lease": series_with(state=JobState.RUNNING),
-        "a lease on a series that does not run": series_with(lease_until=START),
-        "one version on two seats": Participant(match_id=1, seat=2, version_id=1, bot_id=1),
-        "two versions on one seat": Participant(match_id=1, seat=0, version_id=3, bot_id=3),
-        "a version of another bot": Participant(match_id=1, seat=2, version_id=3, bot_id=1),
-        "a participant of no match": Participant(match_id=999, seat=0, version_id=1, bot_id=1),
-        "a season that closes before it opens": season_with(opens_at=START, closes_at=START),
-        "an unknown state": season_with(state=cast(SeasonState, "paused")),
+        "done without a transcript": (match(state=MatchState.DONE, finished_at=START), "ck_match_transcript"),
+        "a transcript of a match that is not done": (match(transcript_sha256="a" * 64), "ck_match_transcript"),
+        "a rated match that is not done": (match(rated=True), "ck_match_rated"),
+        "a scheduled match that has finished": (match(finished_at=START), "ck_match_finished"),
+        "two matches of one number": (match(number=0), r"match\.number|uq_match_series_id_number"),
+        "a series that runs without a lease": (series_with(state=JobState.RUNNING), "ck_series_lease"),
+        "a lease on a series that does not run": (series_with(lease_until=START), "ck_series_lease"),
+        "one version on two seats": (sits(version_id=1, bot_id=1), r"version_id.*match_id"),
+        "two versions on one seat": (sits(seat=0), r"participant\.seat|pk_participant"),
+        "a version of another bot": (sits(bot_id=1), r"FOREIGN KEY|fk_participant_version_id_bot_id"),
+        "a participant of no match": (sits(match_id=999), r"FOREIGN KEY|fk_participant_match_id"),
+        "a season that closes before it opens": (season_with(opens_at=START, closes_at=START), "ck_season_dates"),
+        "an unknown state": (season_with(state=cast(SeasonState, "paused")), "ck_season_state"),
     }
 
 
@@ -185,8 +190,8 @@ def test_the_database_refuses(world: World, subtests: pytest.Subtests) -> None:
     world.season()
     series_id = world.tick()[0]
     world.bot()
-    for case, row in wrong_rows(series_id).items():
-        with subtests.test(case), pytest.raises((DBAPIError, StatementError)), world.db.transaction() as session:
+    for case, (row, named) in wrong_rows(series_id).items():
+        with subtests.test(case), pytest.raises(DBAPIError, match=named), world.db.transaction() as session:
             session.add(row)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox import pipes
-from deadheat.sandbox.attribution import Counters
+from deadheat.sandbox.attribution import WATCH_FACTOR, Counters
 from deadheat.sandbox.box import Channel, Limits, NoMeter, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import LOOK_NS, PipeTransport
@@ -478,14 +478,14 @@ class ScriptedMeter(NoMeter):
 
 
 def watched(
-    stolen_share: float, answer_s: float | None, limit_ms: int = 100, **how: int
+    stolen_share: float, answer_s: float | None, limit_ms: int = 100, watch_factor: int = WATCH_FACTOR
 ) -> tuple[Reply, PipeTransport]:
     """Miss a deadline while this share of the time is stolen, and answer after `answer_s` or never."""
     channel, stdin, stdout = pair()
     channel.meter = ScriptedMeter(stolen_share)
     if answer_s is not None:
         answer_after(answer_s, stdin, stdout)
-    transport = PipeTransport([channel], **how)
+    transport = PipeTransport([channel], watch_factor=watch_factor)
     return transport.exchange([Message(0, "A", limit_ms * NS_PER_MS)])[0], transport
 
 

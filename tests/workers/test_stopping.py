@@ -111,7 +111,7 @@ def test_a_child_that_cannot_be_started_ends_no_other() -> None:
         assert other.process is not None and other.process.poll() is None
     finally:
         if other.process is not None:
-            other.process.kill()
+            os.kill(other.process.pid, signal.SIGKILL)
             other.process.wait()
 
 
