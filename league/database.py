@@ -242,8 +242,8 @@ def _write_ahead(connection: sqlite3.Connection) -> None:
     while True:
         try:
             return connection.execute("PRAGMA journal_mode = WAL").close()
-        except sqlite3.OperationalError:
-            if time.monotonic() > give_up_at:
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > give_up_at:
                 raise
             time.sleep(0.01)
 

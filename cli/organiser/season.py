@@ -276,10 +276,11 @@ def _change(client: Client, season: int, body: dict[str, Any]) -> Output:
 
 def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
     yield f"Season {changed.id} is {changed.state}."
-    for name in body:
-        if name not in {"state", "divisions", "force"}:
-            yield f"  {name}={shown(changed.said.get(name))}"
-    yield from _rounded(changed)
+    settings = [name for name in body if name not in {"state", "divisions", "force"}]
+    for name in settings:
+        yield f"  {name}={shown(changed.said.get(name))}"
+    if settings:
+        yield from _rounded(changed)
     if "divisions" in body:
         yield from map(_division_line, changed.divisions)
     if coming := _next_date(changed):

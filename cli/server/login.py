@@ -58,7 +58,7 @@ def logout() -> Output:
         note(f"but {old.server} did not revoke the token, which stays valid.", "Forgotten here,")
     ours = old.token_id is not None
     answer = {"server": old.server, "name": old.name, "revoked": told and ours}
-    stays = "" if ours else " Its token, which `login` did not make, stays valid."
+    stays = "" if ours else " The token stays valid, because `login` did not create it."
     return Output(answer, f"You are logged out of {old.server}.{stays}") if told else Output(answer, code=NO_ANSWER)
 
 

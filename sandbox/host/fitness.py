@@ -151,13 +151,13 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     elif facts.runtime:
         yield Finding(Level.GOOD, f"Bots run under {facts.runtime}.")
     first = "The referee may run before everything else (SCHED_FIFO)."
-    mend = "run the worker as root or with CAP_SYS_NICE, in a cgroup that has real-time (cpu.rt_runtime_us)"
+    mend = "run the worker as root or with CAP_SYS_NICE, in a cgroup with a real-time budget (cpu.rt_runtime_us)"
     yield _either(facts.realtime, first, mend, "The referee may not use SCHED_FIFO.")
     steady, mend = not set(facts.governors) - {"performance"}, "cpupower frequency-set --governor performance"
     changing = f"CPUs change speed (governor {', '.join(facts.governors)})."
     yield _either(steady, "CPUs keep their speed, or the host decides.", mend, changing)
     few, mend = facts.waiters <= MAX_WAITERS, f"sysctl fs.epoll.max_user_watches={MAX_WAITERS}"
-    many = f"fs.epoll.max_user_watches is {facts.waiters:,}: a bot may use these to delay what it is sent."
+    many = f"fs.epoll.max_user_watches is {facts.waiters:,}: a bot can use that many watches to delay what it is sent."
     yield _either(few, "A bot cannot slow down the lines that the referee sends it.", mend, many)
     swaps = "This host swaps: the referee itself may be paged out."
     yield _either(not facts.swap, "No swap.", "swapoff --all", swaps)

@@ -8,13 +8,14 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, cast
+from unittest import mock
 
 import pytest
 from sqlalchemy import event, inspect, make_url, text
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import Session, SQLModel, col, select, update
 
-from deadheat.league.database import Database, now
+from deadheat.league.database import Database, _write_ahead, now
 from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.clock import START
@@ -57,6 +58,15 @@ def test_a_new_database_is_opened_while_another_process_writes_in_it(tmp_path: P
             assert connection.execute(text("PRAGMA journal_mode")).scalar_one() == "wal"
         later.join()
         database.close()
+
+
+def test_a_database_that_cannot_be_written_is_not_waited_for(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("deadheat.league.database.time.sleep", mock.Mock(side_effect=AssertionError("it waits")))
+    with closing(sqlite3.connect(tmp_path / "file")) as connection:
+        connection.execute("CREATE TABLE one (x)").close()
+    opened = closing(sqlite3.connect(f"file:{tmp_path}/file?mode=ro", uri=True))
+    with opened as connection, pytest.raises(sqlite3.OperationalError, match="readonly"):
+        _write_ahead(connection)
 
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
