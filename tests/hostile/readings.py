@@ -1,8 +1,8 @@
 """Everything that a bot can read of its surroundings, and everything that it can push: to find what a match remembers.
 
 `READER` is a bot. On DUMP it reads everything and keeps it; on PART n it prints the n-th part of that; on PUSH it moves
-every counter that it can. `told` runs a series of such matches in one box, of equal length, and `remembered` names the
-readings that show whether the match before pushed.
+every counter that it can. `remembered` runs series of such matches in one box, of equal length, and names the readings
+that show whether the match before pushed.
 """
 
 from __future__ import annotations
@@ -181,7 +181,26 @@ CLOCKS = ("atime", "mtime", "ctime")
 """The endings of readings' names that are instants, which the wall clock shows anyway."""
 
 
-def told(box: Box, pushes: Sequence[bool]) -> list[dict[str, object]]:
+PUSHES = (False, False, True, False, True, False, False)
+"""Which matches of a series push."""
+
+SERIES = 2
+"""Chance must repeat itself as often. The kernel counts some numbers for the whole host and assigns them to processors
+in batches of 1024, so other processes can move one far in just those matches that follow a push.
+"""
+
+
+def remembered(box: Box) -> dict[str, list[object]]:
+    """Return the readings in which, in each series, a match after a push differs from all others."""
+    found = differing(told(box))
+    for _ in range(SERIES - 1):
+        if found:
+            again = differing(told(box))
+            found = {name: values for name, values in found.items() if name in again}
+    return found
+
+
+def told(box: Box, pushes: Sequence[bool] = PUSHES) -> list[dict[str, object]]:
     """Return the bot's reading at the beginning of each match, after which it pushes or does not."""
     series = []
     for push in pushes:
@@ -207,22 +226,22 @@ def _all_parts(ask: Callable[[str], str]) -> str:
     return "".join(ask(f"PART {start}") for start in range(0, size, 4000))
 
 
-def remembered(series: Sequence[Mapping[str, object]], pushes: Sequence[bool]) -> dict[str, list[object]]:
+def differing(series: Sequence[Mapping[str, object]]) -> dict[str, list[object]]:
     """Return the readings in which a match after a push differs from all others. A number that moves anyway differs if
     it moves more than twice as far.
     """
     names = {name for readings in series for name in readings if not name.endswith(CLOCKS)}
-    return {name: values for name in sorted(names) if _differs(values := [row.get(name) for row in series], pushes)}
+    return {name: values for name in sorted(names) if _differs(values := [row.get(name) for row in series])}
 
 
-def _differs(values: list[object], pushes: Sequence[bool]) -> bool:
-    after = [(value, pushed) for value, pushed in zip(values[1:], pushes, strict=False)]
+def _differs(values: list[object]) -> bool:
+    after = [(value, pushed) for value, pushed in zip(values[1:], PUSHES, strict=False)]
     quiet, loud = ([value for value, pushed in after if pushed is which] for which in (False, True))
     if all(value == quiet[0] for value in quiet):
         return any(value != quiet[0] for value in loud)
     if not all(isinstance(value, int) for value in values):
         return False  # it differs anyway
     numbers = [value for value in values if isinstance(value, int)]
-    steps = [(after - before, pushed) for before, after, pushed in zip(numbers, numbers[1:], pushes, strict=False)]
+    steps = [(after - before, pushed) for before, after, pushed in zip(numbers, numbers[1:], PUSHES, strict=False)]
     still, moved = ([abs(step) for step, pushed in steps if pushed is which] for which in (False, True))
     return min(moved) > 2 * max(still)
