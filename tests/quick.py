@@ -1,15 +1,17 @@
 """Do some things more cheaply than the product, without losing anything: they took nearly half of the time of the
 league's tests.
 
-SQLite does not wait for the disk after each commit: no power fails here, and that took up to a third of such a test.
-Passwords are hashed as cheaply as argon2 can (`real_passwords` is for tests of the hashing itself). Statements are
-compiled to SQL once per process and not once per database, of which nearly every test has its own. Garbage collection
-is off during imports, and skips what they made. Processes that tests start are the product, with none of this.
+Nothing waits for the disk, neither SQLite after each commit nor a back-up, which waits for all that the machine writes:
+no power fails here, and that took up to a third of such a test. Passwords are hashed as cheaply as argon2 can
+(`real_passwords` is for tests of the hashing itself). Statements are compiled to SQL once per process and not once per
+database, of which nearly every test has its own. Garbage collection is off during imports, and skips what they made.
+Processes that tests start are the product, with none of this.
 """
 
 from __future__ import annotations
 
 import gc
+import os
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
@@ -49,6 +51,7 @@ def cheap() -> Iterator[None]:
         patch.setattr(users, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         patch.setattr(database, "create_engine", _engine)
         patch.setattr(database, "_prepare_sqlite", _prepare_sqlite)
+        patch.setattr(os, "sync", lambda: None)
         yield
 
 

@@ -9,7 +9,8 @@ clock and attribution in the same process. It belongs to no season, and its resu
 An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once, because the
 same fault affects matches that count. The game records every verdict at once, so a wrong one is not lost if the attempt
 then ends void. Otherwise a void attempt says nothing and is repeated; if every attempt is void, the machine is checked,
-and the check decides.
+and the check decides. An attempt is also void if a late bot was acquitted for time that, by this machine's own
+counters, the machine took from it: that is no wrong verdict.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from deadheat.engine.verdicts import took
 from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
+from deadheat.sandbox.host.check import doubtful
 from deadheat.sandbox.host.reference import CHATTER, SPIN, reference_program, sleep, work
 from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
@@ -78,6 +80,12 @@ class Verdict:
     def right(self) -> bool:
         """Whether the verdict is the correct one."""
         return self.reply.fault is (Fault.TIMEOUT if self.order.guilty else None)
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether a late bot was acquitted for time that this machine is known to have taken."""
+        evidence = self.reply.evidence
+        return self.order.guilty and self.reply.fault is None and evidence is not None and doubtful(evidence)
 
     def as_dict(self) -> dict[str, object]:
         """Return the verdict in words, with its figures."""
@@ -160,7 +168,8 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
                 except TransportError as error:
                     log.info("canary: void: %s: %s", error.cause, error.detail)
                     void = 1
-                wrong = [verdict.as_dict() for verdict in game.verdicts if not verdict.right]
+                void |= any(verdict.in_doubt for verdict in game.verdicts)
+                wrong = [verdict.as_dict() for verdict in game.verdicts if not (verdict.right or verdict.in_doubt)]
                 if wrong or not void:
                     return wrong, attempt + void
     return None, ATTEMPTS

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -48,6 +49,14 @@ from deadheat.league.tables import WorkerHost
 
 SAMPLE = 25
 """The number of transcripts that are re-simulated. The hash of every transcript is checked anyway."""
+
+LEAVING_SECONDS = 5.0
+"""How long PostgreSQL may still list a connection that was closed; it waits as long before it drops a database."""
+
+OTHERS = """
+SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+"""
 
 
 class NotEmpty(Exception):
@@ -126,9 +135,7 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
             if not force and users:
                 raise NotEmpty(f"There is a league in this database, with {users} accounts.")
             if connection.dialect.name == "postgresql":
-                everybody = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-                if others := connection.execute(text(f"{everybody} AND pid <> pg_backend_pid()")).scalar_one():
-                    raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+                _must_be_alone(connection)
             if inspect(connection).has_table("worker_host"):
                 seen = connection.execute(select(func.max(WorkerHost.last_seen_at))).scalar()
                 alive = timedelta(seconds=settings.lease_seconds)
@@ -139,6 +146,15 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                     )
     finally:
         database.close()
+
+
+def _must_be_alone(connection: Connection) -> None:
+    until = time.monotonic() + LEAVING_SECONDS
+    while others := connection.execute(text(OTHERS)).scalar_one():
+        if time.monotonic() > until:
+            raise NotEmpty(f"The database has {others} other connections: stop everything first.")
+        connection.rollback()  # within a transaction the list stays as it was
+        time.sleep(0.05)
 
 
 def _check_database(backup: Backup) -> list[str]:

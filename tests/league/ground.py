@@ -13,7 +13,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
 from dataclasses import dataclass, field
-from filecmp import cmp
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, TypeVarTuple, overload
@@ -91,8 +90,9 @@ class Ground:
 
     def connect(self) -> Database:
         """Open another connection to the same database, as another process would."""
-        self._connected.append(Database(self.settings, self.clock, self.draw))
-        return self._connected[-1]
+        made = Database(self.settings, self.clock, self.draw)
+        self._connected.append(made)  # several threads do so at once
+        return made
 
     def draw(self, count: int) -> bytes:
         return (self.entropy or self._chance.randbytes)(count)  # a test may have set `entropy` since
@@ -194,7 +194,7 @@ class Ground:
         return (
             self._chance.getstate() == chance
             and (not log.exists() or not log.stat().st_size)
-            and cmp(file, self._file, shallow=False)
+            and file.read_bytes() == self._file.read_bytes()
         )
 
     @property

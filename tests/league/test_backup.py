@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -32,6 +32,7 @@ from deadheat.league.service.people.users import sign_up
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.series.dice import SKIPPED
 from deadheat.league.states import MatchState
+from deadheat.league.storage import restore as restoring
 from deadheat.league.storage.backup import (
     Backup,
     BadBackup,
@@ -155,7 +156,11 @@ def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path)
     writer.start()
     try:
         assert begun.wait(60)
-        made = [back_up(played.settings, folder) for _ in range(3)]
+        made = []
+        for _ in range(3):
+            begun.clear()
+            assert begun.wait(60)
+            made.append(back_up(played.settings, folder))
     finally:
         stop.set()
         writer.join()
@@ -167,7 +172,7 @@ def test_a_backup_is_one_instant_while_others_write(played: World, folder: Path)
             noted = {name for (name,) in connection.execute("SELECT actor FROM audit_log WHERE action = 'tested'")}
         assert users == noted
         counts.append(len(users))
-    assert counts == sorted(counts) and 0 < counts[0] < counts[-1]
+    assert 0 < counts[0] < counts[1] < counts[2]
 
 
 def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> None:
@@ -178,6 +183,15 @@ def test_a_second_backup_copies_only_what_is_new(small: World, folder: Path) -> 
     after = {path: path.stat().st_mtime_ns for path in (folder / "blobs").rglob("*.zst")}
     assert len(after) == len(before) + 1
     assert {path: after[path] for path in before} == before
+
+
+def test_blobs_are_on_the_disk_before_a_backup_is_complete(small: World, folder: Path, monkeypatch) -> None:
+    seen: list[list[int]] = []
+    monkeypatch.setattr(
+        "os.sync", lambda: seen.append([len(list(folder.rglob(name))) for name in ("*.zst", "manifest.json")])
+    )
+    made = back_up(small.settings, folder)
+    assert seen == [[made.manifest.blobs, 0]] and list(folder.rglob("manifest.json"))
 
 
 def test_older_backups_can_be_removed_and_the_others_stay_whole(small: World, folder: Path) -> None:
@@ -213,20 +227,25 @@ def test_a_league_is_never_overwritten_unasked(world: World, folder: Path) -> No
 
 
 def test_a_running_league_on_postgresql_is_not_overwritten_by_force(
-    postgres_url: str, tmp_path: Path, folder: Path
+    postgres_url: str, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     execute(postgres_url, "CREATE DATABASE running TEMPLATE template")
     world = World(settings(tmp_path, database_url=postgres_url.format("running")))
     made = back_up(world.settings, folder)
     with world.db.reading() as session:
         session.exec(select(User)).all()
-        assert "other connections" in refused(NotEmpty, restore, world.settings, made, force=True)
-    world.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(restoring, "LEAVING_SECONDS", 0.1)
+            assert "1 other connections" in refused(NotEmpty, restore, world.settings, made, force=True)
+        leaves = threading.Timer(0.3, world.close)
+        leaves.start()
+    restore(world.settings, made, force=True)
+    leaves.join()
 
 
 def test_a_league_whose_worker_has_just_reported_is_not_overwritten_by_force(world: World, folder: Path) -> None:
     made = back_up(world.settings, folder)
-    world.clock.now = datetime.now(UTC)
+    world.clock.now = datetime.now(UTC) + timedelta(hours=1)  # so it stays alive, however long this takes
     world.beat()
     world.close()
     assert "stop everything first, then wait 30 s" in refused(NotEmpty, restore, world.settings, made, force=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from contextlib import closing
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -61,7 +62,8 @@ def test_a_new_database_is_opened_while_another_process_writes_in_it(tmp_path: P
 
 
 def test_a_database_that_cannot_be_written_is_not_waited_for(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.league.database.time.sleep", mock.Mock(side_effect=AssertionError("it waits")))
+    waits = mock.Mock(side_effect=AssertionError("it waits"))
+    monkeypatch.setattr("deadheat.league.database.time", mock.Mock(monotonic=time.monotonic, sleep=waits))
     with closing(sqlite3.connect(tmp_path / "file")) as connection:
         connection.execute("CREATE TABLE one (x)").close()
     opened = closing(sqlite3.connect(f"file:{tmp_path}/file?mode=ro", uri=True))
@@ -71,6 +73,7 @@ def test_a_database_that_cannot_be_written_is_not_waited_for(tmp_path: Path, mon
 
 def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.league.database.utc_now", lambda: START)  # this machine's clock is wrong
+    monkeypatch.setattr("deadheat.league.database.ASK_CLOCK_SECONDS", 3600)  # however long this takes
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []
     with database.reading() as session:

@@ -61,7 +61,7 @@ def test_a_series_is_claimed_by_one_worker_and_not_after_its_end(world: World) -
 def test_of_many_workers_at_once_one_gets_the_series(world: World) -> None:
     series_id = queued(world)
     jobs: list[SeriesJob | None] = []
-    barrier = threading.Barrier(6)
+    barrier = threading.Barrier(6, timeout=60)
 
     def race(number: int) -> None:
         db = world.connect()

@@ -77,7 +77,7 @@ def test_slots_that_idle_beside_unplayed_matches_are_told(world: World) -> None:
 def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
     world.season(5, series_length=1, games_per_pair=100)
     planned: list[int] = []
-    barrier = threading.Barrier(4)
+    barrier = threading.Barrier(4, timeout=60)
 
     def schedule() -> None:
         db = world.connect()

@@ -136,16 +136,18 @@ class Simulator:
         """Run the storm, and return everything that is wrong in the end."""
         self.stage.simulator = self
         with self.instead():
-            for process in self.processes:
-                self.start(process)
-            self.run_until(self.extent.storm_seconds)
-            self.weather = CALM
-            for process in self.processes:
-                process.skew_seconds = 0
-            self.run_until_done()
-            for process in self.processes:
-                if process.running:
-                    process.running.throw(Killed)
+            try:
+                for process in self.processes:
+                    self.start(process)
+                self.run_until(self.extent.storm_seconds)
+                self.weather = CALM
+                for process in self.processes:
+                    process.skew_seconds = 0
+                self.run_until_done()
+            finally:
+                for process in self.processes:
+                    if process.running:
+                        process.running.throw(Killed)
         with self.stage.database.reading() as session:
             return [
                 *broken(session, self.blobs),

@@ -13,6 +13,7 @@ import pytest
 from sqlmodel import func, select
 
 from deadheat.engine.core import Fault, Message, Reply, TransportError
+from deadheat.engine.own_time import Evidence
 from deadheat.league.records.hosts import Worker
 from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Attempt, Match
@@ -84,6 +85,16 @@ def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWo
     assert found.fitness is Fitness.UNFIT
     (reason,) = found.reasons
     assert about in reason and "that was late" in reason and "was called in time after 49.9 ms" in reason
+
+
+def test_a_guilty_bot_acquitted_while_the_machine_stood_still_makes_the_attempt_void(world, monkeypatch) -> None:
+    stood_still = Evidence(60_000_000, unseen_ns=12_000_000)
+    for about in GUILTY:
+        lie(monkeypatch, about, Reply("OK", 48_000_000, evidence=stood_still))
+    play_canary(world.context, CPUS, 7)
+    found = world.machine()
+    assert (found.fitness, found.canary_voids, found.canary_failures) == (Fitness.FIT, canary.ATTEMPTS, 0)
+    assert found.check_due_at == world.clock.now
 
 
 def test_a_clock_at_half_speed_is_found_out(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
