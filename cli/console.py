@@ -128,6 +128,24 @@ def ending_in_order() -> Iterator[None]:
 
 
 @contextmanager
+def undivided() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the end of a block."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    received: set[int] = set()
+    ends = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda got, _: received.add(got)) for number in ends}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in received:
+        signal.raise_signal(number)
+
+
+@contextmanager
 def interruptible() -> Iterator[None]:
     """Let Ctrl-C end a block at any point. In some callbacks, such as those that end an import, Python ignores
     exceptions; an exception that was ignored there is raised again a moment later.

@@ -35,6 +35,7 @@ from deadheat.cli.console import (
     note,
     out,
     quoted,
+    undivided,
 )
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
@@ -184,7 +185,8 @@ class Run:
             try:
                 for number, seed in enumerate(all_seeds):
                     played, voids = self._play_one(arena, programs, seed, number, redraw)
-                    self._count(number, seed, played, voids)
+                    with undivided():  # so that every match in the summary has its line
+                        self._count(number, seed, played, voids)
                     progress.update(task, advance=1, description=report.running(self.score))
                     redraw()
                     if self.no_start:

@@ -20,6 +20,12 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.fixture
+def one_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop the clock of rates, which count by the minute and the hour."""
+    monkeypatch.setattr("time.time", lambda: 1_800_000_450.0)
+
+
+@pytest.fixture
 def played(site: Site) -> Played:
     return Played(site)
 

@@ -318,6 +318,7 @@ def test_a_team_is_made_joined_handed_over_and_left(ada: Browser, site: Site) ->
     assert "lovelace" in bob.get("/account").text
 
 
+@pytest.mark.usefixtures("one_window")
 def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
     slow = site.beside(trusted_proxies="127.0.0.1")
@@ -334,6 +335,7 @@ def test_guessing_a_password_is_slowed_down_and_keeps_nobody_else_out(site: Site
     slow.ok(201, slow.client.post("/v1/tokens", json={"name": "ada", "password": PASSWORD}, headers=elsewhere))
 
 
+@pytest.mark.usefixtures("one_window")
 def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
     slow = site.beside()
@@ -343,6 +345,7 @@ def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.Monke
         slow.sign_in("ada")
 
 
+@pytest.mark.usefixtures("one_window")
 @pytest.mark.parametrize(("path", "before"), [("/v1/users", 201), ("/v1/tokens", 401)])
 def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, path: str, before: int) -> None:
     slow = site.beside(sign_ups_per_hour=2, sign_ins_per_minute=2)
@@ -350,6 +353,7 @@ def test_one_address_opens_only_so_many_accounts_and_tries_so_many(site: Site, p
     assert [slow.client.post(path, json=body).status_code for body in bodies] == [before, before, 429]
 
 
+@pytest.mark.usefixtures("one_window")
 def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
     slow = site.beside(reads_per_minute=15)
     for _ in range(3):
@@ -360,6 +364,7 @@ def test_one_address_changes_only_so_much_and_reads_on(site: Site) -> None:
     slow.ok(200, slow.client.get("/v1/seasons"))
 
 
+@pytest.mark.usefixtures("one_window")
 def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -> None:
     slow = site.beside(reads_per_minute=25, trusted_proxies="127.0.0.1")
     ada, bob = slow.author("ada"), slow.author("bob")
@@ -370,6 +375,7 @@ def test_one_user_changes_only_so_much_from_however_many_addresses(site: Site) -
     assert [answer.status_code for answer in answers] == [*[422] * 5, 429, 422]
 
 
+@pytest.mark.usefixtures("one_window")
 def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(site: Site, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.api.services.FRESH_SECONDS", 3600)
     slow = site.beside(reads_per_minute=3)
@@ -384,11 +390,13 @@ def test_one_address_has_only_so_much_worked_out_and_what_is_in_memory_is_free(s
     assert slow.client.get("/").status_code == 200
 
 
+@pytest.mark.usefixtures("one_window")
 def test_without_its_redis_a_process_counts_alone(site: Site) -> None:
     slow = site.beside(reads_per_minute=10, broker_url="redis://127.0.0.1:1/0")
     assert [slow.client.post("/v1/bots", json={}).status_code for _ in range(3)] == [401, 401, 429]
 
 
+@pytest.mark.usefixtures("one_window")
 def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
     for trusted, status in (("", 429), ("127.0.0.1", 401), ("10.0.0.0/8", 429)):
         slow = site.beside(reads_per_minute=5, trusted_proxies=trusted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.api.edge.rates import MAILS_PER_HOUR
@@ -24,6 +25,7 @@ def test_a_webhook_is_added_tested_and_removed_and_its_secret_shown_once(site: S
     assert "discord.example" not in browser.page.text and "None yet." in browser.page.text
 
 
+@pytest.mark.usefixtures("one_window")
 def test_an_address_is_confirmed_by_the_link_in_its_message_alone(site: Site) -> None:
     site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
     browser = Browser(site).sign_up("ada")
@@ -47,6 +49,7 @@ def test_an_address_is_confirmed_by_the_link_in_its_message_alone(site: Site) ->
     browser.submit("/account/webhooks/mail", 429, address="bob@a.example", password=PASSWORD)
 
 
+@pytest.mark.usefixtures("one_window")
 def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_is_there(site: Site) -> None:
     site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
     browser, stranger = Browser(site).sign_up("ada"), Browser(site)

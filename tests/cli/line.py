@@ -58,6 +58,7 @@ class Line(ThreadingTCPServer):
     def __init__(self, *answers: bytes) -> None:
         self.answers = list(answers)
         self.asked: list[Asked] = []
+        self.heard = threading.Event()
         self.reads_after_seconds = 0.0
         self.together: threading.Barrier | None = None
         self.over = threading.Event()
@@ -89,6 +90,7 @@ class Handler(BaseHTTPRequestHandler):
         if line.together is not None:
             line.together.wait()
         line.asked.append(Asked(self.command, self.path, dict(self.headers), body))
+        line.heard.set()
         said = line.answers.pop(0) if len(line.answers) > 1 else line.answers[0]
         self.close_connection = True
         if said == RESET:

@@ -75,8 +75,10 @@ def test_patience_ends(waits: list[float]) -> None:
 @pytest.mark.parametrize("said", [CUT, RESET, SILENT, answer(503)])
 def test_what_may_have_been_heard_is_not_said_twice(said: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "TIMEOUT_S", SOMETIME)
-    with line(said) as server, Client(server.url) as client, pytest.raises(Refused) as caught:
-        client.create_team("lovelace")
+    with line(said) as server, Client(server.url) as client:
+        with pytest.raises(Refused) as caught:
+            client.create_team("lovelace")
+        assert server.heard.wait(60)
     assert caught.value.passing
     assert len(server.asked) == 1
 

@@ -31,13 +31,13 @@ if not part:
     sys.exit((folder / "parent-ends").touch())
 import atexit
 atexit.register((folder / f"{part[0]}-ends").touch)
+if part == ["stubborn"]:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 partial = folder / f"{os.getpid()}.partial"
 partial.write_text(str(os.getpid()))
 partial.rename(folder / part[0])
 if part == ["fails"]:
     sys.exit(3)
-if part == ["stubborn"]:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 while True:
     time.sleep(0.05)
 """
@@ -88,11 +88,14 @@ def started(tmp_path: Path, name: str) -> int:
 
 def gone(pid: int) -> bool:
     until = time.monotonic() + PATIENCE_SECONDS
-    while Path(f"/proc/{pid}").exists() and "State:\tZ" not in Path(f"/proc/{pid}/status").read_text():
-        if time.monotonic() > until:
-            return False
+    while time.monotonic() < until:
+        try:
+            if "State:\tZ" in Path(f"/proc/{pid}/status").read_text():
+                return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
         time.sleep(0.02)
-    return True
+    return False
 
 
 def test_a_copy_is_shown_as_what_it_does_and_leads_a_session_of_its_own(tmp_path: Path, serve) -> None:

@@ -33,7 +33,7 @@ def prepare(address: str, organiser: str) -> str:
     """Open season 1, and return the token of an author whose bot waits in it."""
     password = ANSWERS["Password: "]
     with Client(address, organiser) as boss:
-        season = boss.create_season({"name": "Winter 2026", "game": GAME, "series_length": 2, "games_per_pair": 10})
+        season = boss.create_season({"name": "Winter 2026", "game": GAME, "series_length": 2, "games_per_pair": 2})
         boss.change_season(season.id, {"state": "open"})
     with Client(address) as stranger:
         stranger.sign_up("charles", password)

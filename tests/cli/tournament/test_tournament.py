@@ -86,11 +86,18 @@ def test_one_more_bot_comes_later_and_nothing_is_played_twice(bots: Path, tmp_pa
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signals, bots: Path, tmp_path: Path) -> None:
     """SIGTERM goes to the whole group, as service managers and time limits send it: workers may end first. SIGKILL goes
-    to a worker alone.
+    to a worker alone. A bot delays all but the first games until the rest is played.
     """
+    slow, begun, go_on = tmp_path / "slow", tmp_path / "begun", tmp_path / "go-on"
+    slow.write_text(f"""#!/bin/sh
+echo >> {begun}
+if [ $(wc -l < {begun}) -gt 20 ]; then while [ ! -e {go_on} ]; do sleep 0.05; done; fi
+exec {bots}/quick
+""")
+    slow.chmod(0o755)
     folder, locks = tmp_path / "t", tmp_path / "locks"
     environment = {"PYTHONPATH": str(ROOT / "src"), "PATH": os.environ["PATH"], "DEADHEAT_LOCK_DIR": str(locks)}
-    command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(bots / "quick"), str(bots / "other")]
+    command = [sys.executable, "-m", "deadheat.cli.main", "tournament", GAME, str(slow), str(bots / "other")]
     options = ["--games", "60", "--sandbox", "local", "--folder", str(folder), "--keep", "none"]
     started = subprocess.Popen(
         [*command, *options],
@@ -118,6 +125,7 @@ def test_signals_end_in_order_and_the_rest_is_played_later(number: signal.Signal
     played = [json.loads(line)["number"] for line in text.splitlines()]
     assert 0 < len(played) < 60
     log.write_text(text + '{"number": 7, "pl')
+    go_on.touch()
     done = succeeded(invoke("tournament", "--resume", str(folder), "--json"))
     assert sorted(game["number"] for game in log_of(folder)) == list(range(60))
     *games, last = [json.loads(line) for line in done.stdout.splitlines()]
