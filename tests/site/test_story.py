@@ -121,7 +121,7 @@ def test_a_season_is_made_played_watched_and_ruled_on(
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
     board = opens("/about/ratings")
-    with board.expect_request("**/events"):  # the page listens and gets an event
+    with board.expect_request("**/events?*"):  # the page listens and gets an event
         board.goto(f"/seasons/{season}")
     enters(ada, season)
     rivals.enter(seasons)
