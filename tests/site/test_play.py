@@ -468,6 +468,13 @@ def test_who_looks_back_moves_nothing(visit: Open, league: League, worker: Worke
     assert page.locator(".yours [data-hand='1'] .chosen").count() == 1, "what was chosen is still"
 
 
+def test_a_move_whose_answer_is_cut_off_is_sent_again_as_a_form(visit: Open, league: League, worker: Worker) -> None:
+    page = seated(signed_in(visit("/", reduced_motion="reduce"), "cut"), opponent(league, "yacht-auction"))
+    page.locator("form.move").wait_for(timeout=PATIENCE_MS)
+    page.evaluate("() => { Response.prototype.text = () => Promise.reject(new TypeError('cut off')); }")
+    moved(page, Pointer.auction)
+
+
 def test_it_is_played_without_scripts_and_a_typo_costs_nothing(visit: Open, league: League, worker: Worker) -> None:
     page = signed_in(visit("/", java_script_enabled=False, viewport=PHONE), "plain")
     page = seated(page, opponent(league, "liars-dice"))
