@@ -69,12 +69,14 @@ class News:
 
 
 @router.get("/seasons/{season_id}/events")
-async def events(shared: Shared, request: Request, season_id: Id) -> StreamingResponse:
-    """Open a stream of new rankings, beginning with the newest or after the last one that the browser saw."""
+async def events(shared: Shared, request: Request, season_id: Id, after: str = "") -> StreamingResponse:
+    """Open a stream of new rankings, beginning after the last one that the browser saw: in the stream before this one,
+    or else on its page (`after`; 0: the page has none). If neither says so, the newest one counts as seen.
+    """
     news: News = request.app.state.news
     newest = await news.newest(shared, season_id)
-    last = request.headers.get("last-event-id", "")
-    known = int(last) if last.isdecimal() and len(last) < 12 else newest
+    last = request.headers.get("last-event-id") or after
+    known = int(last) or None if last.isdecimal() and len(last) < 12 else newest
     news.streams.check(request)
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     stream = news.stream(shared, request, season_id, known)

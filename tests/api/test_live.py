@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 
 import anyio
@@ -80,6 +81,34 @@ def test_whoever_missed_a_ranking_is_told_at_once(site: Site, monkeypatch: pytes
     monkeypatch.setattr(live, "STREAM_SECONDS", 0.2)
     text = site.client.get(f"/seasons/{season}/events", headers={"Last-Event-ID": "1"}).text
     assert text.count("event: snapshot\nid: 2") == 1
+
+
+@pytest.mark.parametrize("before", [0, 1], ids=["the first", "another"])
+def test_a_ranking_made_between_a_page_and_its_stream_is_told_at_once(
+    site: Site, monkeypatch: pytest.MonkeyPatch, before: int
+) -> None:
+    season = site.world.season(2, games_per_pair=None)
+    for _ in range(before):
+        ranked(site, season)
+    found = re.search(r'data-events="([^"]+)"', site.client.get(f"/seasons/{season}").text)
+    assert found is not None
+    monkeypatch.setattr(live, "STREAM_SECONDS", 0.2)
+    assert "event:" not in site.client.get(found[1]).text
+    ranked(site, season)
+    assert site.client.get(found[1]).text.count(f"event: snapshot\nid: {before + 1}\n") == 1
+    again = site.client.get(found[1], headers={"Last-Event-ID": f"{before + 1}"})
+    assert "event:" not in again.text, "what the last stream told is newer than the page"
+
+
+@pytest.mark.parametrize("after", ["", "x", "-1", "1.0", "9" * 12, "%C2%B2"])
+def test_a_page_that_names_no_ranking_hears_of_the_next_one(
+    site: Site, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    season = site.world.season(2, games_per_pair=None)
+    ranked(site, season)
+    monkeypatch.setattr(live, "STREAM_SECONDS", 0.2)
+    answer = site.client.get(f"/seasons/{season}/events?after={after}")
+    assert answer.status_code == 200 and "event:" not in answer.text
 
 
 def test_streams_are_bounded_and_only_of_seasons(site: Site) -> None:

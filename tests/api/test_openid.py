@@ -17,8 +17,10 @@ import pytest
 from joserfc.jwk import OctKey
 from pydantic import ValidationError
 from sqlmodel import col, select
+from urllib3 import Timeout
 from urllib3.exceptions import ConnectTimeoutError
 
+from deadheat.api.edge import openid
 from deadheat.league.config import Settings
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.closing import ban
@@ -39,8 +41,9 @@ def provider() -> Iterator[Provider]:
 
 
 @pytest.fixture
-def linked(provider: Provider, tmp_path: Path) -> Iterator[Site]:
-    """A site with the provider."""
+def linked(provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    """A site with the provider, which may be slow on a busy machine."""
+    monkeypatch.setattr(openid, "TIMEOUT", Timeout(60.0))
     told = {"openid_issuer": provider.issuer, "openid_client_id": CLIENT, "openid_client_secret": SECRET}
     with closing(Site(tmp_path, site_url="http://league", **told)) as made:
         yield made
@@ -346,6 +349,7 @@ def test_a_provider_that_is_away_is_told_and_passwords_still_work(linked: Site, 
         raise ConnectTimeoutError
 
     linked.app.state.services.provider._http.request = fails
+    linked.app.state.services.provider._clock = lambda: 0.0
     browser = Browser(linked)
     browser.get("/sign-in/openid", 503)
     assert "does not answer" in browser.page.text

@@ -115,9 +115,11 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
         page.goto(path)
         return page
 
-    yield opens
-    for context in contexts:
-        context.close()
+    try:
+        yield opens
+    finally:  # a page that stays open may keep a stream open, for whose end the server would wait
+        for context in contexts:
+            context.close()
     assert complaints == []
 
 

@@ -121,7 +121,7 @@ def test_a_season_is_made_played_watched_and_ruled_on(
     ada = signs_up(opens, "ada")
     bot_id = uploads(ada, "hopper")
     board = opens("/about/ratings")
-    with board.expect_request("**/events"):  # the page listens and gets an event
+    with board.expect_request("**/events?*"):  # the page listens and gets an event
         board.goto(f"/seasons/{season}")
     enters(ada, season)
     rivals.enter(seasons)
@@ -200,11 +200,13 @@ def uploads(page: Page, bot: str) -> int:
     drops(page, "bot.zip", zipped({"main.py": source, "zz_bulk.py": BULK}))
     page.wait_for_url("**/versions/1")
     page.wait_for_function(
-        """(text) => document.querySelector("[data-part=log]").textContent.includes(text)""",
+        """(text) => {  // the page may be half loaded, again
+            window.before = document.querySelector("[data-part=state]")?.textContent;
+            return document.querySelector("[data-part=log]")?.textContent.includes(text);
+        }""",
         arg=SHOWN,
         timeout=PATIENCE_S * 1000,
     )
-    page.evaluate("window.before = document.querySelector('[data-part=state]').textContent")
     expect(page.locator("[data-part=state]")).to_have_text("ready")
     # None: the page was loaded again after the build, which on a busy machine may have ended before.
     assert page.evaluate("window.before") in {None, "ready"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from playwright.sync_api import expect
 
 from tests.site.conftest import League, Open, signed_in_as
@@ -20,6 +22,17 @@ def test_a_shared_page_shows_who_is_signed_in_until_they_sign_out(visit: Open, l
     page.wait_for_load_state()
     page.goto("/seasons/1")
     expect(who).to_have_text("Sign in")
+
+
+def test_who_signs_out_before_a_page_knows_their_bots_leaves_no_name_behind(visit: Open, league: League) -> None:
+    page = visit("/")
+    page.route("**/v1/bots", lambda _: None)  # it is never answered
+    signed_in(page, "brief")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_url(re.compile("/$"))
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Sign in")
+    assert page.evaluate("localStorage.length") == 0
 
 
 def test_a_shared_page_leads_organisers_to_their_pages_and_nobody_else(visit: Open, league: League) -> None:
@@ -44,6 +57,7 @@ def test_a_session_that_ended_elsewhere_is_noticed_on_the_way_to_the_account(vis
     page.goto("/seasons/1")
     page.locator("#who").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.wait_for_function("() => !localStorage.getItem('name')")
     page.goto("/seasons/1")
     expect(page.locator("#who")).to_have_text("Sign in")
 

@@ -5,9 +5,10 @@ const MOST = 150; // five minutes
 async function look(left) {
   const place = document.getElementById("advice");
   if (!place || place.dataset.comes === undefined || left === 0) return;
-  const response = await fetch(location.pathname, { headers: { accept: "text/html" }, cache: "no-store" }).catch(() => null);
-  if (response?.ok) {
-    const found = new DOMParser().parseFromString(await response.text(), "text/html").getElementById("advice");
+  const page = await fetch(location.pathname, { headers: { accept: "text/html" }, cache: "no-store" })
+    .then((response) => response.ok ? response.text() : null).catch(() => null);
+  if (page !== null) {
+    const found = new DOMParser().parseFromString(page, "text/html").getElementById("advice");
     if (!found) place.remove();
     else if (found.dataset.comes === undefined) place.replaceWith(found);
   }

@@ -127,8 +127,9 @@ function soon(version) {
 async function send(form, button) {
   const body = new URLSearchParams(new FormData(form, button));
   const response = await fetch(form.action, { method: "POST", body, headers: { accept: "text/html" } }).catch(() => null);
-  if (response?.ok && new URL(response.url).pathname === location.pathname) {
-    const page = await response.text();
+  const ours = response?.ok && new URL(response.url).pathname === location.pathname;
+  const page = ours ? await response.text().catch(() => null) : null; // the connection may be cut at any byte
+  if (page !== null) {
     drawing = drawing.then(() => exchange(page, form)).catch(() => {});
     return;
   }

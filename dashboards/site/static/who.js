@@ -12,6 +12,10 @@ const FRESH_MS = 60_000;
 const MAY = "may"; // the pages of a role, such as "desk"
 const KEPT = [KEY, UNREAD, BOTS, MAY];
 
+function forget() {
+  for (const key of KEPT) localStorage.removeItem(key);
+}
+
 function show(unread) {
   inbox.hidden = false;
   inbox.textContent = unread ? `${say("Inbox")} (${unread})` : say("Inbox");
@@ -21,11 +25,17 @@ function keep(unread) {
   localStorage.setItem(UNREAD, JSON.stringify({ unread, at: Date.now() }));
 }
 
-// The answer of a signed-in reader's own address, or null; a session that ended elsewhere is noted.
+// The answer of a signed-in reader's own address, or null, also if the reader signed out meanwhile; a session that ended
+// elsewhere is noted.
 async function own(address) {
   const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (answer.status === 401) for (const key of KEPT) localStorage.removeItem(key);
-  return answer.ok ? answer.json() : null;
+  if (answer.status === 401) {
+    forget();
+    who.textContent = say("Sign in");
+    inbox.hidden = true;
+  }
+  const told = answer.ok ? await answer.json() : null;
+  return localStorage.getItem(KEY) ? told : null;
 }
 
 async function ask() {
@@ -89,6 +99,7 @@ async function begin() {
     if (!who.dataset.name) for (const key of [UNREAD, BOTS, MAY]) localStorage.removeItem(key);
     else localStorage.setItem(MAY, who.dataset.may);
     if (inbox.dataset.unread !== undefined) keep(Number(inbox.dataset.unread));
+    document.querySelector("form[action='/sign-out']")?.addEventListener("submit", forget); // at once: learning takes a while
     if (who.dataset.name && !localStorage.getItem(BOTS)) await learn();
   } else if (localStorage.getItem(KEY)) {
     who.textContent = localStorage.getItem(KEY);
@@ -99,9 +110,6 @@ async function begin() {
     mark(document);
     lead();
   }
-  document.querySelector("form[action='/sign-out']")?.addEventListener("submit", () => {
-    for (const key of KEPT) localStorage.removeItem(key);
-  });
 }
 
 // Resolves when everything that this browser knows is shown.
