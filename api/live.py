@@ -76,10 +76,9 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
     key = live_key(match_id)
     if (body := shared.bodies.fresh(key)) is not None:
         return body, False
-    at = shared.bodies.seconds()
     with shared.db.reading() as session:
         watched = live.watch(session, match_id, viewer)
-        if (body := shared.bodies.current(key, watched.version, at)) is not None:
+        if (body := shared.bodies.current(key, watched.version)) is not None:
             return body, False
         by_seat = match_detail(session, match_id, viewer).names
     found: dict[str, Any] = {
@@ -92,4 +91,4 @@ def live_body(shared: Services, match_id: int, viewer: Person | None) -> tuple[B
     }
     content = json.dumps(found, separators=(",", ":")).encode()
     body = Body(watched.version, f'"live-{VERSION}{marked()}-{watched.version}"', content, "application/json")
-    return (body, True) if watched.private else (shared.bodies.keep(key, body, at), False)
+    return (body, True) if watched.private else (shared.bodies.keep(key, body), False)

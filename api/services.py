@@ -125,16 +125,15 @@ def worth_packing(size_bytes: int, media_type: str) -> bool:
 class Bodies:
     """Answers kept as bytes. The least recently used ones are dropped first.
 
-    `key` is the request, `version` the state on which the answer depends, `at` the time in `seconds` before that state
-    was read (None: now). Within `FRESH_SECONDS` from then, the version is not checked. Two threads may make the same
-    body at once: the later one stays.
+    `key` is the request, `version` the state on which the answer depends. Within `FRESH_SECONDS`, the version is not
+    checked. Two threads may make the same body at once: the later one stays.
 
     Several threads keep answers, but only one at a time, since one could otherwise drop an answer that another is about
     to move. Reading is a single look-up in a dictionary and takes no lock.
     """
 
     def __init__(self, seconds: Callable[[], float] = time.monotonic) -> None:
-        self.seconds = seconds
+        self._seconds = seconds
         self._keeping = threading.Lock()
         self._kept: OrderedDict[object, tuple[float, Body]] = OrderedDict()
         self._addresses: OrderedDict[Address, tuple[object, object]] = OrderedDict()
@@ -155,21 +154,21 @@ class Bodies:
     def fresh(self, key: object) -> Body | None:
         """Return the answer if it was checked within the last `FRESH_SECONDS`."""
         found = self._kept.get(key)
-        if found is None or self.seconds() - found[0] > FRESH_SECONDS:
+        if found is None or self._seconds() - found[0] > FRESH_SECONDS:
             return None
         return found[1]
 
-    def current(self, key: object, version: object, at: float | None = None) -> Body | None:
+    def current(self, key: object, version: object) -> Body | None:
         """Return the answer if it was made from this version; it then counts as just checked."""
         found = self._kept.get(key)
         if found is None or found[1].version != version:
             return None
-        return self.keep(key, found[1], at)
+        return self.keep(key, found[1])
 
-    def keep(self, key: object, body: Body, at: float | None = None) -> Body:
+    def keep(self, key: object, body: Body) -> Body:
         """Keep an answer that was just made or checked."""
         with self._keeping:
-            _put_last(self._kept, key, (self.seconds() if at is None else at, body))
+            _put_last(self._kept, key, (self._seconds(), body))
         return body
 
 

@@ -14,6 +14,7 @@ import select
 import shlex
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -95,7 +96,8 @@ def build(
     listening = _Listening(box, hear)
     try:
         channel = box.start()
-        os.write(channel.stdin_fd, b"\n")  # only now has its shell a place in the order in which memory's killer goes
+        with suppress(OSError):  # the box has died, which `_run` sees
+            os.write(channel.stdin_fd, b"\n")  # its shell can begin, now that it would be killed before init
         tar, why, end = _run(box, channel, listening, between)
         log = _text(end.stderr)
         blame = channel.out_of_memory()

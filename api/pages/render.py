@@ -123,18 +123,15 @@ def everyones(make: Callable[..., str], media_type: str = "text/html") -> Callab
     second for the same arguments and language, and the answer is 304 if the client has the page.
     """
 
-    def made(shared: Services, key: object, chosen: Mapping[str, Any]) -> Body:
-        at = shared.bodies.seconds()
-        content = make(shared, **chosen).encode()
-        digest = hashlib.sha256(content).hexdigest()[:32]
-        body = Body(digest, f'"{digest}"', content, media_type)
-        return shared.bodies.current(key, digest, at) or shared.bodies.keep(key, body, at)
-
     async def route(*, shared: Services, request: Request, **chosen: Any) -> Response:
         key = (make, language(), *chosen.values())
         body = shared.bodies.fresh(key)
         if body is None:
-            body = await to_thread.run_sync(made, shared, key, chosen, limiter=shared.showing)
+            content = (await to_thread.run_sync(partial(make, shared, **chosen), limiter=shared.showing)).encode()
+            digest = hashlib.sha256(content).hexdigest()[:32]
+            body = shared.bodies.current(key, digest) or shared.bodies.keep(
+                key, Body(digest, f'"{digest}"', content, media_type)
+            )
         shared.bodies.remember(request.scope, key)
         return answer(request, body)
 

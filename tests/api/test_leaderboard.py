@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from unittest import mock
 
 import pytest
-from sqlmodel import Session
 
 from deadheat.api.services import CACHED_BODIES, FRESH_SECONDS, Bodies, Body
 from deadheat.league.database import Database
@@ -32,7 +29,7 @@ def refit(site: Site, season: int) -> None:
 
 def expire(site: Site) -> None:
     """Let the cached answers expire."""
-    site.app.state.services.bodies.seconds = lambda: 10**9
+    site.app.state.services.bodies._seconds = lambda: 10**9
 
 
 def test_it_shows_the_newest_ranking(site: Site, season_id: int) -> None:
@@ -72,7 +69,7 @@ def test_a_fresh_answer_asks_the_database_nothing(site: Site, season_id: int, mo
     path = f"/v1/seasons/{season_id}/leaderboard"
     first = site.client.get(path)
     bodies = site.app.state.services.bodies
-    bodies.seconds = lambda: 0.0
+    bodies._seconds = lambda: 0.0
     bodies.keep(("leaderboard", season_id), bodies._kept.popitem()[1][1])
     monkeypatch.setattr(Database, "reading", lambda _: pytest.fail("it asked"))
     assert site.client.get(path).content == first.content
@@ -95,26 +92,6 @@ def test_bodies_are_kept_for_a_moment_and_in_bounded_number() -> None:
     for number in range(1000):
         bodies.keep(number, body)
     assert len(bodies._kept) < 300
-
-
-@pytest.mark.parametrize("path", ["/seasons/{}", "/v1/seasons/{}/leaderboard", "/v1/matches/1/live"])
-def test_an_answer_is_as_old_as_what_was_read_for_it(
-    site: Site, season_id: int, monkeypatch: pytest.MonkeyPatch, path: str
-) -> None:
-    clock, reading = [0.0], Database.reading
-    site.app.state.services.bodies.seconds = lambda: clock[0]
-
-    @contextmanager
-    def slowly(db: Database) -> Iterator[Session]:
-        with reading(db) as session:
-            yield session
-        clock[0] += FRESH_SECONDS + 0.1
-
-    monkeypatch.setattr(Database, "reading", slowly)
-    assert site.client.get(path.format(season_id)).status_code == 200
-    made_at = clock[0]
-    assert site.client.get(path.format(season_id)).status_code == 200
-    assert clock[0] > made_at, "it asks again"
 
 
 def test_threads_that_keep_answers_at_once_drop_none_under_each_others_hands() -> None:
@@ -141,7 +118,7 @@ def test_what_is_kept_is_given_for_its_address_alone_and_measured_as_its_route(
     site: Site, season_id: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bodies = site.app.state.services.bodies
-    bodies.seconds = lambda: 0.0
+    bodies._seconds = lambda: 0.0
     path = f"/seasons/{season_id}"
     first = site.client.get(path)
     seen: list[tuple[str, str, int]] = []
@@ -156,7 +133,7 @@ def test_what_is_kept_is_given_for_its_address_alone_and_measured_as_its_route(
     assert seen == [("GET", "/seasons/{season_id}", status) for status in (200, 304, 200)]
     assert site.client.post(path).status_code == 405
     assert site.client.get(f"{path}?page=2").status_code == 500, "another address is another page"
-    bodies.seconds = lambda: FRESH_SECONDS + 1
+    bodies._seconds = lambda: FRESH_SECONDS + 1
     assert site.client.get(path).status_code == 500, "a moment later it is looked at again"
 
 

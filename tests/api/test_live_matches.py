@@ -20,8 +20,8 @@ def running(site: Site) -> SeriesJob:
 
 def a_second_passes(site: Site) -> None:
     bodies = site.app.state.services.bodies
-    later = bodies.seconds() + FRESH_SECONDS + 1
-    bodies.seconds = lambda: later
+    later = bodies._seconds() + FRESH_SECONDS + 1
+    bodies._seconds = lambda: later
 
 
 def show(site: Site, job: SeriesJob, *replies: dict[int, Reply]) -> None:

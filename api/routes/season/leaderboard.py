@@ -32,10 +32,9 @@ async def get_leaderboard(shared: Shared, season_id: Id, request: Request) -> Re
 
 def _body(shared: Services, season_id: int) -> Body:
     key = ("leaderboard", season_id)
-    at = shared.bodies.seconds()
     with shared.db.reading() as session:
         newest = newest_snapshot(session, season_id)
-        kept = shared.bodies.current(key, newest, at)
+        kept = shared.bodies.current(key, newest)
         if kept is not None:
             return kept
         board = leaderboard(session, season_id)
@@ -43,4 +42,4 @@ def _body(shared: Services, season_id: int) -> Body:
     shown = _BOARDS.validate_python(about | board.standings)
     etag = f'"{season_id}-{board.snapshot_id or 0}"'
     content = _BOARDS.dump_json(shown)
-    return shared.bodies.keep(key, Body(board.snapshot_id, etag, content, "application/json"), at)
+    return shared.bodies.keep(key, Body(board.snapshot_id, etag, content, "application/json"))
