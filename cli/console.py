@@ -141,8 +141,8 @@ def undivided() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for number in received:
-        signal.raise_signal(number)
+    for late in received:
+        signal.raise_signal(late)
 
 
 @contextmanager

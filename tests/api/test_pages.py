@@ -104,7 +104,7 @@ def test_a_leaderboard_shows_ratings_with_their_intervals(site: Site) -> None:
     assert "No ranking" in page(site, f"/seasons/{season}/statistics").text
     site.world.play_all()
     site.world.write(refit, season)
-    site.app.state.services.bodies.seconds = lambda: 10**9
+    site.app.state.services.bodies._seconds = lambda: 10**9
     found = page(site, f"/seasons/{season}")
     assert found.tags.count("svg") == 6  # an interval and a bar of results for each
     assert "±" in found.text

@@ -20,8 +20,8 @@ MATCH_SECONDS = 2.0
 last as long as that.
 """
 
-LONGER = 4
-"""How often a series is played again because a match took longer than all should."""
+LONGER = 3
+"""At most how often a series is played again because a match took longer than all should."""
 
 READER = r"""
 import array, ctypes, fcntl, json, os, resource, select, signal, socket, struct, sys, time
@@ -208,11 +208,11 @@ def remembered(box: Box) -> dict[str, list[object]]:
 def told(box: Box, pushes: Sequence[bool] = PUSHES) -> list[dict[str, object]]:
     """Return the bot's reading at the beginning of each match, after which it pushes or does not."""
     seconds = MATCH_SECONDS
+    series, longest = _series(box, pushes, seconds)
     for _ in range(LONGER):
-        series, longest = _series(box, pushes, seconds)
-        if longest <= seconds:
-            break
-        seconds = 1.5 * longest
+        if longest > seconds:
+            seconds = 1.5 * longest
+            series, longest = _series(box, pushes, seconds)
     return series
 
 

@@ -157,9 +157,8 @@ def nothing_left(traces: Traces, *folders: Path, looks: int = LOOKS) -> Iterator
     ours = Ours(folders)
     before = ours.found()
     yield
-    for _ in range(looks):
-        left = sorted({*traces.found(), *(ours.found() - before)})
-        if not left:
-            return
+    look = 0
+    while left := sorted({*traces.found(), *(ours.found() - before)}):
+        look += 1
+        assert look < looks, "left behind:\n" + "\n".join(left)
         time.sleep(BETWEEN_LOOKS_S)
-    raise AssertionError("left behind:\n" + "\n".join(left))
