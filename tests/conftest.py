@@ -63,9 +63,9 @@ def environment_as_before() -> Iterator[None]:
 @cache
 def engine_problem() -> str | None:
     """Say why no container can run here, in a sentence without its full stop, or return None."""
-    # ./scripts/test tried to start an engine, and knows better why it failed.
-    if told := os.environ.get("DEADHEAT_ENGINE_PROBLEM"):
-        return told
+    # ./scripts/test has just asked or started an engine, and knows better whether and why that failed.
+    if (told := os.environ.get("DEADHEAT_ENGINE_PROBLEM")) is not None:
+        return told or None
     if os.geteuid() != 0:
         return "bots are confined only when this runs as root"
     if not docker_succeeds("version"):

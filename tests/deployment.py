@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,10 +30,17 @@ class Deployment:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a TCP port for a server that is to be started, which nobody else gets meanwhile. It is below those that
+    the kernel hands out, and as long as this process lives, a name tells the others that it is taken.
+    """
+    end = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for port in range(end // 2, end):
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as name, socket.socket() as probe:
+            name.bind(f"\0deadheat-test-port-{port}")
+            probe.bind(("127.0.0.1", port))
+            name.detach()  # stays open
+            return port
+    raise AssertionError(f"all ports below {end} are taken")
 
 
 @contextmanager

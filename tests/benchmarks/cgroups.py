@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 
 ROOT = Path("/sys/fs/cgroup")
+EMPTY_SECONDS = 60
 
 
 class MeasuredGroup:
@@ -36,11 +38,19 @@ class MeasuredGroup:
         return int(fields["usage_usec"]) * 1000
 
     def close(self) -> None:
-        """Remove the empty groups; the containers' parents of other controllers too."""
+        """Remove the groups; the containers' parents of other controllers too. Shims that have not quite ended keep
+        theirs, and runc removes some itself.
+        """
         hierarchies = [ROOT] if self._v2 else [path for path in ROOT.iterdir() if path.is_dir()]
         for hierarchy in hierarchies:
             base = hierarchy / self.name
-            if base.is_dir():
-                for path in sorted((p for p in base.rglob("*") if p.is_dir()), reverse=True):
-                    path.rmdir()
-                base.rmdir()
+            give_up_at = time.monotonic() + EMPTY_SECONDS
+            while base.is_dir():
+                try:
+                    for path in sorted((p for p in base.rglob("*") if p.is_dir()), reverse=True):
+                        path.rmdir()
+                    base.rmdir()
+                except OSError:
+                    if time.monotonic() > give_up_at:
+                        raise
+                    time.sleep(0.1)

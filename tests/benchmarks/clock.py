@@ -38,6 +38,7 @@ from deadheat.sandbox.pipes import PipeTransport, _Open
 from tests.benchmarks import referees, tricks
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import Targets, arguments
+from tests.cluster.network import die_with_us
 
 LIMIT_MS = 20
 MARGINS_MS = (1, 2, 5)
@@ -216,8 +217,9 @@ def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) ->
 @contextlib.contextmanager
 def spinners(a_cpu: int = 2) -> Iterator[None]:
     """Run this many busy processes a CPU."""
-    code = "while True: pass"
-    running = [subprocess.Popen([sys.executable, "-Sc", code]) for _ in range(a_cpu * (os.cpu_count() or 1))]
+    spin = [sys.executable, "-Sc", "while True: pass"]
+    count = a_cpu * (os.cpu_count() or 1)
+    running = [subprocess.Popen(spin, preexec_fn=die_with_us) for _ in range(count)]  # noqa: PLW1509  one thread
     try:
         time.sleep(0.5)
         yield

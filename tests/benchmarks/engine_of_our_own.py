@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -14,8 +15,10 @@ from pathlib import Path
 
 from deadheat.league.config import Settings
 from tests.benchmarks.cgroups import MeasuredGroup
+from tests.cluster.network import die_with_us
 
 START_SECONDS = 60
+ANSWER_SECONDS = 20
 
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4e9
@@ -62,9 +65,15 @@ class PrivateEngine:
                 ],
                 stdout=log,
                 stderr=log,
-                preexec_fn=(lambda: group.join("engine")) if group else None,  # noqa: PLW1509  we have one thread
+                preexec_fn=self._begin,  # noqa: PLW1509  we have one thread
             )
         self._wait()
+
+    def _begin(self) -> None:
+        """Prepare the process that becomes dockerd: if we are killed, it ends its containers and itself."""
+        die_with_us(signal.SIGTERM)
+        if self._group:
+            self._group.join("engine")
 
     def stop(self) -> None:
         """End its containers, then the engine."""
@@ -73,7 +82,8 @@ class PrivateEngine:
 
     def _wait(self) -> None:
         give_up_at = time.monotonic() + START_SECONDS
-        while subprocess.run(["docker", "--host", self.url, "version"], check=False, capture_output=True).returncode:
+        ask = ["timeout", str(ANSWER_SECONDS), "docker", "--host", self.url, "version"]
+        while subprocess.run(ask, check=False, capture_output=True).returncode:
             if time.monotonic() > give_up_at or self._process.poll() is not None:
                 log = (self._folder / "log").read_text(errors="replace")[-2000:]
                 self.close()

@@ -21,7 +21,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message, Reply, Result, Seat, Step
+from deadheat.engine.core import NS_PER_S, Message, Reply, Result, Seat, Step
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import encode
 from deadheat.sandbox.arena import quiet
@@ -29,7 +29,9 @@ from deadheat.sandbox.box import Channel, Limits, NoMeter, Program, Sandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 
-LIMIT_NS = 500 * NS_PER_MS
+LIMIT_NS = 10 * NS_PER_S
+"""So long that no bot is late when another process has the CPU: every exchange must count."""
+
 ASYNCIO, BARE, EVERYTHING = "asyncio", "bare", "everything"
 
 

@@ -144,8 +144,7 @@ def cost(process_id: int, port: int, path: str, requests: int) -> float:
 
 
 def _cpu_ns(process_id: int) -> int:
-    tasks = Path(f"/proc/{process_id}/task").iterdir()
-    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+    return time.clock_gettime_ns((~process_id << 3) | 2)  # see clock_getcpuclockid(3); it includes threads that ended
 
 
 # (b) Made ---------------------------------------------------------------------------------------------------------

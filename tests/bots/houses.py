@@ -42,7 +42,7 @@ class Program:
 
     def end(self) -> tuple[int, str, str]:
         """Wait for its end; return the exit code, unread output, and standard error."""
-        output, errors = self.process.communicate(timeout=10)
+        output, errors = self.process.communicate()
         return self.process.returncode, output, errors
 
 

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from datetime import datetime
@@ -132,9 +133,12 @@ class Cluster:
         for number, name in enumerate(WORKERS):
             self._league_machine(name).environment["DEADHEAT_SLOTS"] = str(number % (os.cpu_count() or 1))
             self.start(name, "worker", *self._worker_options)
-        until("both APIs are ready", lambda: all(self._ready(name) for name in API_MACHINES))
-        # A machine plays nothing before that, and meanwhile the others play everything.
-        until("every machine was checked", lambda: set(WORKERS) <= self._checked(), 120)
+        # A machine plays nothing before it was checked, and meanwhile the others play everything.
+        while not (set(WORKERS) <= self._checked() and all(self._ready(name) for name in API_MACHINES)):
+            for machine in self.network.machines.values():
+                ended = [part for part, process in machine.started.items() if process.poll() is not None]
+                assert not ended, f"{ended} of {machine.name} ended"
+            time.sleep(0.1)
 
     def _checked(self) -> set[str]:
         with self.database.reading() as session:

@@ -109,7 +109,7 @@ class Machine:
         self._holder = subprocess.Popen(
             ["unshare", "--net", "--mount", "--uts", "sh", "-c", prepare],
             stdout=subprocess.PIPE,
-            preexec_fn=_die_with_us,  # noqa: PLW1509  one thread, or one whose locks we do not need
+            preexec_fn=die_with_us,  # noqa: PLW1509  one thread, or one whose locks we do not need
         )
         assert self._holder.stdout is not None
         assert self._holder.stdout.readline() == b"ready\n", f"machine {name} did not start"
@@ -137,7 +137,7 @@ class Machine:
                 cwd="/" if user else PROJECT,
                 env={**os.environ, **self.environment, **environment},
                 start_new_session=True,
-                preexec_fn=_die_with_us,  # noqa: PLW1509
+                preexec_fn=die_with_us,  # noqa: PLW1509
             )
 
     def processes(self, word: str = "") -> list[int]:
@@ -204,8 +204,9 @@ class Machine:
         return [*enter, *map(str, command)]
 
 
-def _die_with_us() -> None:
-    _C.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_us(number: signal.Signals = signal.SIGKILL) -> None:
+    """Let the kernel send this signal to the calling process, a new one, when the thread that started it has ended."""
+    _C.prctl(_PR_SET_PDEATHSIG, number)
 
 
 def _ip(*arguments: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from tests.cluster.chaos import Chaos
 from tests.cluster.cluster import Cluster
 
-pytestmark = [pytest.mark.containers, pytest.mark.all]
+pytestmark = [pytest.mark.alone, pytest.mark.containers, pytest.mark.all]
 
 SEED = 7
 SHORT = (

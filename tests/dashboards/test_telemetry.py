@@ -7,6 +7,8 @@ import re
 
 import pytest
 
+from tests.cluster.servers import until
+from tests.dashboards.collector import PATIENCE_S
 from tests.dashboards.conftest import Watched
 
 pytestmark = [pytest.mark.containers, pytest.mark.all]
@@ -45,7 +47,7 @@ def test_every_line_of_the_log_is_an_object_that_names_what_it_is_about(watched:
     # The other lines are what `deadheat serve` prints for the person who started it.
     assert not [line for line in written if re.search(r"INFO|WARNING|ERROR|Traceback", line) and line[0] != "{"]
     assert all({"time", "level", "logger", "message", "process"} <= line.keys() for line in lines)
-    traces = {span.trace.hex() for span in watched.collector.spans}
-    about_series = [line for line in lines if "series" in line]
+    about_series = {line["trace"] for line in lines if "series" in line}
     assert about_series
-    assert {line["trace"] for line in about_series} <= traces
+    spans = watched.collector.spans
+    until("each trace has arrived", lambda: about_series <= {span.trace.hex() for span in spans}, PATIENCE_S)

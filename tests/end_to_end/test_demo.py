@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import docker
 import pytest
 
 from deadheat.sandbox.docker import LABEL
+from tests.deployment import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -23,10 +23,7 @@ pytestmark = pytest.mark.containers
 
 
 def demo(folder: Path, matches: int) -> dict[str, Any]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
+    environment = {**os.environ, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(free_port())}
     command = [sys.executable, "-m", "deadheat.cli.operator.demo", "--once", "--json", "--matches", str(matches)]
     done = subprocess.run(
         command,

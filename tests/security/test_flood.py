@@ -31,6 +31,7 @@ from deadheat.league.service.people.users import insert_user
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import Role
 from deadheat.league.tables import BotVersion
+from tests.deployment import free_port
 from tests.league.ground import settings
 from tests.league.world import World
 
@@ -79,9 +80,7 @@ def league(tmp_path_factory: pytest.TempPathFactory) -> Iterator[League]:
 @contextmanager
 def server(folder: Path) -> Iterator[int]:
     """Run `deadheat api` on a free port."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     environment = {**os.environ, **GENEROUS, "DEADHEAT_DATA_DIR": str(folder), "DEADHEAT_PORT": str(port)}
     command = [sys.executable, "-m", "deadheat.cli.main", "api"]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
