@@ -38,6 +38,9 @@ FAVOURED, OTHER = {"cpu.shares": b"1024", "cpu.weight": b"100"}, {"cpu.shares": 
 OWN_GROUPS = "deadheat"
 """The parent of the groups of `join_unified`, below the unified hierarchy's root."""
 
+JOIN_TRIES = 5
+"""How often `join_unified` makes its group, which another owner's `sweep_unified` removes if nobody is in it yet."""
+
 SLOW_AGE_NS = 20_000_000
 """How old a slow reading may be when the beginning of a prompt is marked: short against every limit."""
 
@@ -275,15 +278,21 @@ def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc:
     members, group = paths.get("cpuacct"), root / "unified" / OWN_GROUPS / name
     if "" in paths or members is None or not (root / "unified").is_dir():
         return None
-    moved: set[str] = set()
-    with contextlib.suppress(OSError):  # not permitted: the container's meter will report no pressure
-        group.mkdir(parents=True, exist_ok=True)
-        while fresh := set((members / "cgroup.procs").read_text().split()) - moved:
-            for process in fresh:
-                with contextlib.suppress(ProcessLookupError):  # it has ended
-                    (group / "cgroup.procs").write_text(process)
-            moved |= fresh
+    for _ in range(JOIN_TRIES):
+        with contextlib.suppress(OSError):  # not permitted: the container's meter will report no pressure
+            _move_all(members, group)
+            break
     return group
+
+
+def _move_all(members: Path, group: Path) -> None:
+    moved: set[str] = set()
+    group.mkdir(parents=True, exist_ok=True)
+    while fresh := set((members / "cgroup.procs").read_text().split()) - moved:
+        for process in fresh:
+            with contextlib.suppress(ProcessLookupError):  # it has ended
+                (group / "cgroup.procs").write_text(process)
+        moved |= fresh
 
 
 def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:

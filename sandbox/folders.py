@@ -45,13 +45,13 @@ def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
 
 
 def is_locked(path: Path) -> bool:
-    """Say whether the folder exists and its owner is alive."""
+    """Say whether the folder exists and its owner is alive. Several processes may ask at once."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return False
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:

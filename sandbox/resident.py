@@ -51,12 +51,9 @@ def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
     """
     name = f"deadheat-play-{image_id.removeprefix('sha256:')[:12]}"
     if not _has_copied(client, name):
-        try:
-            client.start(name)
-        except NotFound:
-            _create_keeper(client, image_id, name)
-            client.start(name)
-        _wait_for_the_copy(client, name)
+        give_up_at = time.monotonic() + COPY_SECONDS
+        _start_keeper(client, image_id, name, give_up_at)
+        _wait_for_the_copy(client, name, give_up_at)
     return _volume(name, "/play", read_only=True)
 
 
@@ -68,8 +65,22 @@ def _has_copied(client: docker.APIClient, name: str) -> bool:
         return False
 
 
-def _wait_for_the_copy(client: docker.APIClient, name: str) -> None:
-    give_up_at = time.monotonic() + COPY_SECONDS
+def _start_keeper(client: docker.APIClient, image_id: str, name: str, give_up_at: float) -> None:
+    """Start the keeper, and create it if there is none. While another worker creates it, the engine already refuses its
+    name but does not find it yet.
+    """
+    while True:
+        try:
+            client.start(name)
+            return
+        except NotFound:
+            if time.monotonic() > give_up_at:
+                raise
+        if not _create_keeper(client, image_id, name):
+            time.sleep(LOOK_SECONDS)
+
+
+def _wait_for_the_copy(client: docker.APIClient, name: str, give_up_at: float) -> None:
     while True:
         life = _life(client, name)
         if life in _complete or not _copies(client, name):
@@ -100,7 +111,8 @@ def _volume(name: str, where: str, *, read_only: bool) -> Mount:
     return Mount(where, name, type="volume", read_only=read_only, no_copy=True, driver_config=memory)
 
 
-def _create_keeper(client: docker.APIClient, image_id: str, name: str) -> None:
+def _create_keeper(client: docker.APIClient, image_id: str, name: str) -> bool:
+    """Return whether it was created; otherwise another worker was faster."""
     config = client.create_host_config(
         network_mode="none",
         read_only=True,
@@ -120,5 +132,7 @@ def _create_keeper(client: docker.APIClient, image_id: str, name: str) -> None:
             host_config=config,
         )
     except APIError as error:
-        if error.status_code != CONFLICT:  # another worker was faster
+        if error.status_code != CONFLICT:
             raise
+        return False
+    return True

@@ -115,6 +115,14 @@ class Metered:
         return box
 
 
+def until(condition: Callable[[], object], seconds: float = 10) -> bool:
+    """Wait for the condition, this long at most. Return whether it was true when it was last asked."""
+    give_up_at = time.monotonic() + seconds
+    while not (found := condition()) and time.monotonic() < give_up_at:
+        time.sleep(0.005)
+    return bool(found)
+
+
 def alive(word: str) -> dict[int, str]:
     """Return the programs of processes with this word in their command."""
     found = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import docker
@@ -158,9 +158,11 @@ def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
 ) -> None:
     child = os.fork()
     if child == 0:
-        DockerSandbox(Settings().image, tmp_path / "run").open(program, Limits()).start()
-        os.kill(os.getpid(), 9)
-    os.waitpid(child, 0)
+        with suppress(BaseException):
+            DockerSandbox(Settings().image, tmp_path / "run").open(program, Limits()).start()
+            os.kill(os.getpid(), 9)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -9, "its box did not start"
     client = docker.APIClient(version="auto")
     give_up_at = time.monotonic() + 30
     while client.containers(all=True, filters={"label": f"deadheat.owner={child}"}):

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -19,7 +18,7 @@ from deadheat.sandbox import local
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.local import LocalSandbox, ProcessMeter
 from deadheat.sandbox.stderr import CUT_BYTES, HEAD_BYTES, TAIL_BYTES, Stderr
-from tests.sandbox.boxes import asker, stop
+from tests.sandbox.boxes import asker, stop, until
 
 OFFSPRING = """
 import subprocess, sys
@@ -38,13 +37,6 @@ def running(code: str, folder: Path) -> Iterator[tuple[Box, Callable[[str], Repl
         yield box, asker(box)
 
 
-def until(condition: Callable[[], object], seconds: float = 10) -> None:
-    """Wait for the condition, at most this long."""
-    give_up_at = time.monotonic() + seconds
-    while not condition() and time.monotonic() < give_up_at:
-        time.sleep(0.005)
-
-
 def lives(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
@@ -58,9 +50,8 @@ def test_children_in_sessions_of_their_own_end_with_the_run(tmp_path: Path) -> N
         with running(f"input()\n{OFFSPRING}", tmp_path) as (box, ask):
             line = ask("GO").line
             assert line is not None
-            while not (told := box.stderr_so_far().split()):
-                time.sleep(0.01)
-            children = [*map(int, line.split()), *map(int, told)]
+            assert until(box.stderr_so_far)
+            children = [*map(int, line.split()), *map(int, box.stderr_so_far().split())]
             assert [lives(pid) for pid in children] == [True] * 4
             assert stop(box, 0).lingered
             until(lambda: not any(map(lives, children)))  # they were killed, and their present parent now reaps them
@@ -195,25 +186,22 @@ def stderr_write(stderr: Stderr, data: bytes) -> None:
 def test_a_wait_that_lasts_is_seen() -> None:
     """A program that hardly gets a processor waits for long; one that sleeps does not wait for a processor."""
     idle = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"
-    spin, sleep = f"{idle}\nwhile True: pass", "import time; time.sleep(60)"
+    spin, sleep = f"{idle}\nwhile True: pass", "import time; print('starts', flush=True); time.sleep(600)"
     cpu = min(os.sched_getaffinity(0))
     started = [
-        subprocess.Popen([sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\n{text}"])
+        subprocess.Popen(
+            [sys.executable, "-c", f"import os; os.sched_setaffinity(0, [{cpu}])\n{text}"], stdout=subprocess.PIPE
+        )
         for text in ("while True: pass", spin, sleep)
     ]
     try:
         meters = [ProcessMeter(one.pid, Stderr()) for one in started[1:]]
-        waits: list[int] = []  # before the program has run, a wait may be arbitrarily long
-
-        def waits_now() -> bool:
-            waits.append(meters[0].waiting_ns())
-            return 20 * NS_PER_MS <= waits[-1] < NS_PER_S
-
-        until(waits_now, 20)
-        assert 20 * NS_PER_MS <= waits[-1] < NS_PER_S
-        until(lambda: started[2].poll() is not None or not meters[1].waiting_ns(), 20)
-        assert meters[1].waiting_ns() == 0
+        # Before the program has run, a wait may be arbitrarily long.
+        assert until(lambda: 20 * NS_PER_MS <= meters[0].waiting_ns() < NS_PER_S, 20)
+        assert started[2].stdout is not None and started[2].stdout.readline()
+        assert until(lambda: not meters[1].waiting_ns(), 20)
+        assert started[2].poll() is None
     finally:
         for one in started:
             one.kill()
-            one.wait()
+            one.communicate()

@@ -354,20 +354,23 @@ def test_whoever_was_slow_to_write_to_is_written_to_first(monkeypatch: pytest.Mo
     for seat, (channel, _, _) in enumerate(channels):
         channel.meter = Noting(seat)
     transport.exchange([Message(seat, "A", LIMIT_NS) for seat in (0, 1)])
-    assert order == [1, 0]
+    assert list(dict.fromkeys(order)) == [1, 0]  # if a write was slow here too, its seat was marked once more
 
 
 def test_what_is_only_told_is_written_before_any_clock_runs() -> None:
     (asked, _, answer), (told, heard, _) = pair(), pair()
+    os.set_blocking(heard, False)
+    before: list[bytes] = []
 
     class Noting(NoMeter):
         def mark(self) -> None:
-            os.set_blocking(heard, False)
-            assert os.read(heard, 99) == b"B\n"
-            os.write(answer, b"OK\n")
+            if not before:  # after a slow write, it is called once more
+                before.append(os.read(heard, 99))
+                os.write(answer, b"OK\n")
 
     asked.meter = Noting()
     PipeTransport([asked, told]).exchange([Message(0, "A", LIMIT_NS), Message(1, "B")])
+    assert before == [b"B\n"]
 
 
 def test_an_answer_during_the_slow_write_of_its_own_prompt_has_used_that_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -382,6 +385,7 @@ def test_an_answer_during_the_slow_write_of_its_own_prompt_has_used_that_time(mo
             threading.Timer(0.2, os.write, (others, b"OK\n")).start()
 
     monkeypatch.setattr("deadheat.sandbox.pipes._flush", flush)
+    monkeypatch.setattr("deadheat.sandbox.pipes.delay_between", lambda *_: 0)  # as if we never waited for a CPU
     replies = PipeTransport([slow, other]).exchange([Message(seat, "A", 100 * LIMIT_NS) for seat in (0, 1)])
     assert replies[0].own_ns >= 199 * NS_PER_MS
 
@@ -443,8 +447,12 @@ def test_a_read_past_the_deadline_is_this_hosts_doing_once(monkeypatch, times: i
     channel, _, answer = pair()
     channel.meter = Stole(0)
     transport = PipeTransport([channel])
+    reads: list[Channel] = []
 
     def read(channel: Channel) -> bool:
+        if not reads:
+            transport._slow.clear()  # whatever the host did before was no slow read
+        reads.append(channel)
         time.sleep(0.2)
         return ours(channel)
 
@@ -496,8 +504,8 @@ def test_an_answer_that_the_host_delayed_counts() -> None:
     assert transport.convictions == []
 
 
-def test_an_answer_that_was_late_in_spite_of_what_the_host_took_is_a_timeout_with_its_evidence() -> None:
-    reply, transport = watched(0.2, answer_s=0.2)  # at least 160 of 200 ms were its own
+def test_silence_that_was_too_long_in_spite_of_what_the_host_took_is_a_timeout_with_its_evidence() -> None:
+    reply, transport = watched(0.2, answer_s=None)
     assert reply.fault is Fault.TIMEOUT and reply.evidence is not None
     (evidence,) = transport.convictions
     assert (evidence["seat"], evidence["own_ns"]) == (0, reply.own_ns)
@@ -527,11 +535,18 @@ def test_silence_of_which_all_was_stolen_is_the_machines_failure() -> None:
 def test_the_heartbeat_goes_on_in_a_long_watch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.sandbox.pipes.BEAT_NS", 20 * NS_PER_MS)
     channel, _, _ = pair()
-    channel.meter = ScriptedMeter(0.8)
-    beats: list[float] = []
-    transport = PipeTransport([channel], lambda: beats.append(time.monotonic()))
+    channel.meter = meter = ScriptedMeter(1.0)
+    beats = 0
+
+    def beat() -> None:
+        nonlocal beats
+        beats += 1
+        if beats == 3:
+            meter.stolen_share = 0.2  # from now on, its own time may end the watch
+
+    transport = PipeTransport([channel], beat, watch_factor=1000)
     assert transport.exchange([Message(0, "A", 200 * NS_PER_MS)])[0].fault is Fault.TIMEOUT
-    assert len(beats) >= 3
+    assert beats >= 3
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ import pytest
 from deadheat.sandbox.host import processors
 from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, _shown, shared_folder
 from deadheat.sandbox.host.slots import Slots
+from tests.sandbox.boxes import until
 
 HOLDER = """
 import sys, time
@@ -92,10 +93,9 @@ def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:
     first = ours.exactly([0])
     assert first is not None
     assert not ours.wanted()
-    waiter = threading.Thread(target=lambda: got.append(Processors(tmp_path).take(1, [0])))
+    waiter = threading.Thread(target=lambda: got.append(Processors(tmp_path).take(1, [0])), daemon=True)
     waiter.start()
-    while not ours.wanted():
-        time.sleep(0.001)
+    assert until(ours.wanted, 60)
     first.close()
     second = ours.take(1, [0, 1])  # waits behind the other, which takes 0
     waiter.join()

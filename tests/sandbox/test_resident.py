@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from docker import APIClient
+from docker.errors import APIError, NotFound
 
 from deadheat.sandbox import resident
 from deadheat.sandbox.box import SandboxError
-from deadheat.sandbox.resident import COPY, KEEPER, resident_tree
+from deadheat.sandbox.resident import CONFLICT, COPY, KEEPER, resident_tree
 
 COPYING = [["root", "1", f"/bin/sh -c {KEEPER}"], ["root", "9", COPY]]
 KEEPING = [["root", "1", "/sbin/judge-init --keep /resident"]]
@@ -22,11 +23,17 @@ class Engine(APIClient):
 
     def __init__(self, copies: float, *, running: bool = True) -> None:
         super().__init__("tcp://nowhere:1", version="1.41")
-        self.left, self.looks = copies, 0
+        self.left, self.looks, self.missed = copies, 0, 0
         self.state = {"Running": running, "ExitCode": 0 if running else 1, "StartedAt": "first"}
 
     def start(self, container: Any, *_: Any, **__: Any) -> None:
-        pass
+        if self.missed:
+            self.missed -= 1
+            raise NotFound("no such container")
+
+    def create_container(self, *_: Any, **__: Any) -> Any:
+        refused: Any = SimpleNamespace(status_code=CONFLICT)
+        raise APIError("the name is in use", refused)
 
     def inspect_container(self, container: Any) -> Any:
         return {"Id": "keeper", "State": self.state}
@@ -50,6 +57,21 @@ def test_a_box_waits_for_as_long_as_the_tree_is_copied(seconds: list[float]) -> 
     engine = Engine(7)
     assert resident_tree(engine, "sha256:0123456789abcdef")["Source"] == "deadheat-play-0123456789ab"
     assert len(seconds) == 7
+
+
+def test_a_keeper_that_another_worker_is_creating_is_started_as_soon_as_it_is_found(seconds: list[float]) -> None:
+    engine = Engine(0)
+    engine.missed = 3
+    assert resident_tree(engine, "sha256:0")
+    assert len(seconds) == 3
+
+
+def test_but_a_keeper_that_is_never_found_is_given_up(seconds: list[float]) -> None:
+    engine = Engine(0)
+    engine.missed = 1000
+    with pytest.raises(NotFound):
+        resident_tree(engine, "sha256:0")
+    assert len(seconds) == 20
 
 
 def test_but_not_for_longer_than_opening_a_box_may_take(seconds: list[float]) -> None:

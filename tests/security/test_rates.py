@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from deadheat.api.edge.rates import ADDRESSES_PER_NAME, Rates
+from deadheat.api.edge.rates import ADDRESSES_PER_NAME, REDIS_TIMEOUT, Rates
 from deadheat.league.config import Settings
 from deadheat.league.errors import OverQuota
 from tests.workers.conftest import redis_server
@@ -16,7 +16,9 @@ from tests.workers.conftest import redis_server
 
 @pytest.fixture
 def redis_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A Redis whose answers are awaited however long they take: after a time-out, a question counts twice or alone."""
     monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
+    monkeypatch.setattr("deadheat.api.edge.rates.REDIS_TIMEOUT", dict.fromkeys(REDIS_TIMEOUT))
     with redis_server(tmp_path, "a-password") as url:
         yield url
 
