@@ -141,8 +141,10 @@ class DockerSandbox:
             alive = {"label": LABEL, "status": ["created", "running", "paused"]}
             for found in self._client.containers(all=True, filters=alive):
                 folder = Path(found["Labels"][LABEL])
+                if folder.parent != self._run_dir:
+                    continue
                 gone = not folder.exists() if found["State"] == "created" else not is_locked(folder)
-                if folder.parent == self._run_dir and gone:
+                if gone:
                     with contextlib.suppress(NotFound):
                         self._client.remove_container(found["Id"], force=True)
                         swept += 1
