@@ -15,6 +15,7 @@ import pytest
 import redis
 from sqlmodel import col, select
 
+from deadheat.engine.core import NS_PER_S
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league.records.hosts import Worker
@@ -94,8 +95,12 @@ def packed(folder: Path) -> bytes:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[PlayingWorld]:
+    """Make a league whose turns at dice may take minutes: a plain bot gets no time back for a pause of the whole machine."""
     made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
-    yield made
+    with pytest.MonkeyPatch.context() as patch:  # its own, because tests undo theirs
+        patch.setattr("deadheat.games.yacht_auction.rules.TURN_LIMIT_NS", 60 * NS_PER_S)
+        patch.setattr("deadheat.games.liars_dice.rules.NS_PER_MS", NS_PER_S)
+        yield made
     made.close()
 
 
