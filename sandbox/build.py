@@ -18,12 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
+END_SECONDS = 10
+"""How long a build that has written its result may take to end. It removes its files meanwhile, perhaps on a busy host.
+"""
 FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.25, 1.0
 POLL_SECONDS = 0.25
 MAX_PROGRAM_BYTES = 64 * 1024 * 1024
@@ -140,7 +143,7 @@ def _run(
 
     try:
         tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, meanwhile)
-        box.ask_stop(0 if why else 1000 * NS_PER_MS)
+        box.ask_stop(0 if why else END_SECONDS * NS_PER_S)
         return tar, why, box.stopped()
     except SandboxError as error:
         if channel.out_of_memory() is Blame.BOT:

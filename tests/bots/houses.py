@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import select
 import shutil
 import subprocess
 import tempfile
@@ -27,7 +28,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 
 class Program:
-    """A bot over pipes, without deadlines. The real transport has tests of its own."""
+    """A bot over pipes, without a match's deadlines. The real transport has tests of its own."""
 
     def __init__(self, *command: str | Path) -> None:
         self.process = subprocess.Popen(
@@ -38,7 +39,10 @@ class Program:
         assert self.process.stdin is not None and self.process.stdout is not None
         self.process.stdin.write(message.line + "\n")
         self.process.stdin.flush()
-        return None if message.limit_ns is None else self.process.stdout.readline().removesuffix("\n")
+        if message.limit_ns is None:
+            return None
+        assert select.select([self.process.stdout], [], [], 60)[0], f"no answer to {message.line}"
+        return self.process.stdout.readline().removesuffix("\n")
 
     def end(self) -> tuple[int, str, str]:
         """Wait for its end; return the exit code, unread output, and standard error."""

@@ -15,6 +15,7 @@ import pytest
 import redis
 from sqlmodel import col, select
 
+from deadheat.engine.core import NS_PER_S
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript, decode
 from deadheat.league.records.hosts import Worker
@@ -94,8 +95,12 @@ def packed(folder: Path) -> bytes:
 
 @pytest.fixture
 def world(tmp_path: Path) -> Iterator[PlayingWorld]:
+    """Let turns at dice take minutes, because a plain bot gets no time back for a pause of the whole machine."""
     made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
-    yield made
+    with pytest.MonkeyPatch.context() as patch:  # its own, because tests undo theirs
+        patch.setattr("deadheat.games.yacht_auction.rules.TURN_LIMIT_NS", 60 * NS_PER_S)
+        patch.setattr("deadheat.games.liars_dice.rules.NS_PER_MS", NS_PER_S)
+        yield made
     made.close()
 
 
@@ -116,14 +121,16 @@ def redis_server(folder: Path, password: str = "") -> Iterator[str]:
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
     command = [program, *options, "--requirepass", password]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
-        url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
-        with redis.Redis.from_url(url) as client:
-            until = time.monotonic() + 30
-            while not answers(client):
-                assert time.monotonic() < until
-                time.sleep(0.05)
-            yield url
-        server.terminate()
+        try:
+            url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
+            with redis.Redis.from_url(url) as client:
+                until = time.monotonic() + 30
+                while not answers(client):
+                    assert time.monotonic() < until
+                    time.sleep(0.05)
+                yield url
+        finally:
+            server.terminate()
 
 
 def answers(client: redis.Redis) -> bool:

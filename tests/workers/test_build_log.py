@@ -13,10 +13,12 @@ import pytest
 from sqlalchemy.exc import OperationalError
 from sqlmodel import Session
 
-from deadheat.engine.core import STDERR_KEPT_BYTES
+from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import bots_of
+from deadheat.games.yacht_auction import rules
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, finish_build, note_build_log
 from deadheat.league.states import VersionState
+from deadheat.sandbox import arena
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.workers import build, build_log, holding
 from deadheat.workers.build import build_version
@@ -37,8 +39,8 @@ def world(tmp_path: Path) -> Iterator[BuildingWorld]:
 
 
 @pytest.fixture
-def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[VersionState, str]]:
-    """Note the state and the log after each write."""
+def read(world: BuildingWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[VersionState, str]]:
+    """Note the state and the log after each write, and mark with a file which lines were written."""
     found: list[tuple[VersionState, str]] = []
     note = note_build_log
 
@@ -46,7 +48,11 @@ def read(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Ve
         with world.db.reading() as before:  # what the previous write left for every reader
             version = before.get_one(type(world.built_version(job.version_id)), job.version_id)
             found.append((version.state, version.log))
-        return note(session, job, text)
+        taken = note(session, job, text)
+        for number in range(1, 4):
+            if f"line {number}\n" in text:
+                (tmp_path / f"seen{number}").touch()
+        return taken
 
     monkeypatch.setattr(build_log, "note_build_log", noted)
     return found
@@ -60,8 +66,12 @@ def log_of(world: BuildingWorld, job: BuildJob) -> str:
     return world.built_version(job.version_id).log
 
 
-def test_the_log_grows_with_its_build(world: BuildingWorld, read: list[tuple[VersionState, str]], monkeypatch) -> None:
-    slow = "for n in 1 2 3; do echo line $n; sleep 1.5; done"
+def test_the_log_grows_with_its_build(
+    world: BuildingWorld, read: list[tuple[VersionState, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(arena, "FINISH_GRACE_NS", 60 * NS_PER_S)  # the bot's speed is not the point
+    monkeypatch.setattr(rules, "TURN_LIMIT_NS", 60 * NS_PER_S)
+    slow = f"for n in 1 2 3; do echo line $n; while [ ! -e {tmp_path}/seen$n ]; do sleep 0.05; done; done"
     monkeypatch.setattr(build, "LANGUAGES", {**LANGUAGES, "python": replace(LANGUAGES["python"], build=slow)})
     version = world.built("bot.py", RANDOM)
     assert version.state is VersionState.READY

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import socket
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -36,6 +37,7 @@ class Hook(Receiver):
     def __init__(self) -> None:
         self.got: list[tuple[dict[str, str], bytes]] = []
         self.status, self.location, self.drip_seconds = 200, "", 0.0
+        self.dripping = threading.Event()
         super().__init__()
         self.url += "/hook?channel=7"
 
@@ -49,6 +51,7 @@ class Hook(Receiver):
         request.end_headers()
         while self.drip_seconds:
             request.wfile.write(b".")
+            self.dripping.set()
             time.sleep(self.drip_seconds)
         request.wfile.write(b"x" * 100_000)
 
@@ -253,6 +256,13 @@ def test_a_server_that_never_ends_its_answer_holds_nobody(
         receiver.encrypt(tls)
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     receiver.drip_seconds = 0.05
+    really = webhooks._shut_down
+
+    def once_it_drips(connection: socket.socket) -> None:
+        receiver.dripping.wait(60)
+        really(connection)
+
+    monkeypatch.setattr(webhooks, "_shut_down", once_it_drips)
     began = time.monotonic()
     monkeypatch.setattr(webhooks, "TOTAL_SECONDS", 0.5)
     with suppress(NotReached):

@@ -242,20 +242,24 @@ def test_a_match_that_always_fails_is_given_up_after_as_many_voids_as_one_of_bot
 
 def test_a_worker_that_is_stopped_hands_the_match_to_another_which_asks_nothing_twice(world: PlayingWorld) -> None:
     person, exhibition_id = seated_beside_the_steady(world)
-    signals = [stopped]
-    with pytest.MonkeyPatch.context() as patch:
+    fifth = threading.Event()
 
-        def think(table: Table) -> bool:
-            if table.turn == 5 and signals:
-                patch.setattr(stopping, "look", signals.pop())
-            return table.turn < 5
+    def think(table: Table) -> bool:
+        if table.turn == 5:
+            fifth.set()
+        return table.turn < 5
 
-        first = AtTheTable(world.db, person, exhibition_id, think)
-        first.start()
-        play_exhibition(world.context, exhibition_id)
+    def look() -> None:
+        if fifth.is_set():
+            raise stopping.Stopping
+
+    with AtTheTable(world.db, person, exhibition_id, think) as first:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(stopping, "look", look)
+            play_exhibition(world.context, exhibition_id)
         found = info(world, exhibition_id)
         assert (found.state, found.voids, len(first.moves)) == (JobState.QUEUED, 0, 4)
-    second = played(world, person, exhibition_id)
+        second = played(world, person, exhibition_id)
     said = said_by(transcript(world, exhibition_id), 1)
     assert said == ["OK", *(line for _, line in [*first.moves, *second.moves])]
 
@@ -276,10 +280,6 @@ def test_a_store_that_is_away_for_a_while_costs_nobody_a_match_that_is_over(worl
     played(world, person, exhibition_id)
     found = info(world, exhibition_id)
     assert (found.state, found.voids, tries["put"]) == (JobState.DONE, 0, 4)
-
-
-def stopped() -> None:
-    raise stopping.Stopping
 
 
 def test_a_database_that_is_away_for_a_while_loses_nothing_of_a_match(world: PlayingWorld, monkeypatch) -> None:

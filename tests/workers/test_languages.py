@@ -16,6 +16,7 @@ import pytest
 from deadheat.engine.core import NS_PER_S, Message, Reply
 from deadheat.engine.games.folder import bots_of
 from deadheat.league.states import VersionState
+from deadheat.sandbox import arena
 from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.box import Exit, Program, bot_limits
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
@@ -43,7 +44,8 @@ def full_image(engine_required: None) -> str:
 
 
 @pytest.fixture
-def world(tmp_path: Path, full_image: str) -> Iterator[BuildingWorld]:
+def world(tmp_path: Path, full_image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[BuildingWorld]:
+    monkeypatch.setattr(arena, "FINISH_GRACE_NS", 60 * NS_PER_S)  # how long a runtime takes to end is not the point
     made = BuildingWorld(settings(tmp_path, image=full_image))
     yield made
     made.close()
@@ -120,7 +122,7 @@ def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, E
         transport = PipeTransport([box.start()])
         reply = transport.exchange([Message(0, line, 60 * NS_PER_S)])[0]
         transport.exchange([Message(0, "FINISH")])
-        box.ask_stop(5 * NS_PER_S)
+        box.ask_stop(60 * NS_PER_S)
         return reply, box.stopped()
     finally:
         box.close()

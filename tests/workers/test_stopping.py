@@ -16,7 +16,7 @@ import pytest
 from sqlalchemy import text
 from sqlmodel import select
 
-from deadheat.cli.operator.tree import Child, Tree
+from deadheat.cli.operator.tree import Child, Process, Tree
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.states import JobState, VersionState
@@ -125,11 +125,16 @@ time.sleep(600)
 CHILD = """
 import os, signal, sys, time
 from pathlib import Path
+from types import SimpleNamespace
 from celery.signals import worker_shutting_down
 from deadheat.cli.operator import tree
 from deadheat.workers import stopping
 folder = Path(sys.argv[1])
-tree.FINISH_SECONDS = tree.HAND_BACK_SECONDS = 0.2
+awaited = iter([folder / "told", folder / "asked"])  # a signal waits until the one before has been handled
+def sleep(seconds):
+    path, until = next(awaited), time.monotonic() + seconds
+    while not path.exists() and time.monotonic() < until: time.sleep(0.02)
+tree.time = SimpleNamespace(sleep=sleep)
 tree.end_without_parent()
 signal.signal(signal.SIGTERM, lambda *_: (worker_shutting_down.send(None), (folder / "told").touch()))
 signal.signal(stopping.SIGNAL, lambda *_: (folder / "asked").touch())
@@ -186,13 +191,23 @@ while True: time.sleep(0.05)
 
 @pytest.mark.parametrize("understands", [True, False])
 def test_the_tree_asks_for_what_is_not_finished_and_forces_the_rest(understands, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.cli.operator.tree.HAND_BACK_SECONDS", 5 if understands else 0.2)
+    monkeypatch.setattr("deadheat.cli.operator.tree.HAND_BACK_SECONDS", 60 if understands else 0.2)
+    busy_after = Tree._busy_after
+
+    def busy_once_told(self: Tree, seconds: float) -> list[Process]:
+        wait_until((tmp_path / "told").exists)
+        return busy_after(self, seconds)
+
+    monkeypatch.setattr(Tree, "_busy_after", busy_once_told)
     arguments = [sys.executable, "-c", STUBBORN.format(folder=str(tmp_path), understands=understands)]
     process = subprocess.Popen(arguments, start_new_session=True)
     wait_until((tmp_path / "ready").exists)
     tree = Tree({}, finish_seconds=0.2, children=[Child("play", arguments, process)])
     tree.stopping = True
-    tree.run()
-    assert (tmp_path / "told").exists()
-    assert (tmp_path / "asked").exists() is understands
-    assert process.wait(60) == (0 if understands else -signal.SIGKILL)
+    try:
+        tree.run()
+        assert (tmp_path / "told").exists()
+        assert (tmp_path / "asked").exists() is understands
+        assert process.wait(60) == (0 if understands else -signal.SIGKILL)
+    finally:
+        process.kill()

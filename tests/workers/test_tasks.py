@@ -149,7 +149,7 @@ def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seasons for which more series were requested. What earlier tests requested is forgotten."""
     seasons: list[int] = []
     monkeypatch.setattr(tasks, "enqueue_plan", seasons.append)
-    tasks._in_vain_until.clear()
+    monkeypatch.setattr(tasks, "_in_vain_until", {})
     return seasons
 
 
@@ -176,6 +176,7 @@ def test_a_season_without_more_to_plan_is_left_alone(world: PlayingWorld, monkey
     tasks.tick()
     planned = mock.Mock(side_effect=go_on)
     monkeypatch.setattr(tasks, "go_on", planned)
+    monkeypatch.setattr(tasks, "TICK_SECONDS", 3600)
     for _ in range(3):
         tasks.plan(season_id)
     assert planned.call_count == 1
