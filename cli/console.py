@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import current_thread, main_thread
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -129,13 +130,20 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def undivided() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the end of a block."""
+    """Let Ctrl-C and SIGTERM wait until the end of a block. The second one ends it at once, as it may be writing to a
+    reader who takes nothing.
+    """
     if current_thread() is not main_thread():
         yield
         return
     received: set[int] = set()
-    ends = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda got, _: received.add(got)) for number in ends}
+
+    def note_once(number: int, frame: FrameType | None) -> None:
+        if received:
+            signal.default_int_handler(number, frame)
+        received.add(number)
+
+    before = {number: signal.signal(number, note_once) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

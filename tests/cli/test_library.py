@@ -39,7 +39,7 @@ def test_requests_of_an_asynchronous_client_wait_at_once() -> None:
             return [person.name for person in await asyncio.gather(league.me(), league.me(), league.me())]
 
     with line(answer(200, ME)) as server:
-        server.together = threading.Barrier(3, timeout=10)
+        server.together = threading.Barrier(3, timeout=60)
         assert asyncio.run(ask(server.url)) == ["ada"] * 3
 
 

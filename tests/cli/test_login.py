@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import stat
 import subprocess
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -121,7 +123,10 @@ def test_a_token_is_sent_to_its_own_server_only(site: Site, server: str) -> None
 def test_logging_out_without_the_server_forgets_and_says_so(settings: Path, site: Site) -> None:
     with served(site.app) as address:
         login("ada", address, "--sign-up")
-    done = invoke("logout")
+    with socket.socket() as nobody:
+        nobody.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        nobody.bind(("127.0.0.1", urlsplit(address).port))  # so that no other server gets it; it does not listen
+        done = invoke("logout")
     assert done.returncode == 3 and "did not revoke" in done.stderr
     assert profiles.load() == {}
 

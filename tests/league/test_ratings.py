@@ -17,6 +17,9 @@ from tests.lanes import examples
 from tests.league.logs import Line, duels, log
 from tests.league.refusals import refused
 
+UNSEEN = 0.01 * 10**-LAST_DIGIT
+"""More than the search may leave of the way, in Elo points, and far less than anything shows."""
+
 MAXIMUM_LIKELIHOOD = RatingConfig(centre_elo=0, prior_sd_elo=None)
 
 # The American League of 1987, wins of the row over the column (Agresti, Categorical Data Analysis, section 10.6).
@@ -255,9 +258,8 @@ def test_ratings_sum_to_the_centre_and_their_errors_are_finite(lines: list[Line]
 @given(LOGS, st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 3000)))
 def test_where_the_search_starts_changes_nothing_that_is_shown(lines: list[Line], start: dict[str, float]) -> None:
     cold, warm = rate(log(lines), RatingConfig()), rate(log(lines), RatingConfig(), start=start)
-    unseen = 0.01 * 10**-LAST_DIGIT
-    assert elo(warm) == pytest.approx(elo(cold), abs=unseen)
-    assert se(warm) == pytest.approx(se(cold), abs=unseen)
+    assert elo(warm) == pytest.approx(elo(cold), abs=UNSEEN)
+    assert se(warm) == pytest.approx(se(cold), abs=UNSEEN)
     for one, other in zip(cold.entries, warm.entries, strict=True):
         assert one.place is not None and other.place is not None
         assert (one.player, one.place.rank, one.place.low, one.place.high) == (
@@ -273,7 +275,7 @@ def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str])
     ]
     there = elo(rate(log(lines), RatingConfig()))
     back = elo(rate(log(renamed), RatingConfig()))
-    assert {other["abcdef".index(player)]: found for player, found in there.items()} == pytest.approx(back, abs=1e-9)
+    assert {other["abcdef".index(player)]: found for player, found in there.items()} == pytest.approx(back, abs=UNSEEN)
 
 
 def test_a_configuration_comes_back_from_json() -> None:

@@ -108,6 +108,7 @@ def watched(browser: Browser, url: str) -> Iterator[Open]:
     def opens(path: str, **arguments: object) -> Page:
         context = browser.new_context(**{"viewport": WIDE, "base_url": url} | arguments)  # type: ignore[arg-type]
         contexts.append(context)
+        context.set_default_timeout(EXPECT_MS)
         context.on("console", said)
         context.on("request", asked)
         context.on("weberror", lambda error: complaints.append(str(error.error)))

@@ -35,7 +35,7 @@ def test_a_reader_sees_the_leaderboard_move_and_keeps_the_place(visit: Open, lea
     name = page.locator("#board tbody th a").first
     name.focus()
     play_a_series(league, 1)
-    expect(ranked).not_to_contain_text(f"from {before[1]} rated", timeout=15_000)
+    expect(ranked).not_to_contain_text(f"from {before[1]} rated")
     focused = page.evaluate("document.activeElement.closest('#board') !== null")
     assert focused, "who reads by keyboard is not thrown back to the top"
 

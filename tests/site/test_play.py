@@ -98,7 +98,7 @@ def worker(league: League) -> Iterator[Worker]:
     started = Worker(league, LocalSandbox())
     started.start()
     yield started
-    started.stop(30)
+    started.stop(120)
 
 
 def opponent(league: League, game: str, name: str = "random") -> int:

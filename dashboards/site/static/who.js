@@ -25,9 +25,10 @@ function keep(unread) {
   localStorage.setItem(UNREAD, JSON.stringify({ unread, at: Date.now() }));
 }
 
-// The answer of a signed-in reader's own address, or null, also if the reader signed out meanwhile; a session that ended
-// elsewhere is noted.
+// The answer of a signed-in reader's own address, or null, also if somebody else or nobody is signed in by then; a session
+// that ended elsewhere is noted.
 async function own(address) {
+  const reader = localStorage.getItem(KEY);
   const answer = await fetch(address, { headers: { Accept: "application/json" } });
   if (answer.status === 401) {
     forget();
@@ -35,7 +36,7 @@ async function own(address) {
     inbox.hidden = true;
   }
   const told = answer.ok ? await answer.json() : null;
-  return localStorage.getItem(KEY) ? told : null;
+  return reader !== null && localStorage.getItem(KEY) === reader ? told : null;
 }
 
 async function ask() {

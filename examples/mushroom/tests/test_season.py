@@ -81,7 +81,7 @@ def season(server):
     with Client(url, (folder / "organiser.token").read_text().strip()) as organiser, Client(url) as client:
         client.sign_up("ada", PASSWORD)
         season_id = organiser.create_season(
-            {"game": "mushroom", "name": "M", "games_per_pair": 4, "series_length": 4}
+            {"game": "mushroom", "name": "M", "games_per_pair": 8, "series_length": 4}
         ).id
         organiser.change_season(season_id, {"state": "open"})
         bots = {}
@@ -91,8 +91,8 @@ def season(server):
                 version = ada.upload(bot_id, *read_bot(site / "deadheat_mushroom" / "bots" / name))
                 assert wait_for_build(ada, version).state == "ready", name
                 ada.enter(season_id, bot_id)
-        wait(lambda: organiser.season(season_id).progress.done == 12, SEASON_S, "the season")
-        wait(lambda: (totals := organiser.leaderboard(season_id).totals) and totals.matches == 12, 60, "the ranking")
+        wait(lambda: organiser.season(season_id).progress.done == 24, SEASON_S, "the season")
+        wait(lambda: (totals := organiser.leaderboard(season_id).totals) and totals.matches == 24, 60, "the ranking")
         return season_id, bots, organiser.leaderboard(season_id)
 
 

@@ -93,7 +93,7 @@ RUNNING = (
     select(Series, Season)
     .join(Season, col(Season.id) == Series.season_id)
     .where(Series.state == JobState.RUNNING, shown_series())
-    .order_by(col(Series.started_at).desc())
+    .order_by(col(Series.started_at).desc(), col(Series.id).desc())
     .limit(bindparam("most", type_=Integer))
 )
 
