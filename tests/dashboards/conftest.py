@@ -89,7 +89,10 @@ def start_server(settings: Settings, collector: Collector) -> subprocess.Popen[b
 
 def end(process: subprocess.Popen[bytes]) -> None:
     process.send_signal(signal.SIGTERM)
-    process.wait(PATIENCE_S)
+    try:
+        process.wait(PATIENCE_S)
+    finally:
+        process.kill()
 
 
 def upload_until_ready(url: str, entrant: demo.Entrant) -> None:

@@ -60,7 +60,7 @@ OPPONENT_NS = 250 * NS_PER_MS
 """The most that an opponent that answers within microseconds may be charged in a whole match: a hundred times what it
 uses, and far less than if it paid for the other bot's writes and reads."""
 
-FINISH_GRACE_NS = 60 * NS_PER_S
+LONG_NS = 60 * NS_PER_S
 WATCH_FACTOR = 40
 """Instead of the product's, so that a host which gives bots little time only takes longer (see `patient`)."""
 
@@ -256,21 +256,24 @@ class Zoo:
         before = own_times()
         with self.context.slots.take() as cpus, patient(lingers):
             play.run(self.context, job, cpus, lambda: None, runs.append)
-        waited_ns = delay_between(before, own_times())
-        return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
+            waited_ns = delay_between(before, own_times())
+            return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
 
 
 @contextmanager
 def patient(lingers: bool) -> Iterator[None]:
-    """Let no verdict depend on how busy this host is: watch bots for longer than their limits, and, unless one is
-    expected to linger, also wait for their ends.
+    """Let no verdict depend on how busy this host is: watch bots for longer than their limits, give them long to begin,
+    and, unless one is expected to linger, to end.
     """
-    with patch("deadheat.sandbox.arena.PipeTransport", partial(PipeTransport, watch_factor=WATCH_FACTOR)):
-        if lingers:
-            yield
-        else:
-            with patch("deadheat.sandbox.arena.FINISH_GRACE_NS", FINISH_GRACE_NS):
-                yield
+    watched = partial(PipeTransport, watch_factor=WATCH_FACTOR)
+    with (
+        patch("deadheat.sandbox.arena.PipeTransport", watched),
+        patch("deadheat.sandbox.arena.FINISH_GRACE_NS", NS_PER_S if lingers else LONG_NS),
+        patch("deadheat.sandbox.docker.ACK_TIMEOUT_S", 30),
+        patch("deadheat.engine.games.duel.READY_LIMIT_NS", LONG_NS),
+        patch("deadheat.games.liars_dice.rules.READY_LIMIT_NS", LONG_NS),
+    ):
+        yield
 
 
 def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int) -> Finished:

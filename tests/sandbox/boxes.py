@@ -8,10 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import docker
+
 from deadheat.engine.core import NS_PER_S, Message, Reply
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
+
+CONFLICT = 409
 
 INSIDER = """
 import ctypes, errno, mmap, os, pathlib, resource, signal, socket, struct, sys, threading, time
@@ -146,3 +150,16 @@ def alive_after_a_while(word: str, expected: int = 0) -> dict[int, str]:
         time.sleep(0.01)
         found = alive(word)
     return found
+
+
+def insist(call: Callable[[], object]) -> None:
+    """Let the engine do what it may fail to do by itself while it is busy."""
+
+    def done() -> bool:
+        try:
+            call()
+        except docker.errors.APIError as error:
+            return error.status_code == CONFLICT  # it is done already
+        return True
+
+    assert until(done, 60)

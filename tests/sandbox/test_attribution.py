@@ -301,7 +301,7 @@ def _verdict(
 ) -> tuple[str, dict[str, object]]:
     with closing(sandbox.open(python(tmp_path, WORKER), Limits(cpus="0"))) as box:
         # A long watch, so that even a loaded machine reaches a verdict.
-        transport = PipeTransport([box.start()], watch_factor=20)
+        transport = PipeTransport([box.start()], watch_factor=100)
         assert transport.exchange([Message(0, "pass", 20 * NS_PER_S)])[0].line == "done"
         with strangers(beside, cpu=0), _realtime(), frozen(tmp_path) if freeze else contextlib.nullcontext():
             try:
@@ -316,11 +316,11 @@ def frozen(tmp_path: Path) -> Iterator[None]:
     """Pause the container, as an operator may."""
     client = docker.APIClient(version="auto")
     (ours,) = [c["Id"] for c in client.containers() if str(tmp_path) in c["Labels"].get(LABEL, "")]
-    client.pause(ours)
+    insist(lambda: client.pause(ours))
     try:
         yield
     finally:
-        client.unpause(ours)
+        insist(lambda: client.unpause(ours))
         client.close()
 
 
@@ -340,8 +340,12 @@ def frozen(tmp_path: Path) -> Iterator[None]:
 )
 def test_in_a_container_with_strangers_on_its_cpu(verdict: Verdict, work: str, beside: int, expected: set[str]) -> None:
     """Own time decides, so the verdict is the same beside strangers as alone."""
-    how, evidence = verdict(work, beside)
-    assert how in expected, evidence
+
+    def attempt() -> None:
+        how, evidence = verdict(work, beside)
+        assert how in expected, evidence
+
+    unless_still(attempt)
 
 
 @pytest.mark.containers
@@ -353,7 +357,7 @@ def test_a_container_frozen_from_outside_is_the_hosts_doing(verdict: Verdict) ->
 
 @pytest.mark.containers
 def test_a_conviction_keeps_its_evidence(verdict: Verdict) -> None:
-    how, evidence = verdict("time.sleep(2)", 0)
+    how, evidence = verdict("time.sleep(60)", 0)
     assert how == Fault.TIMEOUT
     assert evidence["seat"] == 0
     assert evidence["own_ns"] > LIMIT_MS * NS_PER_MS  # type: ignore[operator]

@@ -211,7 +211,7 @@ def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
     )["Id"]
     client.start(waits)
     if rests:
-        client.pause(waits)
+        insist(lambda: client.pause(waits))
     try:
         assert docker_sandbox.sweep() == 1
         assert waits not in {found["Id"] for found in client.containers(all=True, filters={"label": LABEL})}
