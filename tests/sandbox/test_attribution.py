@@ -24,7 +24,8 @@ from deadheat.sandbox.box import Exit, Limits
 from deadheat.sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unified
 from deadheat.sandbox.docker import LABEL, DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import python
+from tests.sandbox.boxes import insist, python
+from tests.stillness import unless_still
 
 LIMIT_MS = 500
 

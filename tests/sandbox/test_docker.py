@@ -17,7 +17,7 @@ from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.docker import GENERATION, LABEL, DockerSandbox
 from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, python, stop
+from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, insist, python, stop
 
 pytestmark = pytest.mark.containers
 
