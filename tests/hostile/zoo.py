@@ -36,6 +36,7 @@ from deadheat.league.config import Settings
 from deadheat.league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef, SeriesJob
 from deadheat.league.service.bots.bots import Upload
 from deadheat.league.uploads import accept
+from deadheat.sandbox import attribution
 from deadheat.sandbox.archive import extract_upload
 from deadheat.sandbox.box import Box, Exit, Limits, Program
 from deadheat.sandbox.build import build
@@ -253,10 +254,12 @@ class Zoo:
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
         runs: list[play.Run] = []
-        before = own_times()
         with self.context.slots.take() as cpus, patient(lingers):
+            before, idle_before_ns = own_times(), idle_ns(cpus[0])
             play.run(self.context, job, cpus, lambda: None, runs.append)
-            waited_ns = delay_between(before, own_times())
+            waited_ns, unused_ns = delay_between(before, own_times()), idle_ns(cpus[0]) - idle_before_ns
+            for run in runs:
+                check_watch(run, unused_ns)
             return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
 
 
@@ -292,6 +295,22 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: 
         assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
     check_charges(transcript, opponent, waited_ns)
     return Finished(faults.get(seat), endings.get(seat))
+
+
+def idle_ns(cpu: int) -> int:
+    """Return how long nothing ran on a CPU so far, by the kernel's ticks."""
+    (line,) = (line for line in Path("/proc/stat").read_text().splitlines() if line.startswith(f"cpu{cpu} "))
+    return sum(map(int, line.split()[4:6])) * NS_PER_S // os.sysconf("SC_CLK_TCK")
+
+
+def check_watch(run: play.Run, unused_ns: int) -> None:
+    """Check that a bot which the product would have given up watching was really kept from running: otherwise a trick
+    makes it look so, and its match void. `unused_ns`: how long its CPU was idle.
+    """
+    for prompt in run.played.transcript.prompts() if run.played else ():
+        reply, limit_ns = prompt.reply, prompt.message.limit_ns
+        if reply.fault is Fault.TIMEOUT and reply.elapsed_ns > attribution.WATCH_FACTOR * (limit_ns or 0):
+            assert unused_ns + (reply.cpu_ns or 0) < reply.elapsed_ns / 2, f"it only looks starved: {prompt}"
 
 
 def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int) -> None:

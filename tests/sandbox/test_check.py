@@ -18,6 +18,7 @@ from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shar
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
 from tests.sandbox.boxes import Metered
+from tests.stillness import unless_still
 
 ROUNDS = 2
 
@@ -72,12 +73,16 @@ def test_a_hypervisor_that_tells_nothing_is_noticed(host: Host, flags: str, stol
 
 def test_reference_bots_are_judged_as_is_known_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("deadheat.sandbox.host.check.PAUSE_SECONDS", 0.1)  # bots come to rest even on a busy host
-    told = []
-    facts = check_host(LocalSandbox(), (), ROUNDS, lambda: told.append(1)).facts
-    assert (facts.innocent, facts.guilty) == (2 * ROUNDS, 2 * ROUNDS)
-    assert (facts.convicted, facts.acquitted) == (0, 0)
-    assert "run-delay" in facts.signals
-    assert len(told) == facts.innocent + facts.guilty  # one call between two prompts, where a heartbeat is allowed
+
+    def attempt() -> None:
+        told: list[int] = []
+        facts = check_host(LocalSandbox(), (), ROUNDS, lambda: told.append(1)).facts
+        assert (facts.innocent, facts.guilty) == (2 * ROUNDS, 2 * ROUNDS)
+        assert (facts.convicted, facts.acquitted) == (0, 0)
+        assert "run-delay" in facts.signals
+        assert len(told) == facts.innocent + facts.guilty  # one call between two prompts, where a heartbeat is allowed
+
+    unless_still(attempt)
 
 
 def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,8 +150,12 @@ def test_without_a_box_there_is_no_check(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.containers
 def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbox, tmp_path: Path) -> None:
-    report = check_host(docker_sandbox, (0,), 4)
-    assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
+
+    def attempt() -> None:
+        report = check_host(docker_sandbox, (0,), 4)
+        assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
+
+    unless_still(attempt)
     assert list((tmp_path / "run").iterdir()) == []  # no box is left
 
 
