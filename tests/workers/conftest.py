@@ -94,13 +94,18 @@ def packed(folder: Path) -> bytes:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[PlayingWorld]:
-    """Let turns at dice take minutes, because a plain bot gets no time back for a pause of the whole machine."""
-    made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
+def unhurried() -> Iterator[None]:
+    """Let turns at dice take minutes: for a pause of the machine that no counter shows, nobody gets time back."""
     with pytest.MonkeyPatch.context() as patch:  # its own, because tests undo theirs
         patch.setattr("deadheat.games.yacht_auction.rules.TURN_LIMIT_NS", 60 * NS_PER_S)
         patch.setattr("deadheat.games.liars_dice.rules.NS_PER_MS", NS_PER_S)
-        yield made
+        yield
+
+
+@pytest.fixture
+def world(tmp_path: Path, unhurried: None) -> Iterator[PlayingWorld]:
+    made = PlayingWorld(settings(tmp_path, sandbox="local", match_attempts=3))
+    yield made
     made.close()
 
 

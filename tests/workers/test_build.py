@@ -31,7 +31,7 @@ RANDOM = (bots_of(GAME) / "random" / "main.py").read_text()
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[BuildingWorld]:
+def world(tmp_path: Path, unhurried: None) -> Iterator[BuildingWorld]:
     made = BuildingWorld(settings(tmp_path))
     yield made
     made.close()

@@ -15,7 +15,6 @@ from sqlmodel import Session
 
 from deadheat.engine.core import NS_PER_S, STDERR_KEPT_BYTES
 from deadheat.engine.games.folder import bots_of
-from deadheat.games.yacht_auction import rules
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, finish_build, note_build_log
 from deadheat.league.states import VersionState
 from deadheat.sandbox import arena
@@ -32,7 +31,7 @@ RANDOM = (bots_of(GAME) / "random" / "main.py").read_text()
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[BuildingWorld]:
+def world(tmp_path: Path, unhurried: None) -> Iterator[BuildingWorld]:
     made = BuildingWorld(settings(tmp_path, sandbox="local"))
     yield made
     made.close()
@@ -70,7 +69,6 @@ def test_the_log_grows_with_its_build(
     world: BuildingWorld, read: list[tuple[VersionState, str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arena, "FINISH_GRACE_NS", 60 * NS_PER_S)  # the bot's speed is not the point
-    monkeypatch.setattr(rules, "TURN_LIMIT_NS", 60 * NS_PER_S)
     slow = f"for n in 1 2 3; do echo line $n; while [ ! -e {tmp_path}/seen$n ]; do sleep 0.05; done; done"
     monkeypatch.setattr(build, "LANGUAGES", {**LANGUAGES, "python": replace(LANGUAGES["python"], build=slow)})
     version = world.built("bot.py", RANDOM)

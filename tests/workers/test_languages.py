@@ -44,7 +44,7 @@ def full_image(engine_required: None) -> str:
 
 
 @pytest.fixture
-def world(tmp_path: Path, full_image: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[BuildingWorld]:
+def world(tmp_path: Path, full_image: str, unhurried: None, monkeypatch) -> Iterator[BuildingWorld]:
     monkeypatch.setattr(arena, "FINISH_GRACE_NS", 60 * NS_PER_S)  # how long a runtime takes to end is not the point
     made = BuildingWorld(settings(tmp_path, image=full_image))
     yield made
