@@ -64,7 +64,7 @@ class Cause(StrEnum):
         N_("the bot got almost no processor time"),
         Trait.TOLD | Trait.CONDEMNS | Trait.COUNTED,
     )
-    HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # until 2026-11
+    HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # of builds; of matches until 2026-11
     REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD  # until 2026-11
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
         "host-unfit",

@@ -19,11 +19,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
-from deadheat.sandbox.attribution import Blame
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Meter, Program, Sandbox, SandboxError
 from deadheat.sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
+"""The most of its own time that a build may take (see `engine.own_time`), so that no busy host breaks a version."""
+
 END_SECONDS = 10
 """How long a build that has written its result may take to end. It removes its files meanwhile, perhaps on a busy host.
 """
@@ -142,7 +144,7 @@ def _run(
         listening()
 
     try:
-        tar, why = _collect(channel, time.monotonic() + BUILD_SECONDS, meanwhile)
+        tar, why = _collect(channel, meanwhile)
         box.ask_stop(0 if why else END_SECONDS * NS_PER_S)
         return tar, why, box.stopped()
     except SandboxError as error:
@@ -167,16 +169,17 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
         raise BuildFailed(f"the build command failed with {how}", log)
 
 
-def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -> tuple[bytes, str | None]:
+def _collect(channel: Channel, meanwhile: Callable[[], None]) -> tuple[bytes, str | None]:
     """Return the build's whole output, and the reason for a refusal, if any."""
+    began_at, before = time.monotonic(), channel.meter.counters()
     chunks: list[bytes] = []
     total = 0
     poller = select.poll()
     poller.register(channel.stdout_fd, select.POLLIN)
     while True:
-        if time.monotonic() > give_up_at:
+        if _took_too_long(channel.meter, before, int((time.monotonic() - began_at) * NS_PER_S)):
             return b"", f"the build took longer than {BUILD_SECONDS} s"
-        between()
+        meanwhile()
         if not poller.poll(POLL_SECONDS * 1000):
             continue
         try:
@@ -189,6 +192,20 @@ def _collect(channel: Channel, give_up_at: float, between: Callable[[], None]) -
         total += len(data)
         if total > MAX_PROGRAM_BYTES:
             return b"", f"the built program is larger than {MAX_PROGRAM_BYTES // 2**20} MiB"
+
+
+def _took_too_long(meter: Meter, before: Counters, wall_ns: int) -> bool:
+    """Judge a build as a silent bot is judged, but by the clock on the wall where no counter shows more. Raises
+    SandboxError if this host gives it almost no time.
+    """
+    limit_ns = BUILD_SECONDS * NS_PER_S
+    if wall_ns <= limit_ns:
+        return False
+    evidence = between(before, meter.counters(), wall_ns)
+    blame = while_silent(evidence, limit_ns, waiting_ns=meter.waiting_ns())
+    if blame is Blame.HOST:
+        raise SandboxError("host-starved", "a build got almost no processor time", **evidence.as_dict())
+    return blame is not None
 
 
 def _too_much_memory() -> str:
