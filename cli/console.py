@@ -130,8 +130,8 @@ def ending_in_order() -> Iterator[None]:
 
 @contextmanager
 def undivided() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait until the end of a block. The second one ends it at once, as it may be writing to a
-    reader who takes nothing.
+    """Let Ctrl-C and SIGTERM wait until the end of a block. A second signal ends the block at once, because it may be
+    stuck writing to a reader that takes nothing.
     """
     if current_thread() is not main_thread():
         yield
@@ -143,7 +143,8 @@ def undivided() -> Iterator[None]:
             signal.default_int_handler(number, frame)
         received.add(number)
 
-    before = {number: signal.signal(number, note_once) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [each for each in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, note_once) for number in heard}
     try:
         yield
     finally:

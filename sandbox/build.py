@@ -24,11 +24,18 @@ from deadheat.sandbox.box import Box, Channel, Exit, Limits, Meter, Program, San
 from deadheat.sandbox.languages import Recipe
 
 BUILD_SECONDS = 60
-"""The most of its own time that a build may take (see `engine.own_time`), so that no busy host breaks a version."""
-
-END_SECONDS = 10
-"""How long a build that has written its result may take to end. It removes its files meanwhile, perhaps on a busy host.
+"""The most of its own time that a build may take (see `engine.own_time`): where the box's pressure is counted, waiting
+for a processor breaks no version. Elsewhere this is time by the clock on the wall.
 """
+
+WATCH_FACTOR = 4
+"""The ratio of wall time to the limit at which this host has failed. It is smaller than for a bot's reply, because a
+build that makes itself wait keeps a whole slot.
+"""
+
+END_SECONDS = 3
+"""How long the processes of a build may take to end after its output."""
+
 FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.25, 1.0
 POLL_SECONDS = 0.25
 MAX_PROGRAM_BYTES = 64 * 1024 * 1024
@@ -102,7 +109,7 @@ def build(
     try:
         channel = box.start()
         with suppress(OSError):  # the box has died, which `_run` sees
-            os.write(channel.stdin_fd, b"\n")  # its shell can begin, now that it would be killed before init
+            os.write(channel.stdin_fd, b"\n")  # let its shell begin: from here on, the kernel would kill it before init
         tar, why, end = _run(box, channel, listening, between)
         log = _text(end.stderr)
         blame = channel.out_of_memory()
@@ -164,6 +171,8 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
         raise BuildFailed(f"this server's image has no {recipe.title}", log)
     if end.exit_code == NOT_HERE_CODE:
         raise BuildFailed(f"{recipe.title} is not installed here ({', '.join(recipe.tools)})", log)
+    if end.lingered:
+        raise SandboxError("container-stuck", "a build that had written its output did not end")
     if end.exit_code != 0:
         how = f"exit code {end.exit_code}" if end.exit_code is not None else f"signal {end.signal}"
         raise BuildFailed(f"the build command failed with {how}", log)
@@ -195,14 +204,17 @@ def _collect(channel: Channel, meanwhile: Callable[[], None]) -> tuple[bytes, st
 
 
 def _took_too_long(meter: Meter, before: Counters, wall_ns: int) -> bool:
-    """Judge a build as a silent bot is judged, but by the clock on the wall where no counter shows more. Raises
-    SandboxError if this host gives it almost no time.
+    """Say whether a build has used up its own time, or its time on the wall if no counter shows its waits. Raises
+    SandboxError if this host gives it almost no time, or has frozen it.
     """
     limit_ns = BUILD_SECONDS * NS_PER_S
     if wall_ns <= limit_ns:
         return False
+    waiting_ns = meter.waiting_ns()
     evidence = between(before, meter.counters(), wall_ns)
-    blame = while_silent(evidence, limit_ns, waiting_ns=meter.waiting_ns())
+    if evidence.frozen:
+        raise SandboxError("host-unknown", "a build was frozen", **evidence.as_dict())
+    blame = while_silent(evidence, limit_ns, WATCH_FACTOR, waiting_ns)
     if blame is Blame.HOST:
         raise SandboxError("host-starved", "a build got almost no processor time", **evidence.as_dict())
     return blame is not None

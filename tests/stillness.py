@@ -1,7 +1,7 @@
-"""Repeats what failed while this machine stood still.
+"""Repeats verdicts about time that were wrong while this machine stood still.
 
 No counter shows every pause of a virtual machine, and whoever computed when it began is charged for it. A bot may then
-be convicted although the product did nothing wrong. A fault of the product fails every time.
+be convicted although the product did nothing wrong. A clock that is wrong is wrong every time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,16 @@ TRIES = 3
 STEP_SECONDS, STILL_SECONDS = 0.02, 0.1
 
 Told = TypeVar("Told")
+
+
+class Disturbed(AssertionError):
+    """A verdict is wrong, perhaps because of a pause."""
+
+
+def judged(right: object, told: object = "") -> None:
+    """Assert a verdict that a pause of this machine may change."""
+    if not right:
+        raise Disturbed(str(told))
 
 
 class Watch(threading.Thread):
@@ -41,12 +51,12 @@ class Watch(threading.Thread):
 
 
 def unless_still(attempt: Callable[[], Told]) -> Told:
-    """Make an attempt, and repeat it if it fails while this machine stood still."""
+    """Make an attempt, and repeat it if it is `Disturbed` while this machine stood still."""
     for _ in range(TRIES - 1):
         with Watch() as watch:
             try:
                 return attempt()
-            except AssertionError as error:
+            except Disturbed as error:
                 failed = error
         if watch.longest < STILL_SECONDS:
             raise failed

@@ -1,4 +1,4 @@
-"""Only what fails while this machine stands still is tried again, and not for ever."""
+"""Only verdicts that are wrong while this machine stands still are tried again, and not for ever."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import time
 import pytest
 
 from tests import stillness
-from tests.stillness import TRIES, unless_still
+from tests.stillness import TRIES, Disturbed, judged, unless_still
 
 
-@pytest.mark.parametrize(("still", "tries"), [(True, TRIES), (False, 1)])
+@pytest.mark.parametrize(
+    ("still", "error", "tries"), [(True, Disturbed, TRIES), (False, Disturbed, 1), (True, AssertionError, 1)]
+)
 def test_a_failure_counts_unless_this_machine_stood_still(
-    monkeypatch: pytest.MonkeyPatch, still: bool, tries: int
+    monkeypatch: pytest.MonkeyPatch, still: bool, error: type[AssertionError], tries: int
 ) -> None:
     monkeypatch.setattr(stillness, "STILL_SECONDS", 0.0 if still else 1e9)
     made: list[int] = []
@@ -20,7 +22,7 @@ def test_a_failure_counts_unless_this_machine_stood_still(
     def fails() -> None:
         made.append(1)
         time.sleep(0.05)
-        raise AssertionError
+        raise error
 
     with pytest.raises(AssertionError):
         unless_still(fails)
@@ -29,3 +31,6 @@ def test_a_failure_counts_unless_this_machine_stood_still(
 
 def test_what_succeeds_is_told() -> None:
     assert unless_still(lambda: 7) == 7
+    judged(True)
+    with pytest.raises(Disturbed, match="late"):
+        judged(False, "late")

@@ -168,7 +168,10 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
                 except TransportError as error:
                     log.info("canary: void: %s: %s", error.cause, error.detail)
                     void = 1
-                void |= any(verdict.in_doubt for verdict in game.verdicts)
+                for verdict in game.verdicts:
+                    if verdict.in_doubt:
+                        log.info("canary: void, because this machine stood still: %s", verdict.as_dict())
+                        void = 1
                 wrong = [verdict.as_dict() for verdict in game.verdicts if not (verdict.right or verdict.in_doubt)]
                 if wrong or not void:
                     return wrong, attempt + void

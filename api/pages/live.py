@@ -70,8 +70,8 @@ class News:
 
 @router.get("/seasons/{season_id}/events")
 async def events(shared: Shared, request: Request, season_id: Id, after: str = "") -> StreamingResponse:
-    """Open a stream of new rankings, beginning after the last one that the browser saw: in the stream before this one,
-    or else on its page (`after`; 0: the page has none). If neither says so, the newest one counts as seen.
+    """Open a stream of new rankings, beginning after the last one that the browser knows: by the header Last-Event-ID,
+    else by `after`, the number on its page (0: none). Without either, only later rankings are sent.
     """
     news: News = request.app.state.news
     newest = await news.newest(shared, season_id)

@@ -22,7 +22,7 @@ factor, and costs a tenth.
 """
 
 CONVERGED = 1e-10
-"""The length of the last step. The remaining error is smaller by about `NEAR`: some billionths of an Elo point."""
+"""The length of the last step. The remaining error is about `NEAR` times that: some billionths of an Elo point."""
 
 
 class Concave(Protocol):

@@ -57,7 +57,7 @@ OTHERS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND usesysid IS NOT NULL AND pid <> pg_backend_pid()
 """
-"""The server's own processes have no user. Whoever may not see others' sessions sees at least that."""
+"""The server's own processes have no user. Even a user who may not see what other sessions do sees whose they are."""
 
 
 class NotEmpty(Exception):

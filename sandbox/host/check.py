@@ -183,15 +183,16 @@ class Trial:
 
 
 def doubtful(reply: Reply, limit_ns: int) -> bool:
-    """Say whether a late reply may have counted because of this host: it took longer than the limit, and the host, by
-    its own counters, stood still (the hypervisor took ticks from it, or the referee did not look), or a wait counted
-    that began before the prompt: only the pressure tells when a wait began.
+    """Say whether a late reply counted only because this host, by its own counters, stood still (the hypervisor took
+    ticks from it, or the referee did not look), or because of a wait that began before the prompt: only the pressure
+    tells when a wait began.
     """
     shown = reply.evidence
-    if shown is None or reply.elapsed_ns <= limit_ns:
+    if shown is None:
         return False
     before_ns = 0 if None in (shown.delay_ns, shown.full_ns) else (shown.delay_ns or 0) - (shown.full_ns or 0)
-    return shown.steal_ns + shown.unseen_ns > 0 or before_ns > NS_PER_MS
+    given_ns = shown.steal_ns + shown.unseen_ns + (before_ns if before_ns > NS_PER_MS else 0)
+    return limit_ns < min(reply.elapsed_ns, reply.own_ns + given_ns)
 
 
 def stat(host: Host | None = None) -> tuple[int, ...]:

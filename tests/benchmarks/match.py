@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +85,7 @@ def cost_of_match(sandbox: Sandbox, program: Program, length: int, series: int, 
         settle()
         if undisturbed:
             return (group.cpu_ns() - before_ns) / NS_PER_MS / (series * length)
+        print("the host disturbed a series, which is played again", file=sys.stderr)
     raise AssertionError(f"the host disturbed series of {length} {TRIES} times")
 
 

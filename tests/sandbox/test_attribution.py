@@ -25,7 +25,7 @@ from deadheat.sandbox.cgroup import Cgroup, join_unified, steal_ns, sweep_unifie
 from deadheat.sandbox.docker import LABEL, DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from tests.sandbox.boxes import insist, python
-from tests.stillness import unless_still
+from tests.stillness import judged, unless_still
 
 LIMIT_MS = 500
 
@@ -344,7 +344,7 @@ def test_in_a_container_with_strangers_on_its_cpu(verdict: Verdict, work: str, b
 
     def attempt() -> None:
         how, evidence = verdict(work, beside)
-        assert how in expected, evidence
+        judged(how in expected, evidence)
 
     unless_still(attempt)
 

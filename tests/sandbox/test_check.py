@@ -18,7 +18,7 @@ from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shar
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
 from tests.sandbox.boxes import Metered
-from tests.stillness import unless_still
+from tests.stillness import judged, unless_still
 
 ROUNDS = 2
 
@@ -78,7 +78,7 @@ def test_reference_bots_are_judged_as_is_known_beforehand(monkeypatch: pytest.Mo
         told: list[int] = []
         facts = check_host(LocalSandbox(), (), ROUNDS, lambda: told.append(1)).facts
         assert (facts.innocent, facts.guilty) == (2 * ROUNDS, 2 * ROUNDS)
-        assert (facts.convicted, facts.acquitted) == (0, 0)
+        judged((facts.convicted, facts.acquitted) == (0, 0), facts)
         assert "run-delay" in facts.signals
         assert len(told) == facts.innocent + facts.guilty  # one call between two prompts, where a heartbeat is allowed
 
@@ -123,16 +123,20 @@ def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit() ->
     ("evidence", "doubt"),
     [
         (None, False),
-        (Evidence(60, delay_ns=9_000_000, full_ns=8_900_000), False),
-        (Evidence(60, delay_ns=9_000_000, full_ns=6_000_000), True),  # it waited before it was asked
-        (Evidence(60, delay_ns=9_000_000), False),  # no counter shows it
-        (Evidence(60, steal_ns=1), True),
-        (Evidence(60, unseen_ns=1), True),
+        (Evidence(53_000_000, delay_ns=9_000_000, full_ns=8_900_000), False),
+        (Evidence(53_000_000, delay_ns=9_000_000, full_ns=4_000_000), True),  # it waited before it was asked
+        (Evidence(53_000_000, delay_ns=9_000_000), False),  # no counter shows it
+        (Evidence(53_000_000, steal_ns=4_000_000), True),
+        (Evidence(53_000_000, unseen_ns=4_000_000), True),
+        (Evidence(53_000_000, steal_ns=1_000_000, unseen_ns=3_000_000), True),
+        (Evidence(53_000_000, unseen_ns=1_500_000), False),  # that explains only a part
     ],
 )
-def test_what_counted_only_while_this_host_stood_still_is_in_doubt(evidence: Evidence | None, doubt: bool) -> None:
-    assert doubtful(Reply("OK", 51, evidence=evidence), 50) is doubt
-    assert not doubtful(Reply("OK", 50, evidence=evidence), 50), "it counted however late this host was"
+def test_what_counted_only_because_this_host_stood_still_is_in_doubt(evidence: Evidence | None, doubt: bool) -> None:
+    late = Reply("OK", 53_000_000, stolen_ns=5_000_000, evidence=evidence)
+    assert doubtful(late, 50_000_000) is doubt
+    early = Reply("OK", 26_500_000, evidence=evidence)
+    assert not doubtful(early, 50_000_000), "it counted however late this host was"
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +157,7 @@ def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbo
 
     def attempt() -> None:
         report = check_host(docker_sandbox, (0,), 4)
-        assert (report.facts.convicted, report.facts.acquitted) == (0, 0)
+        judged((report.facts.convicted, report.facts.acquitted) == (0, 0), report.facts)
 
     unless_still(attempt)
     assert list((tmp_path / "run").iterdir()) == []  # no box is left

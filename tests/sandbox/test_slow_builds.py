@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from deadheat.engine.core import NS_PER_S
-from deadheat.sandbox.attribution import WATCH_FACTOR, Counters
+from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
-from deadheat.sandbox.build import BUILD_SECONDS, BuildFailed, build
+from deadheat.sandbox.build import BUILD_SECONDS, WATCH_FACTOR, BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES
 from tests.sandbox.boxes import Stub
 
@@ -37,6 +37,11 @@ class Busy(NoMeter):
 
     def counters(self, fresh: bool = True) -> Counters:
         return Counters(cpu_ns=0, full_ns=int(self.clock.now * self.share * NS_PER_S))
+
+
+class Frozen(NoMeter):
+    def counters(self, fresh: bool = True) -> Counters:
+        return Counters(frozen=True)
 
 
 @dataclass
@@ -68,13 +73,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return made
 
 
-@pytest.mark.parametrize("share", [None, 0.0, 0.5, 0.75])
+@pytest.mark.parametrize("share", [None, 0.0, 0.5, 0.7])
 def test_it_may_take_as_much_longer_as_the_host_takes(clock: Clock, tmp_path: Path, share: float | None) -> None:
     meter = NoMeter() if share is None else Busy(clock, share)
     with pytest.raises(BuildFailed, match="the build took longer than 60 s"):
         build(Endless(meter), tmp_path, LANGUAGES["c"])
     due = BUILD_SECONDS / (1 - (share or 0))
     assert due < clock.now <= due + 8 * STEP_SECONDS
+
+
+def test_a_build_that_is_frozen_from_outside_is_not_judged(clock: Clock, tmp_path: Path) -> None:
+    with pytest.raises(SandboxError, match="frozen") as caught:
+        build(Endless(Frozen()), tmp_path, LANGUAGES["c"])
+    assert caught.value.cause == "host-unknown"
 
 
 def test_a_host_that_gives_it_almost_no_time_has_failed(clock: Clock, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
 from tests.league.ground import settings
-from tests.stillness import unless_still
+from tests.stillness import judged, unless_still
 from tests.workers.conftest import PlayingWorld
 
 CPUS = sorted(os.sched_getaffinity(0))[:2]
@@ -63,7 +63,7 @@ def test_where_verdicts_are_as_they_should_be_the_machine_stays_fit(world: Playi
     def attempt() -> None:
         failures = world.machine().canary_failures
         found = settled(world)
-        assert (found.fitness, found.reasons, found.canary_failures) == (Fitness.FIT, (), failures)
+        judged((found.fitness, found.reasons, found.canary_failures) == (Fitness.FIT, (), failures), found)
         assert found.canaries > 0
 
     unless_still(attempt)
@@ -93,6 +93,7 @@ def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWo
     def attempt() -> None:
         found = settled(world)
         assert found.fitness is Fitness.UNFIT
+        judged(len(found.reasons) == 1, found.reasons)
         (reason,) = found.reasons
         assert about in reason and "that was late" in reason and "was called in time after 49.9 ms" in reason
 
@@ -102,7 +103,7 @@ def test_a_guilty_bot_acquitted_makes_the_machine_unfit_at_once(world: PlayingWo
 def test_a_guilty_bot_acquitted_while_the_machine_stood_still_makes_the_attempt_void(world, monkeypatch) -> None:
     stood_still = Evidence(60_000_000, unseen_ns=12_000_000)
     for about in GUILTY:
-        lie(monkeypatch, about, Reply("OK", 60_000_000, evidence=stood_still))
+        lie(monkeypatch, about, Reply("OK", 60_000_000, stolen_ns=12_000_000, evidence=stood_still))
     play_canary(world.context, CPUS, 7)
     found = world.machine()
     assert (found.fitness, found.canary_voids, found.canary_failures) == (Fitness.FIT, canary.ATTEMPTS, 0)
@@ -176,7 +177,8 @@ def confined(tmp_path: Path) -> Iterator[PlayingWorld]:
 @pytest.mark.containers
 def test_in_containers_a_true_referee_stays_fit_and_a_lying_one_does_not(confined: PlayingWorld, monkeypatch) -> None:
     def attempt() -> None:
-        assert settled(confined).fitness is Fitness.FIT
+        found = settled(confined)
+        judged(found.fitness is Fitness.FIT, found)
 
     unless_still(attempt)
     series_id = confined.queued()

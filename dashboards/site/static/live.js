@@ -22,6 +22,7 @@ async function refresh() {
     const wanted = next.getElementById(present.id);
     if (wanted) { tell(wanted, asked); mark(wanted); }
     if (wanted && wanted.innerHTML !== present.innerHTML) exchange(present, wanted);
+    if (wanted?.dataset.events) present.dataset.events = wanted.dataset.events; // it names the ranking that is shown
   }
 }
 

@@ -25,12 +25,12 @@ function keep(unread) {
   localStorage.setItem(UNREAD, JSON.stringify({ unread, at: Date.now() }));
 }
 
-// The answer of a signed-in reader's own address, or null, also if somebody else or nobody is signed in by then; a session
-// that ended elsewhere is noted.
+// The answer of a signed-in reader's own address, or null. Also null if another reader, or nobody, is signed in when it
+// arrives. A session that ended elsewhere is noted.
 async function own(address) {
   const reader = localStorage.getItem(KEY);
   const answer = await fetch(address, { headers: { Accept: "application/json" } });
-  if (answer.status === 401) {
+  if (answer.status === 401 && localStorage.getItem(KEY) === reader) {
     forget();
     who.textContent = say("Sign in");
     inbox.hidden = true;
