@@ -253,18 +253,19 @@ class Zoo:
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
         with self.context.slots.take() as cpus, unhurried(lingers):
-            runs, waited_ns = self._attempt(job, cpus)
+            runs, waited_ns = _attempt(self.context, job, cpus)
             for _ in range(MATCH_ATTEMPTS - 1):
                 if any(run.attempt.cause == Cause.WATCH_ENDED for run in runs):
-                    runs, waited_ns = self._attempt(job, cpus)
+                    runs, waited_ns = _attempt(self.context, job, cpus)
             return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
 
-    def _attempt(self, job: SeriesJob, cpus: Sequence[int]) -> tuple[list[play.Run], int]:
-        """Play a series once; return its matches, and how long the host kept the referee from running."""
-        runs: list[play.Run] = []
-        before = own_times()
-        play.run(self.context, job, cpus, lambda: None, runs.append)
-        return runs, delay_between(before, own_times())
+
+def _attempt(context: Context, job: SeriesJob, cpus: Sequence[int]) -> tuple[list[play.Run], int]:
+    """Play a series once; return its matches, and how long the host kept the referee from running."""
+    runs: list[play.Run] = []
+    before = own_times()
+    play.run(context, job, cpus, lambda: None, runs.append)
+    return runs, delay_between(before, own_times())
 
 
 @contextmanager
