@@ -21,8 +21,8 @@ NEAR = 0.1
 factor, and costs a tenth.
 """
 
-CONVERGED = 1e-10
-"""The length of the last step. The remaining error is about `NEAR` times that: some billionths of an Elo point."""
+CONVERGED = 1e-11
+"""The length of the last step. The remaining error is about `NEAR` times that: below a billionth of an Elo point."""
 
 
 class Concave(Protocol):

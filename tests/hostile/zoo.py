@@ -16,8 +16,7 @@ import sys
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -61,8 +60,8 @@ OPPONENT_NS = 250 * NS_PER_MS
 """The most that an opponent that answers within microseconds may be charged in a whole match: a hundred times what it
 uses, and far less than if it paid for the other bot's writes and reads."""
 
-LONG_NS = 60 * NS_PER_S
-"""Instead of the product's times to begin and to end (see `unhurried`)."""
+FINISH_GRACE_NS = 60 * NS_PER_S
+"""How long a bot that must not linger may take to end, instead of the product's second: this host may be busy."""
 
 UNPAID_NS = 50 * NS_PER_MS
 """By how much a bot's CPU time may exceed its charge for a reply. The meter is read a little later, and later still
@@ -252,7 +251,8 @@ class Zoo:
         seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
         job = SeriesJob(1, 1, game, {ref.version_id: ref for ref in (bot, opponent)}, tuple(jobs))
-        with self.context.slots.take() as cpus, unhurried(lingers):
+        grace = patch("deadheat.sandbox.arena.FINISH_GRACE_NS", NS_PER_S if lingers else FINISH_GRACE_NS)
+        with self.context.slots.take() as cpus, grace:
             runs, waited_ns = _attempt(self.context, job, cpus)
             for _ in range(MATCH_ATTEMPTS - 1):
                 if any(run.attempt.cause == Cause.WATCH_ENDED for run in runs):
@@ -266,18 +266,6 @@ def _attempt(context: Context, job: SeriesJob, cpus: Sequence[int]) -> tuple[lis
     before = own_times()
     play.run(context, job, cpus, lambda: None, runs.append)
     return runs, delay_between(before, own_times())
-
-
-@contextmanager
-def unhurried(lingers: bool) -> Iterator[None]:
-    """Give bots long to begin and, unless one is expected to linger, to end: this host may be busy."""
-    with (
-        patch("deadheat.sandbox.arena.FINISH_GRACE_NS", NS_PER_S if lingers else LONG_NS),
-        patch("deadheat.sandbox.docker.ACK_TIMEOUT_S", 30),
-        patch("deadheat.engine.games.duel.READY_LIMIT_NS", LONG_NS),
-        patch("deadheat.games.liars_dice.rules.READY_LIMIT_NS", LONG_NS),
-    ):
-        yield
 
 
 def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int) -> Finished:

@@ -10,15 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.ratings import ELO_PER_NAT, NoRating, Prior, RatingConfig, RatingTable, carried, rate
-from deadheat.league.ratings.table import LAST_DIGIT
 from deadheat.league.ratings.threads import _threads, one_thread
 from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, duels, log
 from tests.league.refusals import refused
-
-UNSEEN = 0.01 * 10**-LAST_DIGIT
-"""More than the search may leave of the way, in Elo points, and far less than anything shows."""
 
 MAXIMUM_LIKELIHOOD = RatingConfig(centre_elo=0, prior_sd_elo=None)
 
@@ -258,8 +254,8 @@ def test_ratings_sum_to_the_centre_and_their_errors_are_finite(lines: list[Line]
 @given(LOGS, st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 3000)))
 def test_where_the_search_starts_changes_nothing_that_is_shown(lines: list[Line], start: dict[str, float]) -> None:
     cold, warm = rate(log(lines), RatingConfig()), rate(log(lines), RatingConfig(), start=start)
-    assert elo(warm) == pytest.approx(elo(cold), abs=UNSEEN)
-    assert se(warm) == pytest.approx(se(cold), abs=UNSEEN)
+    assert elo(warm) == pytest.approx(elo(cold), abs=1e-9)
+    assert se(warm) == pytest.approx(se(cold), abs=1e-9)
     for one, other in zip(cold.entries, warm.entries, strict=True):
         assert one.place is not None and other.place is not None
         assert (one.player, one.place.rank, one.place.low, one.place.high) == (
@@ -275,7 +271,7 @@ def test_names_change_nothing_but_the_names(lines: list[Line], other: list[str])
     ]
     there = elo(rate(log(lines), RatingConfig()))
     back = elo(rate(log(renamed), RatingConfig()))
-    assert {other["abcdef".index(player)]: found for player, found in there.items()} == pytest.approx(back, abs=UNSEEN)
+    assert {other["abcdef".index(player)]: found for player, found in there.items()} == pytest.approx(back, abs=1e-9)
 
 
 def test_a_configuration_comes_back_from_json() -> None:

@@ -11,7 +11,7 @@ int main(void) {
     int fd = open("/proc/self/oom_score_adj", O_WRONLY);
     write(fd, "0", 1);
     close(fd);
-    for (int children = 0; children < 8; children++)
+    for (int children = 0; children < 24; children++)
         if (fork() == 0) break;
     for (int pair[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0;)
         for (int end = 0; end < 2; end++)
