@@ -55,8 +55,8 @@ OPPONENTS = (
     "TRICK F I S B 0",
     AGAIN,
 )
-DROPPED = 2
-"""The first walks of a match are not measured: the memory is new to the processor."""
+DROPPED, MEASURED = 2, 5
+"""The first walks of a match are not measured, unless they take too long: the memory is new to the processor."""
 
 SLOWER_TARGET = 0.05
 """How much longer a victim's own time may be than two runs beside idle opponents differ by."""
@@ -79,6 +79,9 @@ LOADS = (2, 4)
 """Busy processes a processor."""
 
 GUILTY = ("FOREVER", "CROWD")
+BUSY = (*LOADS, 8)
+"""The loads beside guilty bots. A watch of eight limits ended without a verdict when seven others shared the processor."""
+
 SLEEP_US, PIECES = 400_000, 100
 
 
@@ -153,28 +156,34 @@ def victims(pair: Pair, spinners: Spinners, turns: int, sets_kib: Sequence[int],
     """(g) Return how many targets are missed: an innocent convicted, or slower beside some opponent."""
     own: dict[tuple[int, str], list[int]] = defaultdict(list)
     pondered: dict[str, list[float]] = defaultdict(list)
-    outcomes: Counter[str] = Counter()
+    outcomes: dict[str, Counter[str]] = {opponent: Counter() for opponent in OPPONENTS}
     steps = {kib: calibrated(pair, kib) for kib in sets_kib}
     with spinners(a_cpu) if a_cpu else nullcontext():
         for turn, kib in itertools.product(range(turns), sets_kib):
             for opponent in OPPONENTS[:: 1 if turn % 2 else -1]:
-                warm = [(f"WARM {kib}", "WORK 0")]
-                played = pair.play(warm + [(f"WALK {steps[kib]}", opponent)] * (DROPPED + 5), WALK_LIMIT_MS)
-                outcomes[played.word] += 1
-                own[kib, opponent] += [reply.own_ns for reply in played.replies[VICTIM][1 + DROPPED :]]
-                walls = [reply.elapsed_ns for reply in played.replies[VICTIM][1:]]
-                idle = [said_ns(reply)[1] for reply in played.replies[OTHER][2:]]
-                pondered[opponent] += [ns / wall for ns, wall in zip(idle, walls, strict=False)]
-    convicted = outcomes[Fault.TIMEOUT]
-    print(f"(g) {a_cpu} spinners a CPU: victims in {outcomes.total()} matches: {told(outcomes)}; convicted {convicted}")
-    missed = 0
-    print(f"    {'own time over idle, KiB:':26}" + "".join(f"{kib:>8}" for kib in sets_kib) + "  CPU used not asked")
-    for opponent in OPPONENTS[1:]:
-        ratios = [median(own[kib, opponent]) / median(own[kib, IDLE]) for kib in sets_kib]
-        print(f"    {opponent:26}" + "".join(f"{one:8.3f}" for one in ratios) + f"  {median(pondered[opponent]):8.3f}")
-        same = [median(own[kib, AGAIN]) / median(own[kib, IDLE]) for kib in sets_kib]
-        missed += any(one > 1 + abs(two - 1) + SLOWER_TARGET for one, two in zip(ratios, same, strict=True))
-    return int(convicted > 0) + int(missed > 0 and not a_cpu)
+                walks = [(f"WALK {steps[kib]}", opponent)] * (DROPPED + MEASURED)
+                played = pair.play([(f"WARM {kib}", "WORK 0"), *walks], WALK_LIMIT_MS)
+                outcomes[opponent][played.word] += 1
+                walked, answers = played.replies[VICTIM][1:], played.replies[OTHER][1:]
+                own[kib, opponent] += [one.own_ns for n, one in enumerate(walked) if n >= DROPPED or one.fault]
+                idle_ns = [said_ns(answer)[1] for answer in answers[1:]]
+                pondered[opponent] += [ns / one.elapsed_ns for ns, one in zip(idle_ns, walked, strict=False)]
+    every = sum(outcomes.values(), Counter[str]())
+    convicted = every[Fault.TIMEOUT]
+    print(f"(g) {a_cpu} spinners a CPU: {every.total()} matches of victims ({told(every)}); convicted {convicted}")
+    print(
+        f"    {'own time over idle, KiB:':26}" + "".join(f"{kib:>8}" for kib in sets_kib) + "  convicted  CPU not asked"
+    )
+    ratios = {
+        opponent: [median(own[kib, opponent]) / median(own[kib, IDLE]) for kib in sets_kib] for opponent in OPPONENTS
+    }
+    for opponent, row in ratios.items():
+        shown = "".join(f"{ratio:8.3f}" for ratio in row)
+        convicted_here = outcomes[opponent][Fault.TIMEOUT]
+        print(f"    {opponent:26}{shown}{convicted_here:11}  {median(pondered[opponent]):13.3f}")
+    most = [1 + abs(same - 1) + SLOWER_TARGET for same in ratios[AGAIN]]
+    slower = any(ratio > bound for row in ratios.values() for ratio, bound in zip(row, most, strict=True))
+    return int(convicted > 0) + int(slower and not a_cpu)
 
 
 def calibrated(pair: Pair, kib: int) -> int:
@@ -216,7 +225,7 @@ def free_time(
 def guilty(pair: Pair, spinners: Spinners, matches: int) -> int:
     """(i) Return how many guilty bots were not convicted."""
     spared = 0
-    for a_cpu, order in itertools.product(LOADS, GUILTY):
+    for a_cpu, order in itertools.product(BUSY, GUILTY):
         began_ns = time.monotonic_ns()
         with spinners(a_cpu):
             words = Counter(pair.play([(order, IDLE)], TRICK_LIMIT_MS).word for _ in range(matches))
