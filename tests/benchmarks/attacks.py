@@ -80,7 +80,7 @@ LOADS = (2, 4)
 
 GUILTY = ("FOREVER", "CROWD")
 BUSY = (*LOADS, 8)
-"""The loads beside guilty bots. A watch of eight limits ended without a verdict when seven others shared the processor."""
+"""The loads beside guilty bots. A watch of eight limits gave no verdict when seven others shared the processor."""
 
 SLEEP_US, PIECES = 400_000, 100
 

@@ -219,10 +219,13 @@ def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) ->
 
 @contextlib.contextmanager
 def spinners(a_cpu: int = 2) -> Iterator[None]:
-    """Run this many busy processes a CPU."""
+    """Run this many busy processes a CPU, each in its own session: one session may weigh as little as one process."""
     spin = [sys.executable, "-Sc", "while True: pass"]
     count = a_cpu * (os.cpu_count() or 1)
-    running = [subprocess.Popen(spin, preexec_fn=die_with_us) for _ in range(count)]  # noqa: PLW1509  one thread
+    running = [
+        subprocess.Popen(spin, preexec_fn=die_with_us, start_new_session=True)  # noqa: PLW1509  one thread
+        for _ in range(count)
+    ]
     try:
         time.sleep(0.5)
         yield
