@@ -50,6 +50,13 @@ def attempt_seed(seed: bytes, attempt: int) -> bytes:
     return hashlib.sha256(b"deadheat attempt %d" % attempt + seed).digest()[:SEED_BYTES]
 
 
+def turns_seed(seed: bytes, attempt: int) -> bytes:
+    """Return the seed of the order in which seats that are asked together think in a match's n-th attempt: the first
+    `SEED_BYTES` bytes of ``SHA-256("deadheat turns n" || seed)``, n in decimal.
+    """
+    return hashlib.sha256(b"deadheat turns %d" % attempt + seed).digest()[:SEED_BYTES]
+
+
 def seeds(text: str) -> Iterator[bytes]:
     """Yield seeds for matches outside a league, without end: equal texts give equal seeds.
 

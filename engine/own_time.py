@@ -4,8 +4,11 @@ A bot that was kept from running is not guilty. Time is *stolen* if some part of
 ran, and the bot did not cause this itself. Own time is wall time minus stolen time. A reply is in time if and only if
 its own time is within the limit, and a time bank is charged own time.
 
+A bot that ran did not wait: whatever its waits look like, own time is at least the CPU time that its box used, divided
+by the box's processors. So threads that wait behind each other, trade places or bring along old waits gain nothing.
+
 `Evidence` holds what the counters of a bot's box showed between a prompt and a later moment. Every figure is a lower
-bound that no bot can push up while any part of it runs, so a bot never computes for longer than its limit:
+bound that no bot can push up while any part of it runs:
 
 * `full_ns`: the container's pressure-stall total "full" (cgroup v2's cpu.pressure; also beside a v1 engine where the
   kernel keeps a unified hierarchy). It counts exactly this, for all processes together: threads that a bot starts to
@@ -25,17 +28,33 @@ bound that no bot can push up while any part of it runs, so a bot never computes
   served another seat. The bot may have waited meanwhile as well, so this and the waits are not added up.
 * `earlier_ns`: the stolen time by the counters when `unseen_ns` began, if they were read then; added to it.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
+* `read_ns`: how long after the answer the counters were read. The bot may have run meanwhile.
+* `processors`: how many the box may use; 0 if unknown, and then CPU time bounds nothing.
 
 The larger of the first two counts, because they see the same waits. But a thread that starts a program takes the first
 one's place and brings along all its earlier waits, and a wait may have begun before the prompt. The pressure knows
 neither effect, so if there is one the delay exceeds it by no more than it may have missed.
 
-This module is pure: a transcript keeps the evidence, and verifying it applies this rule again.
+This module is pure: a transcript keeps the evidence, and verifying it applies this rule again. When the rule changes,
+it gets another number (`CLOCK`), which the transcript keeps too: what was played stays as it was judged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
+
+CLOCK = 2
+"""The number of the present rule. Number 1, until 2026-11-28, did not know the processors and so had no least own time.
+Until 2026-11-23 the pressure did not bound the delay either; such transcripts have the same number."""
+
+WATCH_NS = 600_000_000_000
+"""How long past its deadline a silent bot is watched. Its own time decides long before, unless it gets less than a
+thousandth of a processor."""
+
+MOST_WRITE_NS = 2_000_000_000
+"""How long a referee may wait for a processor while it writes one prompt. A longer wait says that the whole machine
+stood still, and nobody could check that it did."""
 
 NOISE_NS = 500_000
 """Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
@@ -54,6 +73,13 @@ MISSED_NS, MISSED_ONE_IN = 10_000_000, 64
 from which time was taken, idle and at a load of 20, it was at most 5 ms, and 16 ms in four seconds."""
 
 
+SLACK_NS = 20_000_000
+"""How far figures may disagree: CPU time is booked at ticks (10 ms at 100 Hz), at the beginning as at the end."""
+
+MOST_PROCESSORS = 1024
+"""More than any machine that plays has."""
+
+
 class Evidence(NamedTuple):
     """The counters of one seat between its prompt and `wall_ns` later; None where this host cannot tell."""
 
@@ -69,6 +95,8 @@ class Evidence(NamedTuple):
     unseen_ns: int = 0
     earlier_ns: int = 0
     frozen: bool = False
+    read_ns: int = 0
+    processors: int = 0
 
     @property
     def signal(self) -> str:
@@ -106,22 +134,54 @@ class Evidence(NamedTuple):
         """Time in which the bot wanted to run and could not, through no fault of its own."""
         return self._stolen_ns(self.waited_ns)
 
-    @property
-    def stolen_once_ns(self) -> int:
-        """Return the stolen time as recorded until 2026-11-23, when the pressure did not bound the delay yet."""
-        return self._stolen_ns(self._without_quota(self._delay_alone_ns()))
+    def stolen_by(self, clock: int) -> Collection[int]:
+        """Return what a referee may have recorded as stolen by the rule of that number."""
+        if clock == CLOCK:
+            return (self.stolen_ns,)
+        once_ns = self._without_quota(self._delay_alone_ns())
+        return (self._stolen_ns(self.waited_ns), self._stolen_ns(once_ns))
 
     def _counted_ns(self, waited_ns: int) -> int:
         return max(waited_ns, self.steal_ns) + self.frozen_ns
 
     def _stolen_ns(self, waited_ns: int) -> int:
         stolen_ns = self.referee_ns + max(self.earlier_ns + self.unseen_ns, self._counted_ns(waited_ns))
-        return min(self.wall_ns, stolen_ns) if stolen_ns > NOISE_NS else 0
+        stolen_ns = min(self.wall_ns - self.ran_ns, stolen_ns)
+        return stolen_ns if stolen_ns > NOISE_NS else 0
+
+    @property
+    def ran_ns(self) -> int:
+        """The least time for which something of the bot ran before its answer. It may have gone on after an answer that
+        was not seen or read at once, and its CPU time may include what the hypervisor took.
+        """
+        if self.cpu_ns is None or not self.processors:
+            return 0
+        after_ns = self.read_ns + self.unseen_ns + self.steal_ns
+        return min(self.wall_ns, max(0, self.cpu_ns // self.processors - after_ns))
 
     @property
     def own_ns(self) -> int:
         """Wall time that was the bot's own."""
         return self.wall_ns - self.stolen_ns
+
+    def contradiction(self) -> str | None:
+        """Say why no machine can have measured this; None if one can."""
+        lasted_ns = self.wall_ns + self.read_ns
+        most_ns = lasted_ns + SLACK_NS + lasted_ns // MISSED_ONE_IN
+        used_ns, full_ns = self.cpu_ns or 0, self.full_ns or 0
+        if min(value for value in self if value is not None) < 0:
+            return "a time is negative"
+        if self.referee_ns + self.unseen_ns > lasted_ns + NOISE_NS:
+            return "the referee was away for longer than all of it lasted"
+        if self.referee_ns > MOST_WRITE_NS:
+            return "a prompt took longer to write than a referee accepts"
+        if max(full_ns, self.steal_ns, self.frozen_ns) > most_ns:
+            return "the host took more time than passed"
+        if used_ns > most_ns * (self.processors or MOST_PROCESSORS):
+            return "it used more CPU time than its processors have"
+        if self.processors == 1 and used_ns + full_ns > most_ns:
+            return "it used and waited for its one processor for longer than that existed"
+        return None
 
     def as_dict(self) -> dict[str, object]:
         """Return the evidence for the ledger of attempts and for the author."""

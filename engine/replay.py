@@ -4,18 +4,21 @@ Nothing of the original run is needed: the rules, the seed and the replies deter
 event, and the result. Exchanges are compared as written, because Python treats 1, 1.0 and True as equal, and also
 objects whose keys are in another order. Measured times are part of the replies, so a game with a time bank replays too.
 They must agree with the verdict: a counted answer came within its limit of own time, a timeout did not, and the time
-recorded as taken by the host follows from the evidence (`engine.own_time`).
+recorded as taken by the host follows from the evidence (`engine.own_time`), by the rule under which the match was
+played. Evidence that no machine can have measured is refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from deadheat.engine.core import FOUND_BY_RULES, MAX_LINE_BYTES, Fault, Game, Message, Reply, Result, Seat
 from deadheat.engine.figures import plural, points, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import BadVariant, rules_of, variant_of
+from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode_exchange
 
@@ -38,6 +41,7 @@ class RecordedTransport:
 
     def __init__(self, transcript: Transcript) -> None:
         self._exchanges = transcript.exchanges
+        self._clock = transcript.clock
         self._position = 0
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
@@ -56,7 +60,7 @@ class RecordedTransport:
         if limits.keys() != recorded.replies.keys():
             raise Diverged(number, f"{_seats(limits)} asked, but replies of {_seats(recorded.replies)} recorded")
         for seat, reply in recorded.replies.items():
-            doubt = _doubt(reply, limits[seat])
+            doubt = _doubt(reply, limits[seat], self._clock)
             if doubt is not None:
                 raise Diverged(number, f"the reply of seat {seat_number(seat)} {doubt}")
         self._position += 1
@@ -100,6 +104,7 @@ def replay(game: Game, transcript: Transcript) -> Transcript:
             raise Diverged(number, "the events differ")
     if len(again.exchanges) < len(transcript.exchanges):
         raise Diverged(len(again.exchanges), "the game ends here, but the transcript continues")
+    again = replace(again, clock=transcript.clock)
     if again.result != transcript.result:
         ends = f"the rules end with {_words(again.result)}, the record with {_words(transcript.result)}"
         raise Diverged(len(again.exchanges), ends)
@@ -110,7 +115,7 @@ def _numbers(variant: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {value}" for name, value in variant.items()) or "the usual numbers"
 
 
-def _doubt(reply: Reply, limit_ns: int) -> str | None:
+def _doubt(reply: Reply, limit_ns: int, clock: int) -> str | None:
     """Say why no honest referee can have recorded this reply (rulings C-02, C-03, C-09); None if one can."""
     if (reply.line is None) != (reply.fault is not None):
         return "is neither a line nor a fault"
@@ -119,10 +124,14 @@ def _doubt(reply: Reply, limit_ns: int) -> str | None:
     if reply.elapsed_ns < 0:
         return "came before its prompt"
     shown = reply.evidence
-    if reply.stolen_ns not in ((shown.stolen_ns, shown.stolen_once_ns) if shown else (0,)):
+    if reply.stolen_ns not in (shown.stolen_by(clock) if shown else (0,)):
         return "had more or less time taken from it than its evidence shows"
+    if shown is not None and (wrong := shown.contradiction()) is not None:
+        return f"has evidence that cannot be: {wrong}"
     if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"
+    if reply.line is not None and reply.elapsed_ns > limit_ns + WATCH_NS:
+        return "came after the referee's watch had ended and was counted"
     if reply.fault is Fault.TIMEOUT and reply.own_ns < limit_ns:
         return "was called a timeout before its limit"
     if reply.line is not None:

@@ -1,10 +1,11 @@
 r"""The record of a match, and its codec: versioned JSON Lines, each line chained to the one before.
 
-Format (version 2), one JSON object a line, UTF-8, no blank lines:
+Format (version 3), one JSON object a line, UTF-8, no blank lines:
 
-* the header ``{"deadheat": 2, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
-  "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`). A match of a
-  variant has ``"variant": {name: number, ...}`` before ``about``: what differs from the rules, in alphabetical order
+* the header ``{"deadheat": 3, "game": ..., "rules": ..., "seats": n, "seed": hex, "commitment": hex, "attempt": n,
+  "clock": n, "about": {...}}``; the dice are those of the seed's n-th attempt (`engine.chance.attempt_seed`), and
+  ``clock`` is the number of the rule of own time (`engine.own_time.CLOCK`). A match of a variant has ``"variant":
+  {name: number, ...}`` before ``about``: what differs from the rules, in alphabetical order
 * one line per exchange
   ``{"n": k, "messages": [[seat, line, limit_ns|null], ...], "replies": [[seat, line|null, elapsed_ns, fault|null,
   cpu_ns|null, late_ns], ...], "events": [...]}``; a reply from which the host took time, or which a clock called a
@@ -20,7 +21,8 @@ A transcript has exactly one spelling: `decode` refuses what `encode` would have
 blanks, a number with a point, an unknown or repeated key), so equal matches have equal content addresses. The last line
 has no successor to carry its hash: `engine.replay` finds an altered result, and an altered line with a repaired chain.
 
-Version 1 is still read: it has no ``attempt`` (its dice are those of the first) and no replies with eight items.
+Older versions are still read. Version 2 has no ``clock`` (it is 1) and fewer figures in its evidence; version 1 also
+has no ``attempt`` (its dice are those of the first) and no replies with eight items.
 """
 
 from __future__ import annotations
@@ -36,10 +38,15 @@ from typing import Any, NamedTuple
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.core import Event, Fault, Message, Points, Reply, Result, Seat, made
-from deadheat.engine.own_time import Evidence
+from deadheat.engine.own_time import CLOCK, Evidence
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 OLDEST_VERSION = 1
+CLOCK_SINCE = 3
+"""The first version that keeps the number of the clock's rule."""
+
+ONCE_ABSENT = ("earlier_ns", "read_ns", "processors")
+"""Figures that evidence did not always have; they are left out where they are 0."""
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 """Far above the size of any legal match; a larger file is not read."""
@@ -79,7 +86,7 @@ class Prompt(NamedTuple):
 class Transcript:
     """A whole match. `about` holds labels (match id, players) that no rule looks at; `attempt` is the number, from 1,
     of the attempt that became its result; `variant` which numbers differ from the game's rules
-    (`engine.games.variants`).
+    (`engine.games.variants`); `clock` the rule of own time by which it was judged.
     """
 
     game: str
@@ -91,6 +98,7 @@ class Transcript:
     about: Mapping[str, object] = field(default_factory=dict)
     attempt: int = 1
     variant: Mapping[str, int] = field(default_factory=dict)
+    clock: int = CLOCK
 
     def prompts(self) -> Iterator[Prompt]:
         """Yield every prompt in the order of exchanges; all metrics are made from this fold."""
@@ -130,6 +138,8 @@ def _encode(transcript: Transcript, version: int) -> bytes:
     }
     if version > OLDEST_VERSION:
         header["attempt"] = transcript.attempt
+    if version >= CLOCK_SINCE:
+        header["clock"] = transcript.clock
     if transcript.variant:
         header["variant"] = dict(sorted(transcript.variant.items()))
     header["about"] = dict(transcript.about)
@@ -178,11 +188,9 @@ def decode(data: bytes) -> Transcript:
             about=_object(header["about"]),
             attempt=_attempt(header["attempt"]) if version > OLDEST_VERSION else 1,
             variant={name: _whole(value) for name, value in _object(header.get("variant", {})).items()},
+            clock=_clock(header["clock"]) if version >= CLOCK_SINCE else 1,
         )
-        if version == OLDEST_VERSION and (
-            transcript.variant or any(prompt.reply.evidence for prompt in transcript.prompts())
-        ):
-            raise BadTranscript("version 1 keeps no variant, and no evidence beside its replies")
+        _check_version(transcript, version)
         respelled = _encode(transcript, version)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
@@ -245,9 +253,9 @@ def encode_reply(seat: Seat, reply: Reply) -> str:
 
 
 def _encode_evidence(evidence: Evidence) -> str:
-    """Encode evidence. `earlier_ns` is left out if there is none: transcripts from before 2026-11-23 do not have it."""
-    left_out = {"wall_ns"} if evidence.earlier_ns else {"wall_ns", "earlier_ns"}
-    return _spelled({name: value for name, value in evidence._asdict().items() if name not in left_out})
+    shown = evidence._asdict()
+    del shown["wall_ns"]
+    return _spelled({name: value for name, value in shown.items() if value or name not in ONCE_ABSENT})
 
 
 def _optional(number: int | None) -> int | str:
@@ -293,6 +301,22 @@ def _attempt(value: object) -> int:
     if number < 1:
         raise ValueError(f"there is no attempt {number}")
     return number
+
+
+def _clock(value: object) -> int:
+    number = _whole(value)
+    if not 1 <= number <= CLOCK:
+        raise ValueError(f"clock {number}; this program knows 1 to {CLOCK}")
+    return number
+
+
+def _check_version(transcript: Transcript, version: int) -> None:
+    """Refuse what this version does not keep."""
+    shown = [prompt.reply.evidence for prompt in transcript.prompts() if prompt.reply.evidence]
+    if version == OLDEST_VERSION and (transcript.variant or shown):
+        raise BadTranscript("version 1 keeps no variant, and no evidence beside its replies")
+    if version < CLOCK_SINCE and any(evidence.read_ns or evidence.processors for evidence in shown):
+        raise BadTranscript(f"version {version} does not keep when its counters were read, nor how many processors")
 
 
 def _whole(value: object) -> int:

@@ -3,10 +3,13 @@
 A box is opened when it is first needed, and then kept; every match starts fresh processes in it. After a failure of the
 service all boxes are discarded.
 
-The referee stays away from the bots' processors. If a kernel is not preemptible, a bot can hold its processor for tens
-of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits there at a deadline
-gives that time back. If no processor is free of bots, the referee uses that of one player. The match's secret seed and
-the attempt's number decide which, so each player has it equally often.
+All bots of a match share one processor, and one of them has it: the one that is asked (ruling C-17). If several are
+asked, they think one after the other, in an order that is drawn anew each time and known to nobody before. The others
+have the least weight, so they run only while the one that is asked sleeps.
+
+The referee stays away from the bots' processor where it can. If a kernel is not preemptible, a bot can hold its
+processor for tens of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits
+there at a deadline gives that time back.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from deadheat.engine.chance import Chance, turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.figures import seat_number
 from deadheat.engine.referee import run_match
@@ -54,20 +58,21 @@ class Arena:
         self,
         sandbox: Sandbox,
         programs: Sequence[Program],
-        limits: Sequence[Limits],
+        limits: Limits,
         referee_cpus: Collection[int] = (),
         favoured: bool = True,
     ) -> None:
-        """`referee_cpus` are processors without bots, if there are any. A referee that is not `favoured` runs on any
-        processor, like an ordinary program; own time then excludes what bots lose by this.
+        """`limits` are those of every box. `referee_cpus` are processors without bots, if there are any. A referee that
+        is not `favoured` runs on any processor, like an ordinary program; own time then excludes what bots lose by
+        this.
         """
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
         self._referee_cpus = referee_cpus
         self._favoured = favoured
-        self._turns = 0
         self._boxes: dict[int, Box] = {}
+        self._turns = InTurn((), b"")
 
     def __enter__(self) -> Arena:
         return self
@@ -79,7 +84,7 @@ class Arena:
         """Open every box that is not open yet, before anything is timed; raises SandboxError."""
         for player, program in enumerate(self._programs):
             if player not in self._boxes:
-                self._boxes[player] = self._sandbox.open(program, self._limits[player])
+                self._boxes[player] = self._sandbox.open(program, self._limits)
 
     def play(
         self,
@@ -100,14 +105,10 @@ class Arena:
             TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
         """
         try:
-            self._turns = seed[0] + attempt
             self.open()
-            channels = [self._boxes[player].start() for player in seating]
+            pipes = self._begin(seating, seed, attempt, between)
             with quiet(self._away_from_bots()) if self._favoured else uncollected():
-                pipes = PipeTransport(channels, between)
-                transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating])
-                heard = around(_Pausing(transport, between))
-                transcript = run_match(game, len(seating), seed, heard, about, attempt)
+                transcript = run_match(game, len(seating), seed, around(_Pausing(pipes, between)), about, attempt)
             return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
             self.close()
@@ -135,15 +136,12 @@ class Arena:
             TransportError: as for `play`.
         """
         try:
-            self._turns = seed[0] + attempt
             seating = dict(zip(places, range(len(self._programs)), strict=True))
             with hold():
                 self.open()
-                channels = [self._boxes[player].start() for player in seating.values()]
+                pipes = self._begin([*seating.values()], seed, attempt, heartbeat)
                 self._rest(True)
-            pipes = PipeTransport(channels, heartbeat)
-            transport = pipes if self._alone() else _Turns(pipes, [self._boxes[player] for player in seating.values()])
-            resting = _Resting(_Placed(transport, places), self._awake, hold)
+            resting = _Resting(_Placed(pipes, places), self._awake, hold)
             transcript = run_match(game, seats, seed, beside(resting), about, attempt)
             with hold():
                 self._rest(False)
@@ -151,6 +149,12 @@ class Arena:
         except BaseException:
             self.close()
             raise
+
+    def _begin(self, seating: Sequence[int], seed: bytes, attempt: int, heartbeat: Callable[[], None]) -> PipeTransport:
+        """Start the programs of a match."""
+        boxes = [self._boxes[player] for player in seating]
+        self._turns = InTurn(boxes, turns_seed(seed, attempt))
+        return PipeTransport([box.start() for box in boxes], heartbeat, self._turns)
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[None]:
@@ -164,12 +168,8 @@ class Arena:
         for box in self._boxes.values():
             box.rest(yes)
 
-    def _alone(self) -> bool:
-        """Say whether each player has its own processor."""
-        return len({limits.cpus for limits in self._limits}) == len(self._limits)
-
     def _away_from_bots(self) -> Collection[int]:
-        return self._referee_cpus or self._limits[self._turns % len(self._limits)].cpu_numbers
+        return self._referee_cpus or self._limits.cpu_numbers
 
     def close(self) -> None:
         """Close every box; idempotent."""
@@ -178,6 +178,7 @@ class Arena:
 
     def _stop(self, seating: Mapping[Seat, int], transcript: Transcript) -> dict[Seat, Exit]:
         """End every process. The match is void if a box cannot confirm the end of a bot that "exited"."""
+        self._turns.give(None)
         failed: dict[Seat, SandboxError] = {}
         exits: dict[Seat, Exit] = {}
         for seat, player in seating.items():
@@ -238,27 +239,33 @@ class _Placed:
         return {self._places[player]: reply for player, reply in self._transport.exchange(theirs).items()}
 
 
-class _Turns:
-    """A transport for bots that share a processor: the seat that is asked takes precedence. Others may continue to
-    think, but if they took processor time from it, it would be late through no fault of its own, and bots could cause
-    voids at will.
-    """
+class InTurn:
+    """Turns on one processor: whoever is asked takes precedence over all others. See `sandbox.pipes.Turns`."""
 
-    def __init__(self, transport: Transport, boxes: Sequence[Box]) -> None:
-        self._transport = transport
+    def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
+        """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
         self._boxes = boxes
-        self._all = set(range(len(boxes)))
+        self._chance = Chance(seed)
+        self._all = frozenset(range(len(boxes)))
         self._favoured = self._all
 
-    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        asked = {message.seat for message in messages if message.limit_ns is not None}
-        self._favour(asked or self._all)
-        return self._transport.exchange(messages)
+    def order(self, asked: list[Seat]) -> Sequence[Seat]:
+        """Return the seats in a random order, each equally likely and independent of all before: whoever comes second
+        sees how long the first one thought.
+        """
+        for last in range(len(asked) - 1, 0, -1):
+            other = self._chance.below(last + 1)
+            asked[last], asked[other] = asked[other], asked[last]
+        return asked
 
-    def _favour(self, seats: set[Seat]) -> None:
-        for seat in seats ^ self._favoured:
-            self._boxes[seat].favour(seat in seats)
-        self._favoured = seats
+    def give(self, seat: Seat | None) -> None:
+        """Favour this seat alone, or all. The last one loses its weight before the next gains any."""
+        wanted = self._all if seat is None else frozenset((seat,))
+        for other in self._favoured - wanted:
+            self._boxes[other].favour(False)
+        for other in wanted - self._favoured:
+            self._boxes[other].favour(True)
+        self._favoured = wanted
 
 
 @contextlib.contextmanager

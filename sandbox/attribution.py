@@ -6,8 +6,8 @@ Theory of operation
 silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not, and
 an unfinished wait is not counted yet. So the referee keeps *watching*. If the seat answers, its own time decides. If
 its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last, the bot is to blame. A watch that
-reaches `WATCH_FACTOR` times the limit shows that this machine gives a bot almost no time: the machine has failed, and
-the bot is judged elsewhere.
+ends without either, after minutes, shows that this machine gives a bot no time at all: the machine has failed, and the
+bot is judged elsewhere.
 
 This module is pure: nothing here reads a clock or a file.
 """
@@ -17,18 +17,11 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-from deadheat.engine.own_time import Evidence
+from deadheat.engine.own_time import WATCH_NS, Evidence
 
 SETTLE_NS = 10_000_000
 """How far a silent bot's own time must exceed its limit: two ticks at 250 Hz, so that each of its waits in progress at
 the deadline is over and counted, or long enough to be seen."""
-
-WATCH_FACTOR = 8
-"""The ratio of wall time to limit at which the watch ends: a bot that gets 15 % of a CPU is still convicted of an
-endless loop, even with a time bank of ten seconds."""
-
-SHORTEST_WATCH_NS = 200_000_000
-"""A watch lasts at least this long past the deadline, because the rest of a time bank may be next to nothing."""
 
 
 class Blame(StrEnum):
@@ -50,6 +43,7 @@ class Counters(NamedTuple):
     steal_ns: int = 0
     frozen_ns: int = 0
     frozen: bool = False
+    processors: int = 0
 
 
 STEAL_TICK_NS = 10_000_000
@@ -61,7 +55,13 @@ MAX_STEAL_SHARE = 0.02
 
 
 def between(
-    before: Counters, after: Counters, wall_ns: int, referee_ns: int = 0, unseen_ns: int = 0, earlier_ns: int = 0
+    before: Counters,
+    after: Counters,
+    wall_ns: int,
+    referee_ns: int = 0,
+    unseen_ns: int = 0,
+    earlier_ns: int = 0,
+    read_ns: int = 0,
 ) -> Evidence:
     """Return the evidence of an interval from the readings at its ends.
 
@@ -83,21 +83,20 @@ def between(
         unseen_ns=unseen_ns,
         earlier_ns=earlier_ns,
         frozen=after.frozen,
+        read_ns=read_ns,
+        processors=after.processors,
     )
 
 
-def while_silent(
-    evidence: Evidence, limit_ns: int, watch_factor: int = WATCH_FACTOR, waiting_ns: int = 0
-) -> Blame | None:
-    """Return the verdict past the deadline on a seat that is still silent; None: keep watching. `waiting_ns` is the
-    longest that an unfinished wait, which no counter shows yet, may have lasted.
+def while_silent(evidence: Evidence, limit_ns: int, watch_ns: int = WATCH_NS, waiting_ns: int = 0) -> Blame | None:
+    """Return the verdict past the deadline on a seat that is still silent; None: keep watching, for at most `watch_ns`
+    past the deadline. `waiting_ns` is the longest that an unfinished wait, which no counter shows yet, may have lasted.
     """
     if evidence.frozen or evidence.signal == "none":
         return Blame.UNKNOWN
     if evidence.own_ns - waiting_ns > limit_ns + SETTLE_NS:
         return Blame.BOT
-    longest_ns = limit_ns + max(SHORTEST_WATCH_NS, (watch_factor - 1) * limit_ns)
-    return Blame.HOST if evidence.wall_ns > longest_ns else None
+    return Blame.HOST if evidence.wall_ns > limit_ns + watch_ns else None
 
 
 def _grown(before: int | None, after: int | None) -> int | None:

@@ -6,7 +6,7 @@ A `Box` confines one program. It runs the program repeatedly, with a fresh proce
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -61,13 +61,18 @@ BOT_MEMORY_BYTES = 1024 * 1024 * 1024
 """Every game's memory limit is the largest that one of the source texts names (1024 MB)."""
 
 
-def bot_limits(cpus: Sequence[int], player: int) -> Limits:
-    """Return the limits of one player's box, pinned to one of these processors; judge and local kit share them."""
-    return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[player % len(cpus)]) if cpus else "")
+def bot_limits(cpus: Sequence[int]) -> Limits:
+    """Return the limits of a bot's box; judge and local kit share them. All bots of a match are pinned to the first of
+    these processors, where those that are not asked can be kept from running (ruling C-17).
+    """
+    return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[0]) if cpus else "")
 
 
 class Meter(Protocol):
     """Reads one box's counters, which may count from any origin; None stands for one that cannot be measured."""
+
+    cpus: Collection[int]
+    """The processors to which the box is confined, if it is."""
 
     def mark(self) -> None:
         """Note everything that attribution needs, as a prompt begins. Cheap enough for every prompt."""
@@ -95,6 +100,7 @@ NOTHING = Counters()
 class NoMeter:
     """Measures nothing. Simple meters derive from it and override `cpu_ns` and `counters`."""
 
+    cpus: Collection[int] = ()
     _marked = NOTHING
 
     def cpu_ns(self) -> int | None:
@@ -152,7 +158,9 @@ class Box(Protocol):
         """Start a fresh process of the program. Raises SandboxError."""
 
     def favour(self, yes: bool) -> None:
-        """Give the box precedence over boxes on its processor that are not favoured; each box is favoured at first."""
+        """Give the box precedence over boxes on its processor that are not favoured, which get almost no time while it
+        wants any. Each box is favoured at first.
+        """
 
     def rest(self, yes: bool) -> None:
         """Pause everything in the box, or resume it. If pausing fails, it keeps running, but behind all favoured boxes.

@@ -214,7 +214,7 @@ def _took_too_long(meter: Meter, before: Counters, wall_ns: int) -> bool:
     evidence = between(before, meter.counters(), wall_ns)
     if evidence.frozen:
         raise SandboxError("host-unknown", "a build was frozen", **evidence.as_dict())
-    blame = while_silent(evidence, limit_ns, WATCH_FACTOR, waiting_ns)
+    blame = while_silent(evidence, limit_ns, (WATCH_FACTOR - 1) * limit_ns, waiting_ns)
     if blame is Blame.HOST:
         raise SandboxError("host-starved", "a build got almost no processor time", **evidence.as_dict())
     return blame is not None

@@ -55,7 +55,8 @@ class Cgroup:
         self, pid: int, cpus: Collection[int] = (), root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")
     ) -> None:
         self._fds: list[int] = []
-        self._cpus = cpus
+        self.cpus = cpus
+        self._processors = len(cpus) or os.cpu_count() or 1
         self._slow = Counters()
         self._slow_at_ns = 0
         self._mark: _Texts = (b"", b"", b"", self._slow)
@@ -73,7 +74,9 @@ class Cgroup:
         self._freezer = self._open(paths.get("freezer"), "freezer.state")
         self._events = self._open(unified, "cgroup.events")
         self._throttled_v1 = self._open(paths.get("cpu"), "cpu.stat")
-        self._weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
+        weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
+        self._weights = (b"", b"") if weight is None else (OTHER[weight.name], FAVOURED[weight.name])
+        self._weight = _NONE if weight is None else self._open(weight.parent, weight.name, os.O_WRONLY)
         self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 == _NONE else _NONE
         self._tasks = self._open(unified or paths.get("cpuacct"), "cgroup.procs")
         self._cpu = self._open(paths.get("cpuacct"), "cpuacct.usage")
@@ -91,9 +94,8 @@ class Cgroup:
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
-        if self._weight is not None:
-            with contextlib.suppress(OSError):  # the container is gone
-                self._weight.write_bytes((FAVOURED if yes else OTHER)[self._weight.name])
+        with contextlib.suppress(OSError):  # the container is gone, or has no weight
+            os.pwrite(self._weight, self._weights[yes], 0)
 
     def cpu_ns(self) -> int | None:
         """Return the CPU time used by everything in the container so far."""
@@ -189,6 +191,7 @@ class Cgroup:
             full_ns=_pressure_full_ns(pressure),
             leader_cpu_ns=leader_cpu_ns,
             delay_ns=delay_ns,
+            processors=self._processors,
         )
 
     def follow_leader(self, generation: int = 1) -> int | None:
@@ -220,7 +223,7 @@ class Cgroup:
             self._slow_at_ns = now_ns
             self._slow = Counters(
                 throttled_ns=self._throttled_ns(),
-                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self._cpus),
+                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
                 frozen_ns=(_field(self._frozen_time, b"frozen_usec") or 0) * 1000,
                 frozen=self._frozen(),
             )
@@ -244,8 +247,8 @@ class Cgroup:
         while self._fds:
             os.close(self._fds.pop())
 
-    def _open(self, directory: Path | None, name: str) -> int:
-        fd = _NONE if directory is None else _opened(f"{directory}/{name}")
+    def _open(self, directory: Path | None, name: str, how: int = os.O_RDONLY) -> int:
+        fd = _NONE if directory is None else _opened(f"{directory}/{name}", how)
         if fd != _NONE:
             self._fds.append(fd)
         return fd
@@ -314,10 +317,10 @@ def _own(directory: Path | None, pid: int) -> Path | None:
     return directory if str(pid) in members else None
 
 
-def _opened(path: str) -> int:
+def _opened(path: str, how: int = os.O_RDONLY) -> int:
     """Open a file; `_NONE` if it does not exist, because its process has ended or this kernel does not count it."""
     try:
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return os.open(path, how | os.O_CLOEXEC)
     except OSError:
         return _NONE
 

@@ -82,6 +82,7 @@ class LocalBox:
         self._stderr: Stderr | None = None
         self._meter: ProcessMeter | None = None
         self._grace_ends = 0.0
+        self._favoured = True
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
         """Start the program with these descriptors. Raises SandboxError."""
@@ -115,12 +116,19 @@ class LocalBox:
             self._stderr = None
 
     def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`; here no box has a processor of its own to share."""
+        """See `sandbox.box.Box`. An ordinary user may not give a program back the weight that he took, so one that is
+        not favoured is stopped.
+        """
+        self._favoured = yes
+        self._go(yes)
 
     def rest(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
+        self._go(self._favoured and not yes)
+
+    def _go(self, yes: bool) -> None:
         if self._running is not None:
-            self._running.signal(signal.SIGSTOP if yes else signal.SIGCONT)
+            self._running.signal(signal.SIGCONT if yes else signal.SIGSTOP)
 
     def stderr_so_far(self) -> bytes:
         """See `sandbox.box.Box`."""
@@ -269,6 +277,7 @@ class ProcessMeter(NoMeter):
     def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
         self._pid = pid
+        self.cpus = os.sched_getaffinity(0)
         self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
         self._mark: tuple[bytes, int | None] = (b"", None)
@@ -285,7 +294,7 @@ class ProcessMeter(NoMeter):
     def counters(self, fresh: bool = True) -> Counters:
         """See `sandbox.box.Meter`."""
         self._stderr.cut()
-        return _counters(self._leader.text(), self.cpu_ns())
+        return self._counters(self._leader.text(), self.cpu_ns())
 
     def mark(self) -> None:
         """See `sandbox.box.Meter`. The text is kept unparsed, because few marks are ever read."""
@@ -294,7 +303,7 @@ class ProcessMeter(NoMeter):
 
     def marked(self) -> Counters:
         """See `sandbox.box.Meter`."""
-        return _counters(*self._mark)
+        return self._counters(*self._mark)
 
     def spent_ns(self) -> int | None:
         """See `sandbox.box.Meter`."""
@@ -313,14 +322,13 @@ class ProcessMeter(NoMeter):
             ready = False
         return now_ns - self._ran_after_ns if ready else 0
 
+    def _counters(self, leader: bytes, cpu_ns: int | None) -> Counters:
+        leader_cpu_ns, delay_ns = leader_times(leader)
+        return Counters(cpu_ns, leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns, processors=len(self.cpus))
+
     def close(self) -> None:
         """Close the counters' files."""
         self._leader.close()
-
-
-def _counters(leader: bytes, cpu_ns: int | None) -> Counters:
-    leader_cpu_ns, delay_ns = leader_times(leader)
-    return Counters(cpu_ns=cpu_ns, leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns)
 
 
 def wait(pid: int, seconds: float) -> bool:

@@ -12,6 +12,10 @@ wall clock says. So a seat that is silent at its deadline is *watched* until it 
 limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge ("watch-ended": the
 machine's failure, with no conclusion about any bot).
 
+*Seats are asked one after the other* (ruling C-17). An opponent that spins while a bot thinks costs it its caches,
+which no counter shows. So a seat's prompt is written when the seat before it is decided, and `Turns` gives the
+processor to it alone.
+
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
 kernel reports for how long (our run-queue delay), and the seat whose answer waited meanwhile gets that time back. Past
 a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time
@@ -19,13 +23,16 @@ noted *before* the call that then found nothing. We look halfway to a deadline, 
 so this is at most twice the time for which we were kept from running. Past the deadline we look every `LOOK_NS`, so a
 bot that aims at it gains less than NOISE_NS unless this host really stood still.
 
+*What it used is read where it cannot run.* The kernel books a running thread's CPU time at its ticks, so a reading from
+another processor may lack the last 4 ms, and a bot that then claims to have waited would have them for nothing. So if
+time seems to have been taken, we read again on the bot's own processor, which our priority takes from it.
+
 *No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
 takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousands of waiters on its pipe are woken one
 by one inside our ``write``, and the pipe's lock is held while its other end copies from absent memory. This time is the
 bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such a write.
-Every other seat gets the time back, because an answer found ready after our absence may have been ready throughout.
-Lines that need no answer are written before any clock runs; next come seats that were once slow to write to. Silent
-seats are checked with ``poll``, which does not need the pipe's lock.
+Lines that need no answer are written before any clock runs. Silent seats are checked with ``poll``, which does not need
+the pipe's lock.
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -33,16 +40,17 @@ Each reply is decided alone; `exchange` returns when every prompted seat is deci
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from time import monotonic_ns
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
-from deadheat.engine.own_time import NOISE_NS, Evidence
-from deadheat.sandbox.attribution import WATCH_FACTOR, Blame, between, while_silent
+from deadheat.engine.own_time import MOST_WRITE_NS, NOISE_NS, WATCH_NS, Evidence
+from deadheat.sandbox.attribution import Blame, between, while_silent
 from deadheat.sandbox.box import Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
 
@@ -63,6 +71,9 @@ WEIGH_NS = 5 * NS_PER_MS
 
 BEAT_NS = 5 * NS_PER_S
 """How often the heartbeat is called during an exchange, which may be long. It is well within every lease."""
+
+MOST_VISITED = 4
+"""The most processors of a box that are visited for a reading. One takes 30 microseconds; a box in a slot has one."""
 
 NO_BEAT_NS = NS_PER_S
 """How long before a deadline the heartbeat is not called, because output found after it gets the benefit of the doubt.
@@ -94,9 +105,21 @@ class _Open:
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
         """Return the evidence about the seat up to now, if its answer may have been waiting for `unseen_ns`."""
-        meter, wall_ns = self.channel.meter, at_ns - self.started_ns
+        meter, earlier_ns = self.channel.meter, self.earlier_ns if unseen_ns else 0
         after = meter.counters(fresh=at_ns > self.deadline_ns)
-        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, self.earlier_ns if unseen_ns else 0)
+        read_ns, wall_ns = monotonic_ns() - at_ns, at_ns - self.started_ns
+        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
+
+    def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
+        """Return the evidence about an answer stamped then. If time seems to be taken, the CPU time is read again where
+        the bot cannot run; its waits are not, because it waits for us there.
+        """
+        evidence = self.evidence(at_ns, unseen_ns)
+        if not evidence.stolen_ns:
+            return evidence
+        with _on(self.channel.meter.cpus):
+            again = self.evidence(at_ns, unseen_ns)
+        return evidence._replace(cpu_ns=again.cpu_ns, read_ns=again.read_ns)
 
     def note(self, evidence: Evidence) -> None:
         """Note the stolen time so far if there is still no answer; later unseen time is added to it."""
@@ -106,14 +129,35 @@ class _Open:
 
 
 class _Round(NamedTuple):
-    """One round of listening. `found`: descriptors that were ready at once after we had been away. `delay_ns`: how long
-    we waited for a CPU meanwhile.
+    """One round of listening. `ready`: whether there is output; `found`: it was there at once after we had been away.
+    `delay_ns`: how long we waited for a CPU meanwhile.
     """
 
-    ready: Container[int]
-    found: Container[int]
+    ready: bool
+    found: bool
     woke_ns: int
     delay_ns: int
+
+
+class Turns(Protocol):
+    """Says which seats think when, and sees to it that no other disturbs them."""
+
+    def order(self, asked: list[Seat]) -> Sequence[Seat]:
+        """Return the seats of one exchange in the order in which they are to think."""
+
+    def give(self, seat: Seat | None) -> None:
+        """Give the processor to this seat, which is about to be asked; None: nobody is asked, and all may run."""
+
+
+class Unordered:
+    """Turns as the game asks, without precedence."""
+
+    def order(self, asked: list[Seat]) -> Sequence[Seat]:
+        """See `Turns`."""
+        return asked
+
+    def give(self, seat: Seat | None) -> None:
+        """See `Turns`."""
 
 
 class PipeTransport:
@@ -123,15 +167,19 @@ class PipeTransport:
         self,
         channels: Sequence[Channel],
         heartbeat: Callable[[], None] = lambda: None,
-        watch_factor: int = WATCH_FACTOR,
+        turns: Turns | None = None,
+        watch_ns: int = WATCH_NS,
     ) -> None:
-        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange."""
+        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange. A silent
+        seat is watched for at most `watch_ns` past its deadline.
+        """
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
-        self._all_ears = _listening([channel.stdout_fd for channel in channels])
         self._heartbeat = heartbeat
-        self._watch_factor = watch_factor
-        self._slow: dict[Seat, int] = {}
+        self._turns = turns or Unordered()
+        self._watch_ns = watch_ns
+        self._held: set[Seat] = set()
+        """The seats whose pipe was once slow to read."""
         self._delay = b""
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""
@@ -141,85 +189,65 @@ class PipeTransport:
 
         Raises:
             TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
-                missed its deadline was kept from running; "watch-ended": it was, for too long to continue.
+                missed its deadline was kept from running; "watch-ended": it was, for too long to continue;
+                "referee-late": this host stood still while a prompt was written.
         """
-        replies: dict[Seat, Reply] = {}
-        waiting: list[_Open] = []
-        self._delay = own_times()
         texts: dict[Seat, str] = {}
         limits: dict[Seat, int] = {}
         for seat, line, limit_ns in messages:
             texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
             if limit_ns is not None:
                 limits[seat] = limit_ns
-        usual = not self._slow and len(limits) == len(texts)
-        for seat in texts if usual else self._in_order(texts, limits):
-            self._send(seat, texts[seat], limits.get(seat), replies, waiting)
-        while waiting:
-            heard = self._listen(waiting)
-            undecided: list[_Open] = []
-            for prompt in waiting:
-                reply = self._look(prompt, heard)
-                if reply is not None:
-                    replies[prompt.seat] = reply
-                    continue
-                undecided.append(prompt)
-                if prompt.channel.unsent:
-                    _flush(prompt.channel)
-            waiting = undecided
-        return replies
+        if not limits:
+            self._turns.give(None)
+        for seat, text in texts.items():
+            if seat not in limits:
+                _put(self._channels[seat], text)
+                _flush(self._channels[seat])
+        asked = [*limits]
+        return {seat: self._ask(seat, texts[seat], limits[seat]) for seat in self._turns.order(asked)}
 
-    def _in_order(self, texts: Mapping[Seat, str], limits: Mapping[Seat, int]) -> Iterable[Seat]:
-        """Order seats: those that get only notices, then those that were slow to write to, before any clock runs."""
-        return sorted(texts, key=lambda seat: (seat in limits, -self._slow.get(seat, 0)))
-
-    def _send(
-        self, seat: Seat, text: str, limit_ns: int | None, replies: dict[Seat, Reply], waiting: list[_Open]
-    ) -> None:
+    def _ask(self, seat: Seat, text: str, limit_ns: int) -> Reply:
+        """Write a seat's lines, the last of which is its prompt, and wait for its reply."""
         channel, ear = self._channels[seat], self._ears[seat]
-        if limit_ns is not None and (channel.unread or ear.poll(0)) and (fault := _early(channel, seat)) is not None:
-            replies[seat] = Reply(None, 0, fault)
-            return
-        if len(channel.unsent) < MAX_UNSENT_BYTES:
-            channel.unsent += text.encode("ascii")
-        if limit_ns is None:
-            _flush(channel)
-            return
+        self._turns.give(seat)
+        if (channel.unread or ear.poll(0)) and (fault := _early(channel, seat)) is not None:
+            return Reply(None, 0, fault)
+        _put(channel, text)
+        self._delay = own_times()
         channel.meter.mark()
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
         prompt = _Open(seat, channel, ear, started_ns, limit_ns, write_ns)
-        waiting.append(prompt)
         if write_ns > NOISE_NS:
-            self._slow[seat] = write_ns
-            prompt.referee_ns = min(write_ns, self._waited_ns())
-            channel.meter.mark()
-            prompt.silent_ns += write_ns
+            self._slow_to_write(prompt)
+        while True:
+            reply = self._look(prompt, self._listen(prompt))
+            if reply is not None:
+                return reply
+            if channel.unsent:
+                _flush(channel)
 
-    def _listen(self, waiting: Sequence[_Open]) -> _Round:
-        """Wait until a descriptor is ready or a seat is due to be checked."""
+    def _slow_to_write(self, prompt: _Open) -> None:
+        prompt.referee_ns = min(prompt.write_ns, self._waited_ns())
+        if prompt.referee_ns > MOST_WRITE_NS:
+            seat = f"seat {seat_number(prompt.seat)}"
+            raise TransportError("referee-late", f"this host stood still while {seat} was asked", seat=prompt.seat)
+        prompt.channel.meter.mark()
+        prompt.silent_ns += prompt.write_ns
+
+    def _listen(self, prompt: _Open) -> _Round:
+        """Wait until there is output, room for unsent input, or time to check the seat."""
         now_ns = monotonic_ns()
-        silent_ns, wake_ns, unsent = now_ns, waiting[0].wake_ns, False
-        for prompt in waiting:  # once, because there are hardly ever more than two
-            if prompt.silent_ns < silent_ns:  # noqa: PLR1730  min takes four times as long
-                silent_ns = prompt.silent_ns
-            if prompt.wake_ns < wake_ns:  # noqa: PLR1730
-                wake_ns = prompt.wake_ns
-            if prompt.channel.unsent:
-                unsent = True
-        if now_ns - silent_ns > NOISE_NS:
-            found = dict(_listening(prompt.channel.stdout_fd for prompt in waiting).poll(0))
-            for prompt in waiting:
-                if prompt.channel.stdout_fd not in found:
-                    prompt.silent_ns = now_ns
-            if found:
-                return made(_Round, (found, found, now_ns, 0))
-        ears = waiting[0].ear if len(waiting) == 1 else self._all_ears if len(waiting) == len(self._channels) else None
-        ready = _sleep(waiting, max(0, wake_ns - now_ns), None if unsent else ears)
+        if now_ns - prompt.silent_ns > NOISE_NS:
+            if prompt.ear.poll(0):
+                return made(_Round, (True, True, now_ns, 0))
+            prompt.silent_ns = now_ns
+        ready = _sleep(prompt, max(0, prompt.wake_ns - now_ns))
         woke_ns = monotonic_ns()
         delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
-        return made(_Round, (ready, (), woke_ns, delay_ns))
+        return made(_Round, (prompt.channel.stdout_fd in ready, False, woke_ns, delay_ns))
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
@@ -229,11 +257,11 @@ class PipeTransport:
     def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
         """Return the reply of one seat, if there is one yet."""
         channel = prompt.channel
-        if channel.stdout_fd not in heard.ready and heard.woke_ns < prompt.wake_ns:
+        if not heard.ready and heard.woke_ns < prompt.wake_ns:
             prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
             return None
         began_ns = monotonic_ns()
-        if channel.stdout_fd not in heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
+        if not heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
             prompt.silent_ns = began_ns
             return self._silent(prompt, began_ns)
         ended = _read(channel)
@@ -248,13 +276,13 @@ class PipeTransport:
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
             return self._decided(prompt, stamp_ns, None, ended, end)
-        evidence = prompt.evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
+        evidence = prompt.exact_evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
         return self._decided(prompt, stamp_ns, evidence, ended, end)
 
     def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int) -> int:
         """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise."""
         unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
-        if prompt.channel.stdout_fd in heard.found:
+        if heard.found:
             unseen_ns += heard.woke_ns - prompt.silent_ns
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + self._paused_ns(prompt.seat, stamp_ns - began_ns))
@@ -265,10 +293,10 @@ class PipeTransport:
         """Return how much of a read this host may have caused. A long read means that either we were stopped or the bot
         holds the pipe: from the second time on, the bot is to blame.
         """
-        if read_ns > NOISE_NS and seat in self._slow:
+        if read_ns > NOISE_NS and seat in self._held:
             return min(read_ns, self._waited_ns())
         if read_ns > NOISE_NS:
-            self._slow[seat] = read_ns
+            self._held.add(seat)
         return read_ns
 
     def _decided(self, prompt: _Open, stamp_ns: int, evidence: Evidence | None, ended: bool, end: int) -> Reply:
@@ -280,6 +308,8 @@ class PipeTransport:
             if evidence.frozen or evidence.signal == "none":
                 raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
             return self._timeout(prompt, stamp_ns, evidence)
+        if stamp_ns > prompt.deadline_ns + self._watch_ns and evidence is not None:
+            raise self._unjudged(prompt, evidence, Blame.HOST)
         if ended:
             return _reply(prompt, stamp_ns, evidence, fault=fault)
         if end < 0 or end > MAX_LINE_BYTES:
@@ -301,7 +331,7 @@ class PipeTransport:
         prompt.weigh_ns = stamp_ns + WEIGH_NS
         waiting_ns = prompt.channel.meter.waiting_ns()
         evidence = prompt.evidence(stamp_ns)
-        blame = while_silent(evidence, prompt.limit_ns, self._watch_factor, waiting_ns)
+        blame = while_silent(evidence, prompt.limit_ns, self._watch_ns, waiting_ns)
         if blame is Blame.BOT:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
@@ -385,6 +415,11 @@ def _gone(channel: Channel, seat: Seat) -> Fault:
     return Fault.MEMORY if blame is Blame.BOT else Fault.EXITED
 
 
+def _put(channel: Channel, text: str) -> None:
+    if len(channel.unsent) < MAX_UNSENT_BYTES:
+        channel.unsent += text.encode("ascii")
+
+
 def _flush(channel: Channel) -> None:
     """Write what the pipe accepts. If the reader is gone, end of file on its output will show it, not an error here."""
     try:
@@ -396,7 +431,7 @@ def _flush(channel: Channel) -> None:
         channel.unsent = b""
 
 
-def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
+def _listening(reads: Sequence[int], writes: Sequence[int] = ()) -> select.poll:
     poller = select.poll()
     for fd in reads:
         poller.register(fd, select.POLLIN)
@@ -405,18 +440,33 @@ def _listening(reads: Iterable[int], writes: Iterable[int] = ()) -> select.poll:
     return poller
 
 
-def _sleep(prompts: Sequence[_Open], left_ns: int, ears: select.poll | None) -> Container[int]:
-    """Wait at most `left_ns` for output, or for room for unsent input. Return the ready descriptors. `ears` listens to
-    just these seats, if there is such a poller and nothing is unsent.
+def _sleep(prompt: _Open, left_ns: int) -> Container[int]:
+    """Wait at most `left_ns` for output, or for room for unsent input. Return the ready descriptors.
 
     poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll waits the whole
     milliseconds only, and select, which counts in microseconds, waits the rest.
     """
-    if ears is None or left_ns < NS_PER_MS:  # rarely; otherwise no lists are needed
-        writes = [prompt.channel.stdin_fd for prompt in prompts if prompt.channel.unsent]
-        reads = [prompt.channel.stdout_fd for prompt in prompts]
+    ear, channel = prompt.ear, prompt.channel
+    if channel.unsent or left_ns < NS_PER_MS:  # rarely; otherwise no lists are needed
+        reads, writes = [channel.stdout_fd], [channel.stdin_fd] if channel.unsent else []
         if 0 < left_ns < NS_PER_MS and max(reads + writes) < 1024:
             readable, writable, _ = select.select(reads, writes, [], left_ns / NS_PER_S)
             return readable + writable
-        ears = _listening(reads, writes)
-    return dict(ears.poll(left_ns // NS_PER_MS))
+        ear = _listening(reads, writes)
+    return dict(ear.poll(left_ns // NS_PER_MS))
+
+
+@contextlib.contextmanager
+def _on(cpus: Collection[int]) -> Iterator[None]:
+    """Visit a bot's processors, and stay on the last, while our priority keeps the bot from running there."""
+    before = os.sched_getaffinity(0)
+    if before == set(cpus) or len(cpus) > MOST_VISITED or not os.sched_getscheduler(0) & os.SCHED_FIFO:
+        yield
+        return
+    with contextlib.suppress(OSError):  # it is not ours to use
+        for cpu in cpus:
+            os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)

@@ -74,7 +74,7 @@ def _asked(context: Context, job: AdviceJob, match: Transcript) -> Transcript:
             built = build(context.sandbox, folder, recipe, ",".join(map(str, cpus)), between)
         extract_program(built.tar, directory, context.settings.unpacked_limit_bytes)
         program = Program(directory, recipe.run, f"house:{bot}")
-        with Arena(context.sandbox, [program], [bot_limits(cpus, 0)], referee_cpus=slots.spare) as arena:
+        with Arena(context.sandbox, [program], bot_limits(cpus), slots.referee(cpus)) as arena:
             game, seed = Session(match, job.seat), seed_of(match, job.seat)
             return arena.play_beside(game, 1, seed, about, hold, lambda transport: transport, [0], between).transcript
 

@@ -152,9 +152,8 @@ def _trial(
     """Play one match with the candidate in that seat and house bots in all others."""
     house = Program(bots_of(job.game) / HOUSE_BOT, LANGUAGES["python"].run, f"house:{HOUSE_BOT}")
     programs = [candidate if place == seat else house for place in range(seats)]
-    limits = [bot_limits(cpus, player) for player in range(seats)]
     about = {"trial": job.version_id, "players": [program.label for program in programs]}
-    with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
+    with Arena(context.sandbox, programs, bot_limits(cpus), context.slots.referee(cpus)) as arena:
         played = _play(arena, GAMES[job.game], range(seats), about, between)
     guilty = {place: fault.value for place, fault in played.transcript.result.faults.items() if place != seat}
     if guilty:

@@ -157,10 +157,9 @@ def play_canary(context: Context, cpus: Sequence[int], series_before: int) -> No
 
 def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]] | None, int]:
     """Return the wrong verdicts (None if every attempt was void without any), and the number of void attempts."""
-    limits = [bot_limits(cpus, player) for player in (0, 1)]
     with context.folder(PLAY) as folder:
         program = reference_program(folder)
-        with Arena(context.sandbox, [program, program], limits, referee_cpus=context.slots.spare) as arena:
+        with Arena(context.sandbox, [program] * 2, bot_limits(cpus), context.slots.referee(cpus)) as arena:
             for attempt in range(ATTEMPTS):
                 game, void = CanaryGame(), 0
                 try:

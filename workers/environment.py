@@ -23,7 +23,7 @@ def describe_environment(context: Context) -> None:
     sandbox = context.sandbox
     if not isinstance(sandbox, DockerSandbox):
         return  # without a sandbox, there is no environment to describe
-    image, limits = sandbox.image(), bot_limits((), 0)
+    image, limits = sandbox.image(), bot_limits(())
     known_as = fingerprint(image, limits)
     with context.database.transaction() as session:
         if confirm_environment(session, known_as):

@@ -138,8 +138,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
 
     with context.folder(PLAY) as folder:
         programs = [fetch_program(context, job.program, folder / str(seat)) for seat in places]
-        limits = [bot_limits(cpus, player) for player in range(len(places))]
-        with Arena(context.sandbox, programs, limits, referee_cpus=slots.spare) as arena:
+        with Arena(context.sandbox, programs, bot_limits(cpus), slots.referee(cpus)) as arena:
             voids = 0
             while True:
                 try:

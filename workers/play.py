@@ -128,8 +128,7 @@ def run(
     players = sorted(job.programs)
     with context.folder(PLAY) as folder:
         programs = [fetch_program(context, job.programs[version], folder / str(version)) for version in players]
-        limits = [bot_limits(cpus, player) for player in range(len(players))]
-        with Arena(context.sandbox, programs, limits, referee_cpus=context.slots.spare) as arena:
+        with Arena(context.sandbox, programs, bot_limits(cpus), context.slots.referee(cpus)) as arena:
             opened_at = time.monotonic()
             with doing("open boxes", versions=players):
                 arena.open()

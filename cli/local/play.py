@@ -130,11 +130,9 @@ def play(
             backend = open_backend(sandbox, Path(work))
             programs = _prepare(rules, bots, backend, Path(work))
             run = Run(rules, bots, transcripts, sandbox, as_json)
-            with reserved(len(bots)) as cpus:
-                limits = [bot_limits(cpus, seat) for seat in range(len(bots))]
-                with Arena(backend, programs, limits) as arena:
-                    arena.open()
-                    run.play_all(arena, programs, list(seeds(seed, matches)))
+            with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
+                arena.open()
+                run.play_all(arena, programs, list(seeds(seed, matches)))
         except TransportError as error:
             fail(our_failure(error))
         except BrokenPipeError:

@@ -233,7 +233,6 @@ class Worker:
 
     def _take(self, deal: Deal) -> None:
         cpus = self.job.cpus
-        count = min(len(deal.table), len(cpus))
         told: list[str] = []
         look_at = time.monotonic()
 
@@ -251,7 +250,7 @@ class Worker:
                 self.flush()
 
         with self.stops:
-            self._hold = self._processors.take(count, cpus, waiting)
+            self._hold = self._processors.take(1, cpus, waiting)
         if told:
             self.say(Waits(()))
         self._held_at = time.monotonic()
@@ -261,9 +260,9 @@ class Worker:
         assert self._hold is not None
         if self._arena is not None:
             self._arena.close()
-        limits = [bot_limits(self._hold.cpus, player) for player in range(len(table))]
         programs = [self.job.programs[bot] for bot in table]
-        self._arena = Arena(self._sandbox, programs, limits, favoured=self.job.backend == Backend.DOCKER)
+        limits, favoured = bot_limits(self._hold.cpus), self.job.backend == Backend.DOCKER
+        self._arena = Arena(self._sandbox, programs, limits, favoured=favoured)
         self._table = table
 
     def let_go(self) -> None:

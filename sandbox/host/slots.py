@@ -48,6 +48,12 @@ class Slots:
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
         """The processors on which none of our bots runs; a host with two processors has none."""
 
+    def referee(self, cpus: Sequence[int]) -> Sequence[int]:
+        """Return the processors for the referee of a match on this slot, whose bots use the first; empty: there is none
+        but that.
+        """
+        return self.spare or cpus[1:]
+
     @contextlib.contextmanager
     def take(
         self, waiting: Callable[[], None] = lambda: None, only: tuple[int, ...] | None = None

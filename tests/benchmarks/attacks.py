@@ -127,7 +127,7 @@ class Pair:
 
     def __init__(self, sandbox: Sandbox, folder: Path, cpus: str = "0", referee_cpus: Sequence[int] = ()) -> None:
         program = built(HERE / "attackers.c", "c", sandbox, folder / "attackers")
-        self.arena = Arena(sandbox, [program, program], [Limits(cpus=cpus)] * 2, referee_cpus)
+        self.arena = Arena(sandbox, [program, program], Limits(cpus=cpus), referee_cpus)
         self._played = itertools.count()
 
     def play(self, steps: Sequence[Lines], limit_ms: int) -> Played:

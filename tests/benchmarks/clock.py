@@ -29,14 +29,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, Seat, TransportError
+from deadheat.engine.core import NS_PER_MS, Fault, Message, TransportError
 from deadheat.engine.own_time import NOISE_NS
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.pipes import PipeTransport, _Open
+from deadheat.sandbox.pipes import PipeTransport, _Open, _Round
 from tests.benchmarks import attacks, referees, tricks
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import Targets, arguments
@@ -74,11 +74,9 @@ class Observed(PipeTransport):
 
     deadline_ns = 0
 
-    def _send(
-        self, seat: Seat, text: str, limit_ns: int | None, replies: dict[Seat, Reply], waiting: list[_Open]
-    ) -> None:
-        super()._send(seat, text, limit_ns, replies, waiting)
-        self.deadline_ns = waiting[-1].deadline_ns
+    def _listen(self, prompt: _Open) -> _Round:
+        self.deadline_ns = prompt.deadline_ns
+        return super()._listen(prompt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def play_series(sandbox: Sandbox, program: Program, length: int) -> bool:
     """Play `length` matches as a worker does, but without the database. Return False at the first that a busy host has
     disturbed.
     """
-    with Arena(sandbox, [program, program], [Limits(cpus="0"), Limits(cpus="1")]) as arena:
+    with Arena(sandbox, [program, program], Limits(cpus="0"), (1,)) as arena:
         for number in range(length):
             try:
                 played = arena.play(GAMES[GAME], (0, 1), number.to_bytes(16, "big"), {"match": number})

@@ -61,7 +61,7 @@ class Field:
     def play(self, habit: str, opponent: str, matches: int) -> list[Outcome]:
         players: list[Program] = [self._programs[habit], self._programs[opponent]]
         found = []
-        with Arena(self._sandbox, players, [Limits(cpus="0")] * 2) as arena:  # as in a slot: the bots share a processor
+        with Arena(self._sandbox, players, Limits(cpus="0")) as arena:  # as in a slot: the bots share a processor
             for number in range(matches):
                 seed = number.to_bytes(SEED_BYTES, "big")
                 try:

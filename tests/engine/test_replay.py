@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from deadheat.engine.core import FOUND_BY_RULES, Fault, Message, Reply, Result
 from deadheat.engine.games import GAMES
 from deadheat.engine.memory import Answer
+from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.replay import Diverged, RecordedTransport, replay
 from deadheat.engine.transcript import Exchange, Transcript, decode, encode
 from deadheat.games.yacht_auction.rules import YachtAuction
@@ -295,21 +296,62 @@ def test_own_time_is_not_a_matter_of_belief(reply: Reply) -> None:
     assert found.value.at_exchange == ROLL
 
 
-def test_what_was_taken_by_the_rule_of_before_still_verifies() -> None:
-    counters = {"cpu_ns": 1_000_000, "full_ns": 0, "leader_cpu_ns": 0, "delay_ns": 101_000_000}
-    now = taken(reply_of(ROLL), HALF_S - 1, **counters)
-    assert 10_000_000 < now.stolen_ns < 20_000_000
-    before = with_reply(ROLL, 0, now._replace(stolen_ns=100_000_000))
-    assert verify(before) == before
+def test_what_was_played_stays_as_it_was_judged() -> None:
+    """By the rules until 2026-11-23, until 2026-11-28, and since: the bot ran for longer than its waits leave room."""
+    counters = {"cpu_ns": 450_000_000, "full_ns": 80_000_000, "leader_cpu_ns": 0, "delay_ns": 549_000_000}
+    now = taken(reply_of(ROLL), HALF_S - 1, processors=1, **counters)
+    once_ns, then_ns = 98_999_999 + 5_000_000 - 50_000_000 + 46_000_001, 97_812_499
+    assert now.stolen_ns == HALF_S - 1 - 450_000_000
+    by_now = with_reply(ROLL, 0, now)
+    assert verify(by_now) == by_now
+    for clock, stolen_ns in ((1, once_ns), (1, then_ns), (2, once_ns), (2, then_ns), (1, now.stolen_ns)):
+        judged = replace(with_reply(ROLL, 0, now._replace(stolen_ns=stolen_ns)), clock=clock)
+        if clock == 1 and stolen_ns != now.stolen_ns:
+            assert verify(judged) == judged
+        else:
+            with pytest.raises(Diverged, match="than its evidence shows"):
+                verify(judged)
 
 
-@pytest.mark.parametrize("name", ["yacht-auction", "betris-large-bank", "liars-dice"])
-def test_transcripts_of_the_first_format_still_verify(name: str) -> None:
-    data = (TRANSCRIPTS / "version-1" / f"{name}.jsonl").read_bytes()
-    old = decode(data)
-    assert data.startswith(b'{"deadheat":1,') and old.attempt == 1
-    assert replay(GAMES[old.game], old) == old
-    assert decode(encode(old)) == old  # nothing is lost in today's format
+MS = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "counters"),
+    [
+        ("negative", {"full_ns": -1}),
+        ("more CPU time", {"cpu_ns": 1_000 * HALF_S, "full_ns": 0, "processors": 1}),
+        ("more CPU time", {"cpu_ns": 2_000 * HALF_S, "full_ns": 0}),  # on an unknown number of processors
+        ("for longer than that existed", {"cpu_ns": 300 * MS, "full_ns": 230 * MS, "processors": 1}),
+        ("more time than passed", {"cpu_ns": 0, "full_ns": 540 * MS}),
+        ("more time than passed", {"cpu_ns": 0, "full_ns": 0, "frozen_ns": 9_000 * MS}),
+        ("longer to write", {"cpu_ns": 0, "full_ns": 0, "referee_ns": 9_000 * MS}),
+        ("was away for longer", {"cpu_ns": 0, "full_ns": 0, "unseen_ns": 501 * MS}),
+    ],
+)
+def test_evidence_that_cannot_be_is_refused(wrong: str, counters: dict[str, int]) -> None:
+    wall_ns = 9_100 * MS if "referee_ns" in counters else HALF_S
+    reply = taken(reply_of(ROLL), wall_ns, **counters)
+    with pytest.raises(Diverged, match=wrong):
+        verify(with_reply(ROLL, 0, reply))
+
+
+def test_a_reply_that_came_after_the_watch_was_not_counted_by_any_referee() -> None:
+    wall_ns = HALF_S + WATCH_NS + 1
+    with pytest.raises(Diverged, match="after the referee's watch had ended"):
+        verify(with_reply(ROLL, 0, taken(reply_of(ROLL), wall_ns, cpu_ns=0, full_ns=wall_ns)))
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_transcripts_of_earlier_formats_still_verify(version: int) -> None:
+    files = sorted((TRANSCRIPTS / f"version-{version}").iterdir())
+    assert len(files) == 3
+    for path in files:
+        data = path.read_bytes()
+        old = decode(data)
+        assert data.startswith(b'{"deadheat":%d,' % version) and (old.attempt, old.clock) == (1, 1)
+        assert replay(GAMES[old.game], old) == old
+        assert decode(encode(old)) == old  # nothing is lost in today's format
 
 
 def test_a_further_attempt_is_played_with_the_next_seed_of_the_list() -> None:

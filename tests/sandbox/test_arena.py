@@ -4,59 +4,61 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection
 from contextlib import ExitStack, closing
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 import pytest
 
-from deadheat.engine.chance import SEED_BYTES
-from deadheat.engine.core import NS_PER_S, Message, Reply, Seat, TransportError
+from deadheat.engine.chance import SEED_BYTES, turns_seed
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Seat, TransportError
 from deadheat.engine.games import GAMES
-from deadheat.sandbox.arena import Arena, _Turns
-from deadheat.sandbox.box import Limits, Program
+from deadheat.sandbox.arena import Arena, InTurn
+from deadheat.sandbox.box import Limits, Program, bot_limits
 from deadheat.sandbox.cgroup import Cgroup
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
-from tests.sandbox.boxes import Stub, python
+from tests.sandbox.boxes import Stub, python, until
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")
 
 
-def seats_of_the_referee(tmp_path: Path, attempts: int, spare: Collection[int] = ()) -> list[set[int]]:
-    """Return the processors that the referee may use in each of some void attempts at a match of two pinned players."""
+def processors_of_the_referee(tmp_path: Path, spare: Collection[int] = ()) -> set[int]:
+    """Return the processors that the referee may use in a match of two players on the first one."""
     program = Program(tmp_path, ("/bin/cat",), "nobody")
-    limits = [Limits(cpus=str(cpu)) for cpu in CPUS[:2]]
     seen: list[set[int]] = []
 
     def look() -> None:
         seen.append(os.sched_getaffinity(0))
         raise TransportError("test", "for the test")
 
-    with Arena(LocalSandbox(), [program, program], limits, referee_cpus=spare) as arena:
-        for attempt in range(1, attempts + 1):
-            with pytest.raises(TransportError, match="for the test"):
-                arena.play(GAMES["yacht-auction"], (0, 1), bytes(SEED_BYTES), {}, look, attempt=attempt)
+    arena = Arena(LocalSandbox(), [program, program], Limits(cpus=str(CPUS[0])), spare)
+    with arena, pytest.raises(TransportError, match="for the test"):
+        arena.play(GAMES["yacht-auction"], (0, 1), bytes(SEED_BYTES), {}, look)
     assert os.sched_getaffinity(0) == set(CPUS)
-    return seen
+    return seen[0]
 
 
 @two_cpus
-def test_with_every_attempt_the_referee_moves_to_another_players_processor(tmp_path: Path) -> None:
-    first, second = CPUS[:2]
-    assert seats_of_the_referee(tmp_path, 3) == [{second}, {first}, {second}]
-
-
-@two_cpus
-def test_the_referee_stays_where_no_bot_is(tmp_path: Path) -> None:
-    assert seats_of_the_referee(tmp_path, 2, spare=[CPUS[1]]) == [{CPUS[1]}] * 2
+def test_the_referee_stays_where_no_bot_is_or_else_with_the_bots(tmp_path: Path) -> None:
+    assert processors_of_the_referee(tmp_path, spare=[CPUS[1]]) == {CPUS[1]}
+    assert processors_of_the_referee(tmp_path) == {CPUS[0]}
 
 
 def test_a_processor_that_this_host_does_not_give_us_is_no_place(tmp_path: Path) -> None:
-    assert seats_of_the_referee(tmp_path, 1, spare=[4095]) == [set(CPUS)]
+    assert processors_of_the_referee(tmp_path, spare=[4095]) == set(CPUS)
+
+
+@two_cpus
+def test_the_bots_of_a_match_have_the_first_processor_of_its_slot_and_the_referee_the_others(tmp_path: Path) -> None:
+    slots = Slots(tmp_path, ",".join(map(str, CPUS)))
+    with slots.take() as cpus:
+        assert (bot_limits(cpus).cpu_numbers, list(slots.referee(cpus))) == ([CPUS[0]], CPUS[1:])
 
 
 def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
@@ -93,25 +95,47 @@ class Told(Stub):
         self.favoured = yes
 
 
-class Silent:
-    """A transport that carries nothing."""
-
-    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        return {}
-
-
-def test_who_is_asked_is_favoured_and_in_the_end_everybody_is() -> None:
+def test_c17_who_is_asked_is_favoured_alone_and_in_the_end_everybody_is() -> None:
     boxes = [Told(), Told(), Told()]
-    turns = _Turns(Silent(), boxes)
+    turns = InTurn(boxes, bytes(SEED_BYTES))
 
-    def favoured(*messages: Message) -> list[bool]:
-        turns.exchange(messages)
+    def favoured(seat: Seat | None) -> list[bool]:
+        turns.give(seat)
         return [box.favoured for box in boxes]
 
-    assert favoured(*[Message(seat, "READY", 1) for seat in range(3)]) == [True, True, True]
-    assert favoured(Message(1, "TURN", 1), Message(0, "news")) == [False, True, False]
-    assert favoured(Message(2, "TURN", 1)) == [False, False, True]
-    assert favoured(*(Message(seat, "FINISH") for seat in range(3))) == [True, True, True]
+    assert favoured(1) == [False, True, False]
+    assert favoured(1) == [False, True, False]
+    assert favoured(2) == [False, False, True]
+    assert favoured(None) == [True, True, True]
+
+
+def test_c17_each_order_is_equally_likely_and_follows_from_the_secret_seed() -> None:
+    def drawn(attempt: int) -> list[tuple[Seat, ...]]:
+        turns = InTurn([Told()] * 3, turns_seed(bytes(SEED_BYTES), attempt))
+        return [tuple(turns.order([0, 1, 2])) for _ in range(3000)]
+
+    assert drawn(1) == drawn(1) != drawn(2)
+    counted = Counter(drawn(1))
+    assert len(counted) == 6 and min(counted.values()) > 400
+    pairs = Counter(pairwise(drawn(1)))
+    assert len(pairs) == 36 and min(pairs.values()) > 40, "no order tells the next"
+
+
+def test_a_plain_program_that_is_not_asked_is_stopped(tmp_path: Path) -> None:
+    with closing(LocalSandbox().open(python(tmp_path, "while True: pass\n"), Limits())) as box:
+        meter = box.start().meter
+
+        def runs(seconds: float) -> bool:
+            before_ns = meter.counters().cpu_ns or 0
+            return until(lambda: (meter.counters().cpu_ns or 0) > before_ns + NS_PER_MS, seconds)
+
+        assert runs(60)
+        box.favour(False)
+        box.rest(True)
+        box.rest(False)  # it may run again, but is not asked
+        assert until(lambda: not runs(0.2), 60)
+        box.favour(True)
+        assert runs(60)
 
 
 @pytest.mark.parametrize(

@@ -128,8 +128,8 @@ def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the
     box: DockerBox, engine_fails: Failing, carried_out: bool
 ) -> None:
     engine_fails("pause", 1, carried_out)
-    assert box._cgroup is not None and box._cgroup._weight is not None
-    weight, ask = box._cgroup._weight, asker(box)
+    assert box._cgroup is not None
+    weight, ask = Path(f"/proc/self/fd/{box._cgroup._weight}").readlink(), asker(box)
     favoured = weight.read_text()
     for tries in (30 if carried_out else 1, 30):
         freeze(box, tries)
@@ -229,7 +229,7 @@ def test_a_match_beside_a_guest_holds_its_slot_only_while_bots_run(sandbox: Sand
         return guests[-1]
 
     program = Program(YACHT, ("/usr/bin/python3", "main.py"), "greedy")
-    with Arena(sandbox, [program], [bot_limits(cpus, 0)]) as arena:
+    with Arena(sandbox, [program], bot_limits(cpus)) as arena:
         played = arena.play_beside(
             GAMES["yacht-auction"], 2, bytes(SEED_BYTES), {}, lambda: slots.take(only=cpus), beside, [0]
         )

@@ -117,7 +117,7 @@ def asked(line: str, folder: Path, image: str, tmp_path: Path) -> tuple[Reply, E
     program = tmp_path / "program"
     program.mkdir()
     extract_program(build(sandbox, folder, recipe).tar, program, MAX_PROGRAM_BYTES)
-    box = sandbox.open(Program(program, recipe.run, language), bot_limits((0,), 0))
+    box = sandbox.open(Program(program, recipe.run, language), bot_limits((0,)))
     try:
         transport = PipeTransport([box.start()])
         reply = transport.exchange([Message(0, line, 60 * NS_PER_S)])[0]
