@@ -7,7 +7,9 @@ aim but the bot's own stamps around its write, because the host itself may be la
 hypervisor that takes less than a tick): such answers are counted separately. (b) With twice as many spinning processes
 as CPUs: innocent bots convicted, guilty ones acquitted. (c) The referee's own lateness under that load over idle. (d)
 The referee's CPU time a request over one written with asyncio streams; see `referees`. (e) Matches of innocent bots
-decided at the first attempt under load; (f) what bots that want their match void gain; see `tricks`.
+decided at the first attempt under load; (f) what bots that want their match void gain; see `tricks`. (g) Innocent bots
+with memory beside opponents that disturb them; (h) computing that is not charged; (i) guilty bots that stay busy; (j)
+sleep that is given back; see `attacks`.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport, _Open, _Round
-from tests.benchmarks import referees, tricks
+from tests.benchmarks import attacks, referees, tricks
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import Targets, arguments
 from tests.cluster.network import die_with_us
@@ -61,8 +63,9 @@ def main() -> int:
         field = tricks.Field(sandbox, folder)
         missed += tricks.innocent_and_late(field, spinners, max(2, 50 // scale), max(1, 10 // scale))
         missed += tricks.tricks(field, spinners, 50 // scale)
+        missed += attacks.measure(sandbox, folder, spinners, scale)
         sandbox.close()
-    print("All others are as they must be." if not missed else f"{missed} of 12 others missed.")
+    print("All others are as they must be." if not missed else f"{missed} of 20 others missed.")
     return targets.report() or int(bool(missed))
 
 
@@ -214,10 +217,13 @@ def cost(targets: Targets, sandbox: Sandbox, program: Program, requests: int) ->
 
 @contextlib.contextmanager
 def spinners(a_cpu: int = 2) -> Iterator[None]:
-    """Run this many busy processes a CPU."""
+    """Run this many busy processes a CPU, each in its own session: one session may weigh as little as one process."""
     spin = [sys.executable, "-Sc", "while True: pass"]
     count = a_cpu * (os.cpu_count() or 1)
-    running = [subprocess.Popen(spin, preexec_fn=die_with_us) for _ in range(count)]  # noqa: PLW1509  one thread
+    running = [
+        subprocess.Popen(spin, preexec_fn=die_with_us, start_new_session=True)  # noqa: PLW1509  one thread
+        for _ in range(count)
+    ]
     try:
         time.sleep(0.5)
         yield

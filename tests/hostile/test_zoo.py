@@ -20,6 +20,8 @@ from deadheat.sandbox.build import BUILD_LIMITS
 from tests.hostile.residue import nothing_left
 from tests.hostile.zoo import (
     CASES,
+    CHARGED_SHARE,
+    UNCHARGED_NS,
     BuildCase,
     MatchCase,
     Zoo,
@@ -91,7 +93,8 @@ def test_a_match(zoo: Zoo, clean: None, name: str) -> None:
 
 def ends_as_expected(zoo: Zoo, case: MatchCase, bot: ProgramRef) -> None:
     lingers = case.expect.ends is None or any("killed" in end for end in case.expect.ends)
-    played = zoo.play(bot, zoo.honest(case.game), case.game, case.matches, lingers)
+    opponent = zoo.honest(case.opponent or case.game)
+    played = zoo.play(bot, opponent, case.game, case.matches, lingers, quick=not case.opponent)
     told = "\n".join(f"{match.fault} {ending_of(match.ending)}" for match in played)
     print(told)
     faults = [match.fault for match in played]
@@ -110,6 +113,10 @@ def ends_as_expected(zoo: Zoo, case: MatchCase, bot: ProgramRef) -> None:
         assert not said or breaches == case.expect.granted, said
         if case.expect.tried is not None and match.ending is not None and not match.fault:
             assert len(re.findall(r"^tried: ", said, re.MULTILINE)) == case.expect.tried, said
+        if case.expect.charged:
+            (used_ns,) = map(int, re.findall(r"^used: (\d+)$", said, re.MULTILINE))
+            free_ns = UNCHARGED_NS * len(match.charged_ns)
+            judged(sum(match.charged_ns) >= CHARGED_SHARE * used_ns - free_ns, f"{match.charged_ns} for {used_ns}")
 
 
 def assert_fit(zoo: Zoo, game: str) -> None:

@@ -52,8 +52,12 @@ HONEST = {
     "yacht-auction": bots_of("yacht-auction") / "hello-c" / "main.c",
     "betris-large": bots_of("betris-large") / "starter" / "main.c",
     "liars-dice": bots_of("liars-dice") / "starter" / "main.c",
+    "victim": CASES / "victim.c",
 }
-"""A quick opponent for each game: it answers within microseconds."""
+"""A quick opponent for each game: it answers within microseconds. The victim plays Yacht Auction, and needs time."""
+
+CHARGED_SHARE, UNCHARGED_NS = 0.98, NS_PER_MS // 2
+"""A bot must be charged this share of the CPU time that it used while it was asked, but for so much a prompt."""
 
 MAKE_TIMEOUT_S = 60
 OPPONENT_NS = 250 * NS_PER_MS
@@ -83,6 +87,7 @@ class MatchExpectation(_Strict):
     tried: int | None = None  # a probe writes `tried: NAME` for each attempt, `BREACH: NAME` if it succeeded
     rare: frozenset[str] = frozenset()  # attempts that may fail even unconfined: not every kernel and machine has these
     granted: frozenset[str] = frozenset()  # attempts that succeed in a kernel of the box's own
+    charged: bool = False  # its last words are `used: NS`, the CPU time of ROLL and SCORE: it must be charged for them
 
 
 class UploadExpectation(_Strict):
@@ -111,6 +116,7 @@ class MatchCase(_Case):
     kind: Literal["match"]
     game: str = "yacht-auction"
     matches: int = Field(default=2, ge=1, le=5)
+    opponent: Literal["", "victim"] = ""
     expect: MatchExpectation
 
 
@@ -188,6 +194,7 @@ class Finished:
 
     fault: FaultRecord | None
     ending: Exit | None  # None: its box could not be used again
+    charged_ns: Sequence[int] = ()  # for each of its prompts but READY
 
 
 class Zoo:
@@ -211,9 +218,11 @@ class Zoo:
         self.sandbox.close()
 
     def honest(self, game: str) -> ProgramRef:
-        """Return a quick, honest bot; another version each time."""
+        """Return an honest bot of `HONEST`; another version each time."""
         if game not in self._honest:
-            self._honest[game] = self.build(*self.accept("honest.c", HONEST[game].read_bytes()))
+            header = (CASES / "player.h").read_text()
+            source = HONEST[game].read_text().replace('#include "player.h"', header)
+            self._honest[game] = self.build(*self.accept("honest.c", source.encode()))
         return replace(self._honest[game], version_id=next(self._versions))
 
     def accept(self, filename: str, content: bytes) -> tuple[Upload, bytes]:
@@ -243,10 +252,16 @@ class Zoo:
         return tar
 
     def play(
-        self, bot: ProgramRef, opponent: ProgramRef, game: str, matches: int, lingers: bool = False
+        self,
+        bot: ProgramRef,
+        opponent: ProgramRef,
+        game: str,
+        matches: int,
+        lingers: bool = False,
+        quick: bool = True,
     ) -> list[Finished]:
         """Play a series in one set of boxes as a worker does, `bot` in seats 0, 1, 0, ..., then check that the opponent
-        came to no harm. `lingers`: the bot may have to be killed at the end.
+        came to no harm. `lingers`: the bot may have to be killed at the end. `quick`: the opponent needs no time.
         """
         seats = [(bot.version_id, opponent.version_id), (opponent.version_id, bot.version_id)]
         jobs = [MatchJob(n + 1, bytes([n]) * SEED_BYTES, seats[n % 2]) for n in range(matches)]
@@ -257,7 +272,7 @@ class Zoo:
             for _ in range(MATCH_ATTEMPTS - 1):
                 if any(run.attempt.cause == Cause.WATCH_ENDED for run in runs):
                     runs, waited_ns = _attempt(self.context, job, cpus)
-            return [_finished(bot, run, play.stored(self.context, run), waited_ns) for run in runs]
+            return [_finished(bot, run, play.stored(self.context, run), waited_ns, quick) for run in runs]
 
 
 def _attempt(context: Context, job: SeriesJob, cpus: Sequence[int]) -> tuple[list[play.Run], int]:
@@ -268,7 +283,7 @@ def _attempt(context: Context, job: SeriesJob, cpus: Sequence[int]) -> tuple[lis
     return runs, delay_between(before, own_times())
 
 
-def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int) -> Finished:
+def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: int, quick: bool) -> Finished:
     assert run.played is not None, f"the attempt was void: {run.attempt}"
     transcript = run.played.transcript
     assert decode(encode(transcript)) == transcript
@@ -283,13 +298,15 @@ def _finished(bot: ProgramRef, run: play.Run, outcome: MatchOutcome, waited_ns: 
     assert ending_of(endings[opponent]) == "exit 0", f"the opponent was harmed: {endings[opponent]}"
     if seat in faults:
         assert transcript.result.ranks[opponent] < transcript.result.ranks[seat]
-    check_charges(transcript, opponent, waited_ns)
-    return Finished(faults.get(seat), endings.get(seat))
+    check_charges(transcript, opponent, waited_ns, quick)
+    asked = [prompt for prompt in transcript.prompts() if prompt.message.command != "READY"]
+    charged_ns = [prompt.reply.own_ns for prompt in asked if prompt.message.seat == seat]
+    return Finished(faults.get(seat), endings.get(seat), charged_ns)
 
 
-def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int) -> None:
-    """Check that all computing is charged, and that the opponent does not pay for what the bot does to the referee.
-    `waited_ns`: how long the host kept the referee from running, so how late it may have read a meter.
+def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int, quick: bool) -> None:
+    """Check that all computing is charged, and that a `quick` opponent does not pay for what the bot does to the
+    referee. `waited_ns`: how long the host kept the referee from running, so how late it may have read a meter.
     """
     charged_ns = 0
     free_ns = dict.fromkeys(range(transcript.seats), 0)
@@ -299,7 +316,7 @@ def check_charges(transcript: Transcript, opponent: Seat, waited_ns: int) -> Non
         judged(free_ns[prompt.message.seat] <= waited_ns, f"more computed than charged: {prompt}")
         if prompt.message.seat == opponent and prompt.message.command != "READY":
             charged_ns += reply.own_ns
-    judged(charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms")
+    judged(not quick or charged_ns <= OPPONENT_NS, f"the opponent was charged {charged_ns / NS_PER_MS:.1f} ms")
 
 
 def ending_of(ending: Exit | None) -> str:
