@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 import typer
@@ -30,6 +30,9 @@ from deadheat.cli.server.wire import Refused
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
+
+if TYPE_CHECKING:
+    from deadheat.league.records.seasons import SeasonDetail
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -184,6 +187,13 @@ class Archived(Client):
     def member_count(self) -> int:
         """The number of members in the manifest."""
         return len(self._manifest["members"])
+
+    def season(self, season_id: int) -> SeasonDetail:
+        """Return the season's record, with None for what an older server did not say."""
+        from deadheat.league.records.seasons import SeasonDetail
+
+        told = self.call("GET", f"/v1/seasons/{season_id}")
+        return SeasonDetail.model_construct(**{name: told.get(name) for name in SeasonDetail.model_fields})
 
     def close(self) -> None:
         """Close the archive's file. No request is possible afterwards."""
