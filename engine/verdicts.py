@@ -93,6 +93,16 @@ def past_deadline(prompt: Prompt) -> bool:
     return prompt.reply.line is not None and prompt.reply.elapsed_ns > prompt.limit_ns
 
 
+def own_times(transcript: Transcript) -> Mapping[tuple[Seat, str], tuple[list[int], list[int]]]:
+    """Return the own times of a match's replies and their limits, both in nanoseconds, by seat and command."""
+    found: dict[tuple[Seat, str], tuple[list[int], list[int]]] = {}
+    for _number, message, limit_ns, reply in transcript.prompts():
+        own_ns, limits_ns = found.setdefault((message.seat, message.command), ([], []))
+        own_ns.append(reply.own_ns)
+        limits_ns.append(limit_ns)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """The time that the host took from bots: the total, how many replies, and how many counted past the deadline."""

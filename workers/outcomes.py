@@ -6,7 +6,7 @@ from collections import Counter
 
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.verdicts import Taken
+from deadheat.engine.verdicts import Taken, own_times
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.arena import Played
@@ -35,12 +35,7 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
     """Return response times by seat and command, in own time, to which limits apply."""
-    taken: dict[tuple[int, str], tuple[list[int], list[int]]] = {}
-    for _, message, limit_ns, reply in transcript.prompts():
-        own_ns, limits_ns = taken.setdefault((message.seat, message.command), ([], []))
-        own_ns.append(reply.own_ns)
-        limits_ns.append(limit_ns)
     return tuple(
         Latency(*key, max(limits_ns), len(own_ns), sum(own_ns), max(own_ns), Counter(map(bucket, own_ns, limits_ns)))
-        for key, (own_ns, limits_ns) in sorted(taken.items())
+        for key, (own_ns, limits_ns) in sorted(own_times(transcript).items())
     )

@@ -24,7 +24,7 @@ from deadheat.engine.replay import Diverged
 from deadheat.engine.replay import replay as play_again
 from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.engine.verdicts import Taken, ending
-from deadheat.league.verification.agreement import disagreements
+from deadheat.league.verification.agreement import HOSTS_WORD, disagreements
 from deadheat.league.verification.fairness import BY_THEMSELVES, Dealt, Told, wrong_secret, wrong_seed
 
 NAME_WIDTH = 68
@@ -113,12 +113,8 @@ def _verified(looked: Looked) -> Iterator[str]:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
-    checked = "Checked: every line, every event and the result follow from the rules, dice and replies."
-    yield f"{checked} {_compared(looked)}"
-    yield (
-        "Not checked: that the bots gave these replies, and the times and CPU times. You have only the host's word. "
-        "A transcript does not contain stderr."
-    )
+    yield f"{_compared(looked)} A transcript does not contain stderr."
+    yield HOSTS_WORD
 
 
 def _ending(transcript: Transcript, seat: int) -> str:
@@ -154,6 +150,6 @@ def _compared(looked: Looked) -> str:
     else:
         drawn = f"Its dice follow from its season's secret as deal {looked.match.deal}."
     return (
-        "Game, dice and their commitment, attempt, players, places, points and faults agree with the league's "
-        f"record of match {looked.match.id}. {drawn}"
+        "Game, dice and their commitment, attempts, players, places, points, faults and response times agree with the "
+        f"league's record of match {looked.match.id}. {drawn}"
     )

@@ -13,10 +13,11 @@ import json
 import tempfile
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlencode
 
 import typer
@@ -30,11 +31,18 @@ from deadheat.cli.server.wire import Refused
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
+from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES
+
+if TYPE_CHECKING:
+    from deadheat.league.records.seasons import SeasonDetail
 
 FORMAT = 1
 MANIFEST = "manifest.json"
 DATE = (1980, 1, 1, 0, 0, 0)
 """The date in a zip that means none."""
+
+UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError)
+"""What reading a damaged zip may raise."""
 
 
 def archive(
@@ -185,6 +193,13 @@ class Archived(Client):
         """The number of members in the manifest."""
         return len(self._manifest["members"])
 
+    def season(self, season_id: int) -> SeasonDetail:
+        """Return the season's record, with None for what an older server did not say."""
+        from deadheat.league.records.seasons import SeasonDetail
+
+        told = self.call("GET", f"/v1/seasons/{season_id}")
+        return SeasonDetail.model_construct(**{name: told.get(name) for name in SeasonDetail.model_fields})
+
     def close(self) -> None:
         """Close the archive's file. No request is possible afterwards."""
         self._file.close()
@@ -192,11 +207,18 @@ class Archived(Client):
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **_: Any) -> Iterator[bytes]:
         """Yield the answer. Raises Refused if the archive lacks it."""
         try:
-            with self._file.open(member(path, params)) as file:
-                while piece := file.read(1 << 16):
-                    yield piece
+            yield from self._content(member(path, params))
         except KeyError:
             raise Refused(404, "missing", f"The archive has no answer to {method} {path}.") from None
+
+    def _content(self, name: str) -> Iterator[bytes]:
+        """Yield a member's content, never more than the zip's directory states. Raises KeyError, ValueError."""
+        try:
+            with self._file.open(name) as file:
+                while piece := file.read(1 << 16):
+                    yield piece
+        except UNREADABLE as error:
+            raise ValueError(f"{name} cannot be unpacked: {error}") from error
 
     def wrong_members(self) -> Iterator[str]:
         """Compare members with their hashes. Yield a sentence about each that differs, is missing or is superfluous."""
@@ -209,15 +231,28 @@ class Archived(Client):
                 yield f"{name} is not in the manifest."
             elif there.count(name) > 1:
                 yield f"{name} is there more than once."
-            elif sha256(self._file.read(name)).hexdigest() != told[name]:
-                yield f"{name} is not what the manifest says."
+            elif wrong := self._wrong(name, told[name]):
+                yield wrong
+
+    def _wrong(self, name: str, told: str) -> str | None:
+        digest = sha256()
+        try:
+            for piece in self._content(name):
+                digest.update(piece)
+        except ValueError as error:
+            return f"{error}."
+        return f"{name} is not what the manifest says." if digest.hexdigest() != told else None
 
 
 def opened(path: Path) -> Archived:
-    """Open an archive. End the command if the file is not an archive."""
+    """Open an archive. End the command if the file is not an archive, or if it grows too much when unpacked."""
     try:
-        return Archived(zipfile.ZipFile(path))
-    except OSError as error:
-        cannot(f"read {path}", error)
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError):
+        file = zipfile.ZipFile(path)
+        unpacked = sum(info.file_size for info in file.infolist())
+        if unpacked > RATIO_FROM_BYTES and unpacked > MAX_RATIO * path.stat().st_size:
+            fail(f"{path} grows more than {MAX_RATIO}-fold when unpacked, as no archive of a season does")
+        return Archived(file)
+    except (*UNREADABLE, KeyError, ValueError, TypeError, RecursionError) as error:
+        if isinstance(error, OSError):
+            cannot(f"read {path}", error)
         fail(f"{path} is not an archive of a season")

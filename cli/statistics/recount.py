@@ -110,4 +110,5 @@ def rows(client: Client, season_id: int, table: str) -> Iterator[Row]:
         *whole, rest = (rest + piece).split(b"\n")
         for line in whole:
             yield json.loads(line)
-    assert not rest, "an export ends with a line"
+    if rest:
+        raise ValueError(f"the export {table} does not end with a line")

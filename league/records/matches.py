@@ -103,6 +103,10 @@ class Match(Record):
         return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
 
 
+MOST_ATTEMPTS = 200
+"""The most attempts that a match's record lists."""
+
+
 @dataclass(frozen=True, slots=True)
 class AttemptView(Record):
     """One attempt: "played", or why it is void, with the evidence. `match_id` null: it concerned the whole series."""

@@ -7,7 +7,7 @@ the replies in it. It does not prove that the transcript is this match's: a host
 another one. So this module compares everything that both the league's record and the transcript contain; the host uses
 it, as does anyone who verifies a match from outside.
 
-The rest must be trusted: that the bots gave these replies, with these times and CPU times.
+What `HOSTS_WORD` says must be trusted.
 """
 
 from __future__ import annotations
@@ -15,12 +15,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.engine.chance import commitment
-from deadheat.engine.core import Seat
-from deadheat.engine.figures import seat_number
+from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games.variants import BadVariant, rules, rules_of, variant_of
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
-from deadheat.engine.transcript import Transcript
-from deadheat.league.records.matches import Match, SeatView
+from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.verdicts import Taken, own_times, why
+from deadheat.league.causes import Cause
+from deadheat.league.records.matches import MOST_ATTEMPTS, AttemptView, Match, MatchDetail, SeatView
+
+HOSTS_WORD = (
+    "Recomputed: the dice, every line, event and result, by the rules; own time, from the evidence beside each reply. "
+    "What remains the host's word: that these programs wrote these replies; what its clocks and counters showed, times "
+    "and evidence alike; that a void attempt failed for the reason given, not because of who was winning; when it was "
+    "played, and on which machine."
+)
+"""What a verification proves, and what it cannot (docs/security.md says more)."""
+
+REASON_LENGTH = 4000
+"""How many characters of a fault's reason the league stores (`league.service.ground.storable`)."""
 
 
 def player(author: str, bot: str, version: int) -> str:
@@ -57,11 +70,15 @@ def _disagreements(transcript: Transcript, match: Match) -> Iterator[str]:
     yield from _differ("number", transcript.about.get("match"), match.id)
     yield from _differ("game", transcript.game, match.game)
     yield from _differ("variant", _spelled(transcript.variant), _of(match))
+    yield from _differ("series", transcript.about.get("series", match.series_id), match.series_id)
     yield from _differ("attempt", transcript.attempt, match.attempt)
     yield from _differ("number of seats", transcript.seats, len(match.seats))
     if transcript.seats == len(match.seats) == len(transcript.result.ranks):
         for seat, told in enumerate(match.seats):
             yield from _at_seat(transcript, seat, told)
+    if isinstance(match, MatchDetail):
+        yield from _of_times(transcript, match)
+        yield from _of_attempts(transcript, match)
 
 
 def _of(match: Match) -> str:
@@ -90,6 +107,77 @@ def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str
         fault = f"{result.faults[seat]} at {last.message.command if last else ''}"
     failed = told.fault and f"{told.fault.fault} at {told.fault.command}"
     yield from _differ(f"fault of seat {number}", fault, failed)
+    if told.fault is not None and fault == failed:
+        last = transcript.last_prompt(seat)
+        own_ms = last.reply.own_ns / NS_PER_MS if last else 0.0
+        yield from _differ(f"own time of seat {number}'s fault in ms", own_ms, told.fault.elapsed_ms)
+        if told.fault.why:  # empty while it is secret
+            reason = (why(transcript, seat) or "").encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+            yield from _differ(f"reason for seat {number}'s fault", reason[:REASON_LENGTH], told.fault.why)
+
+
+def _of_times(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
+    """Compare the response times of each seat to each command."""
+    recorded = {
+        key: (max(limits_ns), len(own_ns), sum(own_ns) // len(own_ns), max(own_ns))
+        for key, (own_ns, limits_ns) in own_times(transcript).items()
+    }
+    told = {(one.seat, one.command): (one.limit_ns, one.prompts, one.mean_ns, one.worst_ns) for one in match.latencies}
+    for seat, command in sorted(recorded.keys() | told.keys()):
+        what = f"record of seat {seat_number(seat)}'s own times at {command[:20]} (limit, number, mean, longest)"
+        yield from _differ(what, recorded.get((seat, command)), told.get((seat, command)))
+
+
+def _of_attempts(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
+    """Compare the ledger of attempts. Every void one, also one at the whole series, uses up a seed of the match."""
+    results = [attempt for attempt in match.attempts if attempt.match_id is not None and attempt.cause == Cause.PLAYED]
+    if len(match.attempts) >= MOST_ATTEMPTS:
+        return  # the record does not have all of them
+    if len(results) != 1:
+        yield f"{counted(len(results), 'attempt')} in the ledger became its result"
+        return
+    (result,) = results
+    yield from _of_result(transcript, result)
+    if result.seed_number is None:  # it is older than lists of seeds
+        return
+    yield from _differ("seed's number", transcript.attempt, result.seed_number)
+    voids = voids_before(match)
+    yield from _differ("number of void attempts before it", transcript.attempt - 1, len(voids))
+    seeds = [attempt.seed_number or 0 for attempt in match.attempts if attempt.match_id is not None]
+    if sorted(set(seeds)) != seeds or seeds[-1] != result.seed_number or seeds[0] < 1:
+        yield "the ledger has attempts at it whose seeds do not follow each other"
+
+
+def voids_before(match: MatchDetail) -> tuple[AttemptView, ...]:
+    """Return the void attempts that a match or its series needed before the one that became its result."""
+    ends = [number for number, attempt in enumerate(match.attempts) if attempt.cause == Cause.PLAYED]
+    return match.attempts[: ends[0]] if ends else match.attempts
+
+
+def _of_result(transcript: Transcript, result: AttemptView) -> Iterator[str]:
+    """Compare the evidence of the attempt that became the result; older releases recorded less."""
+    taken = Taken.of(transcript.prompts())
+    for name in ("stolen_ns", "past_deadline"):
+        if name in result.evidence:
+            yield from _differ(f"{name} of the attempt", getattr(taken, name), result.evidence[name])
+    timeouts = [prompt for prompt in transcript.prompts() if prompt.reply.fault is Fault.TIMEOUT]
+    if any(prompt.reply.evidence is None for prompt in timeouts):
+        return  # it is older than evidence beside replies
+    recorded = sorted(map(_timeout, timeouts), key=lambda one: str(one["seat"]))
+    told = sorted(result.evidence.get("timeouts", []), key=lambda one: str(one.get("seat")))
+    pairs = zip(recorded, told, strict=False)
+    if len(told) != len(recorded) or any(
+        one.get(name, value) != value for all_, one in pairs for name, value in all_.items()
+    ):
+        yield "the ledger's evidence of its timeouts is not the transcript's"
+
+
+def _timeout(prompt: Prompt) -> dict[str, object]:
+    """Return the evidence of a timeout in the form of the ledger, without what follows from it."""
+    reply = prompt.reply
+    assert reply.evidence is not None
+    verdict = {"stolen_ns": reply.stolen_ns, "own_ns": reply.own_ns}
+    return {"seat": prompt.message.seat, "limit_ns": prompt.limit_ns, **reply.evidence._asdict(), **verdict}
 
 
 def _differ(what: str, recorded: object, told: object) -> Iterator[str]:

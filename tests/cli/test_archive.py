@@ -13,24 +13,25 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from deadheat.cli.organiser import archive_checks
 from deadheat.cli.organiser.archive import MANIFEST
-from deadheat.cli.statistics.recount import Row
 from deadheat.engine.core import Message
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
-from deadheat.engine.transcript import encode
+from deadheat.engine.transcript import Transcript, encode
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.seasons.absence import take_out
+from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import BotVersion, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
+from deadheat.league.verification.agreement import verdict
+from deadheat.workers.outcomes import latencies
 from tests.api.site import Site, token_in
 from tests.bots.loading import bot_class
 from tests.cli.command import invoke, succeeded
@@ -55,10 +56,13 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 
     def play(match: MatchJob) -> MatchOutcome:
         transport = MemoryTransport([seated(10 * match.match_id + seat) for seat in range(len(match.seats))])
-        about = {"match": match.match_id}
+        programs = site.world.read(programs_of, set(match.seats))
+        players = [programs[version].label for version in match.seats]
+        about = {"match": match.match_id, "players": players}
         transcript = run_match(GAMES[GAME], len(match.seats), match.seed, transport, about, match.attempt)
         stored = site.blobs.put(encode(transcript))
-        return replace(won(match), result=transcript.result, transcript_sha256=stored)
+        times = latencies(transcript)
+        return replace(won(match), result=transcript.result, transcript_sha256=stored, latencies=times)
 
     return play
 
@@ -66,15 +70,15 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
 @pytest.fixture
 def judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Simulate a transcript again only if it, or what the tables say about it, has changed, which saves time."""
-    judge, known = archive_checks._of_transcript, dict[tuple[bytes, str], list[str]]()
+    judge, known = verdict, dict[bytes, tuple[bool | None, str | None]]()
 
-    def judged(data: bytes, row: Row, seats: Sequence[Row]) -> list[str]:
-        told = (data, json.dumps([row, seats]))
+    def judged(transcript: Transcript, wrong: Sequence[str]) -> tuple[bool | None, str | None]:
+        told = encode(transcript)
         if told not in known:
-            known[told] = list(judge(data, row, seats))
+            known[told] = judge(transcript, wrong)
         return known[told]
 
-    monkeypatch.setattr(archive_checks, "_of_transcript", judged)
+    monkeypatch.setattr("deadheat.cli.organiser.archive_matches.verdict", judged)
 
 
 def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
@@ -272,11 +276,11 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     done = invoke("season", "verify", str(written), "--json")
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0, done.stdout
-    checks = "members transcripts ranking dice evaluations finals sources"
+    checks = "members transcripts players ranking dice evaluations finals sources log"
     assert [one["check"] for one in told] == checks.split()
     assert all(one["verified"] for one in told)
-    assert "4 evaluations" in told[4]["detail"] and "2 stages" in told[5]["detail"]
-    assert told[6]["detail"] == "5 versions published."
+    assert "4 evaluations" in told[5]["detail"] and "2 stages" in told[6]["detail"]
+    assert told[7]["detail"] == "5 versions published."
     with zipfile.ZipFile(written) as file:
         assert "third-place" in file.read(f"v1/seasons/{SEASON}/season.toml").decode()
         matches = [json.loads(row) for row in file.read(table("matches")).splitlines()]
@@ -285,8 +289,8 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     assert f"{transcript} is not what the manifest says" in changed(written, transcript, bytes.upper, honest=False)
     assert f"{transcript} is missing" in changed(written, transcript, lambda _: None, honest=False)
     assert "the transcript is not the one in the table" in changed(written, transcript, lambda text: text + b"\n")
-    assert "its places or faults are not those" in changed(written, table("participants"), first_row(rank=7))
-    assert "its seed does not match" in changed(written, table("matches"), first_row(commitment="0" * 64))
+    assert "but 7 in the league's record" in changed(written, table("participants"), first_row(rank=7))
+    assert "seed does not match the commitment" in changed(written, table("matches"), first_row(commitment="0" * 64))
     assert "WRONG ranking" in changed(written, f"v1/seasons/{SEASON}/leaderboard.json", edited('"games":', '"games":1'))
     assert "its places do not follow" in changed(written, table("evaluation_players"), first_row(place=9))
     points = changed(written, table("evaluation_pairings"), first_row(first_points=1.5, second_points=0.5))

@@ -21,13 +21,12 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.games.yacht_auction.rules import YachtAuction
-from deadheat.league.records import from_row
-from deadheat.league.records.matches import Match, MatchDetail
+from deadheat.league.records.matches import Match
 from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
 from tests.engine.players import Legal
-from tests.league.told import labelled, told
+from tests.league.told import detailed, labelled, told
 
 TRANSCRIPTS = ROOT / "tests" / "transcripts"
 EXAMPLE = TRANSCRIPTS / "yacht-auction-example.jsonl"
@@ -73,7 +72,7 @@ def serve(monkeypatch: pytest.MonkeyPatch, match: Match, transcript: Transcript,
     monkeypatch.setattr(Client, "season", lambda *_: season)
     content = encode(transcript)
     published = replace(match, transcript_sha256=hashlib.sha256(content).hexdigest())
-    shown = from_row(MatchDetail, published, not_played="", attempts=(), latencies=())
+    shown = detailed(transcript, published)
     monkeypatch.setattr(Client, "match", lambda *_: shown)
     monkeypatch.setattr(Client, "transcript", lambda *_: content)
 
@@ -87,8 +86,8 @@ def test_a_match_is_compared_with_what_the_league_says(monkeypatch: pytest.Monke
     assert (done.returncode, done.stderr) == (0, "")
     assert "match 7: verified, 26 exchanges of yacht-auction." in shown
     assert "seat 1 ada/bot0 v1: won, 282824 points" in shown
-    assert "players, places, points and faults agree with the league's record of match 7." in shown
-    assert "that the bots gave these replies, and the times and CPU times" in shown
+    assert "players, places, points, faults and response times agree with the league's record of match 7." in shown
+    assert "What remains the host's word: that these programs wrote these replies" in shown
     assert json.loads(invoke("verify", "7", "--json").stdout)["match"] == 7
     assert invoke("replay", "7").returncode == 0
     assert list(tmp_path.iterdir()) == []  # no file is left

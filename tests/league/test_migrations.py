@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from alembic import command
 from sqlalchemy import text
@@ -11,7 +13,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.states import Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, RatingSnapshot, Season, Series
-from tests.league.ground import drifted
+from tests.league.ground import drifted, settings
 
 pytestmark = pytest.mark.databases
 
@@ -75,4 +77,18 @@ def test_a_season_of_the_first_release_goes_on_as_it_was(empty: Settings) -> Non
         assert session.exec(select(Series.purpose)).all() == [Purpose.LADDER]
         assert session.exec(select(Match.rated, Match.asked)).all() == [(True, None)]
         assert session.exec(select(RatingSnapshot.id, RatingSnapshot.whole)).all() == [(1, True)]
+    first_league.close()
+
+
+def test_a_file_that_the_first_release_wrote_itself_is_brought_up_to_date(tmp_path: Path) -> None:
+    """0.2.0 indented its tables with tabs, and the schema in one piece does not."""
+    first_league = Database(settings(tmp_path))
+    make_first_league(first_league)
+    with first_league.engine.begin() as connection:
+        connection.execute(text("PRAGMA writable_schema = ON"))
+        as_written = text("UPDATE sqlite_master SET sql = replace(sql, :ours, :theirs) WHERE type = 'table'")
+        connection.execute(as_written, {"ours": ",\n    ", "theirs": ", \n\t"})
+        connection.execute(text("PRAGMA writable_schema = RESET"))
+    first_league.migrate()
+    assert drifted(first_league) is None
     first_league.close()

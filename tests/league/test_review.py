@@ -9,12 +9,10 @@ import pytest
 
 from deadheat.engine.transcript import Transcript, decode, encode
 from deadheat.league.blobs import Blobs
-from deadheat.league.records import from_row
-from deadheat.league.records.matches import AttemptView, MatchDetail
+from deadheat.league.records.matches import MatchDetail
 from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
-from tests.league.clock import START
-from tests.league.told import labelled, told
+from tests.league.told import detailed, labelled, told
 
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")
@@ -25,8 +23,8 @@ def golden(name: str) -> Transcript:
 
 
 def detail(transcript: Transcript, sha256: str) -> MatchDetail:
-    attempt = AttemptView(1, 1, None, "played", "", None, {"stolen_ms": 0}, START, START)
-    return from_row(MatchDetail, told(transcript, sha256), not_played="", attempts=(attempt,), latencies=())
+    made = detailed(transcript, told(transcript, sha256))
+    return dataclasses.replace(made, attempts=(dataclasses.replace(made.attempts[0], evidence={"stolen_ms": 0}),))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.transcript import Transcript
-from deadheat.league.records.matches import FaultView, Match, SeatView
+from deadheat.engine.verdicts import own_times
+from deadheat.league.records import from_row
+from deadheat.league.records.matches import AttemptView, FaultView, LatencyView, Match, MatchDetail, SeatView
 from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import player
 from tests.league.clock import START
@@ -42,6 +44,18 @@ def told(transcript: Transcript, sha256: str = "") -> Match:
         repeats_id=None,
         variant=[f"{name}={value}" for name, value in transcript.variant.items()] or None,
     )
+
+
+def detailed(transcript: Transcript, match: Match) -> MatchDetail:
+    """Return the league's record with the attempts and response times that belong to a transcript."""
+    void = AttemptView(match.id, 1, None, "host-memory", "", None, {}, START, START)
+    attempts = [replace(void, seed_number=number) for number in range(1, transcript.attempt)]
+    attempts.append(replace(void, seed_number=transcript.attempt, cause="played"))
+    latencies = [
+        LatencyView(*key, max(limits_ns), len(own_ns), sum(own_ns) // len(own_ns), max(own_ns))
+        for key, (own_ns, limits_ns) in own_times(transcript).items()
+    ]
+    return from_row(MatchDetail, match, not_played="", attempts=tuple(attempts), latencies=tuple(latencies))
 
 
 def _seat(transcript: Transcript, seat: int) -> SeatView:

@@ -6,6 +6,9 @@ lists a version's matches now also ensures that a version has only one seat in e
 
 from __future__ import annotations
 
+import re
+from functools import partial
+
 from alembic import op
 
 from deadheat.league.migrations.checks import edit_in_sqlite, replaced
@@ -13,8 +16,8 @@ from deadheat.league.migrations.checks import edit_in_sqlite, replaced
 revision = "0053"
 down_revision = "0052"
 
-SEATED = """,
-    CONSTRAINT fk_{}_match_id_seat FOREIGN KEY(match_id, seat) REFERENCES participant (match_id, seat)"""
+SEATED = r",\s*CONSTRAINT fk_{}_match_id_seat FOREIGN KEY\(match_id, seat\) REFERENCES participant \(match_id, seat\)"
+"""Release 0.2.0 and its schema in one piece (0023) indent their lines differently."""
 
 
 def upgrade() -> None:
@@ -38,6 +41,11 @@ def upgrade() -> None:
         )
     for table in ("latency_summary", "ending"):
         if in_sqlite:
-            edit_in_sqlite(table, lambda text: replaced(text, SEATED.format(table), ""))  # noqa: B023
+            edit_in_sqlite(table, partial(_without_seats, table))
         else:
             op.drop_constraint(op.f(f"fk_{table}_match_id_seat"), table)
+
+
+def _without_seats(table: str, text: str) -> str:
+    (found,) = re.findall(SEATED.format(table), text)
+    return replaced(text, found, "")

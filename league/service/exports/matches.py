@@ -52,8 +52,8 @@ def _match_ids(session: Session, scope: Scope, after: int, limit: int) -> list[i
 
 
 IN_FRONT = {"match_id", "seat", "bot_id", "version_id"}
-LEFT_OUT = {"player", "finished_at", "fault_why"}
-"""Columns of a participant that its transcript and its match have, and the one that may be withheld."""
+LEFT_OUT = {"finished_at", "fault_why"}
+"""The column of a participant that its match has, and the one that may be withheld."""
 
 FARED = [name for name in Participant.model_fields if name not in IN_FRONT | LEFT_OUT]
 

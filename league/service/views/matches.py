@@ -16,7 +16,15 @@ from deadheat.engine.language import _
 from deadheat.league.causes import told, told_evidence
 from deadheat.league.errors import BadCursor, NotFound, WrongState
 from deadheat.league.records import from_row
-from deadheat.league.records.matches import AttemptView, EndingView, FaultView, LatencyView, MatchDetail, SeatView
+from deadheat.league.records.matches import (
+    MOST_ATTEMPTS,
+    AttemptView,
+    EndingView,
+    FaultView,
+    LatencyView,
+    MatchDetail,
+    SeatView,
+)
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
@@ -220,7 +228,7 @@ LEDGER = (
         | ((col(Attempt.series_id) == bindparam("series")) & col(Attempt.match_id).is_(None))
     )
     .order_by(col(Attempt.id))
-    .limit(200)
+    .limit(MOST_ATTEMPTS)
 )
 
 
