@@ -113,7 +113,7 @@ class Frozen(NoMeter):
 
 
 def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(check, "CHECK_WATCH_NS", NS_PER_MS)
+    monkeypatch.setattr(check, "REFERENCE_WATCH_NS", NS_PER_MS)
     report = check_host(Metered(Frozen()), (), 1)
     assert report.facts.convicted == 0
     assert report.facts.acquitted + report.facts.escaped == len(GUILTY)
