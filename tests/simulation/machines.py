@@ -169,7 +169,10 @@ class Slots:
     """Stands in for `sandbox.host.slots.Slots`: everybody who asks for processors gets them."""
 
     slots = ((0,),)
-    spare = ()
+
+    def referee(self, _cpus: object) -> tuple[int, ...]:
+        """Stand in for `sandbox.host.slots.Slots.referee`."""
+        return ()
 
     @contextlib.contextmanager
     def take(self, *_: object, **__: object) -> Iterator[tuple[int, ...]]:
