@@ -12,6 +12,7 @@ from deadheat.engine.core import Message, Reply
 from deadheat.engine.transcript import Exchange, Transcript, decode, encode
 from deadheat.league.blobs import _path
 from deadheat.league.jobs import Failure, MatchOutcome, SeriesJob
+from deadheat.workers.outcomes import latencies
 from tests.api.site import Site
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME
@@ -47,9 +48,10 @@ class Played:
         job = site.world.claimed(self.series)
         self.job = job
         first = won(job.matches[0])
-        sha256 = site.blobs.put(transcript(job))
+        content = transcript(job)
+        times = latencies(decode(content))
         outcomes: list[MatchOutcome] = [
-            dataclasses.replace(first, transcript_sha256=sha256),
+            dataclasses.replace(first, transcript_sha256=site.blobs.put(content), latencies=times),
             forfeited(job.matches[1], 0),
             abandoned(job.matches[2]),
         ]
@@ -63,8 +65,8 @@ def test_a_match_tells_how_it_ended(played: Played) -> None:
     assert [seat["rank"] for seat in won_["seats"]] == [1, 2]
     assert [seat["points"] for seat in won_["seats"]] == ["2000", "1000"]
     assert [seat["author"] for seat in won_["seats"]] == ["ada", "bob"]
-    slow = {"limit_ns": 500_000_000, "prompts": 12, "mean_ns": 5_000_000, "worst_ns": 9_000_000}
-    assert won_["latencies"][0] == slow | {"seat": 0, "command": "ROLL"}
+    slow = {"limit_ns": 3_000_000_000, "prompts": 1, "mean_ns": 5_000_000, "worst_ns": 5_000_000}
+    assert won_["latencies"] == [slow | {"seat": 0, "command": "READY"}]
     late = {"fault": "timeout", "command": "ROLL", "elapsed_ms": 500.1, "why": "no line within 500 ms"}
     assert lost["seats"][0]["fault"] == late
     assert [seat["points"] for seat in lost["seats"]] == [None, None]
