@@ -138,6 +138,8 @@ class Evidence(NamedTuple):
         """Return what a referee may have recorded as stolen by the rule of that number."""
         if clock == CLOCK:
             return (self.stolen_ns,)
+        if self.processors:  # of which that rule did not know
+            return self._replace(processors=0).stolen_by(clock)
         once_ns = self._without_quota(self._delay_alone_ns())
         return (self._stolen_ns(self.waited_ns), self._stolen_ns(once_ns))
 

@@ -240,7 +240,7 @@ class _Placed:
 
 
 class InTurn:
-    """Turns on one processor: whoever is asked takes precedence over all others. See `sandbox.pipes.Turns`."""
+    """Turns on one processor: the seat that is asked takes precedence over all others. See `sandbox.pipes.Turns`."""
 
     def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
         """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
@@ -250,8 +250,8 @@ class InTurn:
         self._favoured = self._all
 
     def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """Return the seats in a random order, each equally likely and independent of all before: whoever comes second
-        sees how long the first one thought.
+        """Return the seats in a random order. All orders are equally likely and independent of those before, because
+        the second seat sees how long the first one thought.
         """
         for last in range(len(asked) - 1, 0, -1):
             other = self._chance.below(last + 1)

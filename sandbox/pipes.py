@@ -204,8 +204,8 @@ class PipeTransport:
             if seat not in limits:
                 _put(self._channels[seat], text)
                 _flush(self._channels[seat])
-        asked = [*limits]
-        return {seat: self._ask(seat, texts[seat], limits[seat]) for seat in self._turns.order(asked)}
+        order = self._turns.order([*limits]) if len(limits) > 1 else limits
+        return {seat: self._ask(seat, texts[seat], limits[seat]) for seat in order}
 
     def _ask(self, seat: Seat, text: str, limit_ns: int) -> Reply:
         """Write a seat's lines, the last of which is its prompt, and wait for its reply."""

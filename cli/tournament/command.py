@@ -194,7 +194,7 @@ class Run:
             played=frozenset(played),
         )
         with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
-            runner = Runner(job, at_once(workers, request.seats, cpus), self._ended, self._void)
+            runner = Runner(job, at_once(workers, cpus), self._ended, self._void)
 
             told: set[tuple[str, ...]] = set()
 

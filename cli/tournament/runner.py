@@ -233,6 +233,6 @@ class _Interrupts:
         self.seen = True
 
 
-def at_once(asked: int | None, seats: int, cpus: Collection[int]) -> int:
-    """Return how many games are played at a time: as requested, or one for each set of one processor per bot."""
-    return asked or max(1, len(cpus) // seats)
+def at_once(asked: int | None, cpus: Collection[int]) -> int:
+    """Return how many games are played at a time: as requested, or one on each processor."""
+    return asked or max(1, len(cpus))

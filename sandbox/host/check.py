@@ -31,6 +31,10 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 
 TRIPS = 20  # exchanges with a chatterer in each round
 
+CHECK_WATCH_NS = 2 * NS_PER_S
+"""How long past its deadline a silent reference bot is watched: a check must not last for hours. A bot that gets a
+fortieth of a processor is still convicted."""
+
 PAUSE_SECONDS = 0.02
 """The pause before each order, after which the bot is reading unless this host is very busy."""
 
@@ -175,7 +179,7 @@ class Trial:
             self.box.ask_stop(0)
             self.box.stopped()
         channel = self.box.start()
-        self._transport = PipeTransport([channel])
+        self._transport = PipeTransport([channel], watch_ns=CHECK_WATCH_NS)
         self._exchange(CHATTER, 10 * NS_PER_S)
         counters = channel.meter.counters()
         found = (("pressure", counters.full_ns), ("run-delay", counters.delay_ns))

@@ -34,8 +34,9 @@ def on_a_busy_host(match: Transcript) -> Transcript:
     """Return a match without a bank, with two of seat 0's replies as they would have been on a busy host."""
     limits = {p.exchange: p.limit_ns for p in match.prompts() if p.message.seat == 0}
     for number, elapsed_ns, full_ns in ((COUNTED, limits[COUNTED] + LATE_NS, TAKEN_NS), (INSIDE, TAKEN_NS, LATE_NS)):
-        reply = match.exchanges[number].replies[0]._replace(cpu_ns=90 * NS_PER_MS)
-        match = with_reply(match, number, 0, taken(reply, elapsed_ns, full_ns=full_ns, cpu_ns=90 * NS_PER_MS))
+        cpu_ns = min(90 * NS_PER_MS, elapsed_ns - full_ns)
+        reply = match.exchanges[number].replies[0]._replace(cpu_ns=cpu_ns)
+        match = with_reply(match, number, 0, taken(reply, elapsed_ns, full_ns=full_ns, cpu_ns=cpu_ns, processors=1))
     return match
 
 

@@ -187,7 +187,7 @@ def renamed(item: dict[str, Any], old: str, new: str) -> None:
 
 
 FORGERIES: dict[str, Callable[[Lines], object]] = {
-    "another format": lambda lines: lines[0].update(deadheat=3),
+    "another format": lambda lines: lines[0].update(deadheat=4),
     "a format that is no number": lambda lines: lines[0].update(deadheat=True),
     "another seed": lambda lines: lines[0].update(seed="00" * 15 + "01"),
     "a seed in capitals": lambda lines: lines[0].update(seed="AB", commitment=hashlib.sha256(b"\xab").hexdigest()),

@@ -147,9 +147,11 @@ def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: st
     (proc / "7" / "cgroup").write_text(table)
     (root / file).parent.mkdir(parents=True)
     (root / file).parent.joinpath("cgroup.procs").write_text("7\n")
+    (root / file).touch()
     cgroup = Cgroup(7, root=root, proc=proc)
     written = []
     for favoured in (False, True):
+        (root / file).write_text("")
         cgroup.favour(favoured)
         written.append((root / file).read_text())
     assert written == weights.split()

@@ -8,12 +8,12 @@ from unittest import mock
 
 import pytest
 
-from deadheat.engine.core import Reply
+from deadheat.engine.core import NS_PER_MS, Reply
 from deadheat.engine.own_time import Evidence
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
-from deadheat.sandbox.host import reference
+from deadheat.sandbox.host import check, reference
 from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
@@ -112,7 +112,8 @@ class Frozen(NoMeter):
         return Counters(cpu_ns=0, full_ns=time.monotonic_ns())
 
 
-def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit() -> None:
+def test_where_everything_is_stolen_the_guilty_escape_and_the_host_is_unfit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "CHECK_WATCH_NS", NS_PER_MS)
     report = check_host(Metered(Frozen()), (), 1)
     assert report.facts.convicted == 0
     assert report.facts.acquitted + report.facts.escaped == len(GUILTY)

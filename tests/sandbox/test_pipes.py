@@ -183,7 +183,7 @@ def test_time_that_seems_taken_while_the_bot_ran_was_its_own(monkeypatch: pytest
     """It made its first thread wait behind another of its own. CPU time is read again where the bot cannot run."""
 
     class Spun(NoMeter):
-        """A meter whose second reading, a moment later, shows more CPU time than the first."""
+        """A meter whose second reading after the answer shows more CPU time than the first."""
 
         readings = 0
 
@@ -192,7 +192,7 @@ def test_time_that_seems_taken_while_the_bot_ran_was_its_own(monkeypatch: pytest
 
         def counters(self, fresh: bool = True) -> Counters:
             self.readings += 1
-            return Counters(cpu_ns=(0, 8, 9)[self.readings] * NS_PER_MS, full_ns=10 * NS_PER_MS, processors=1)
+            return Counters(cpu_ns=(0, 0, 8, 9)[self.readings] * NS_PER_MS, full_ns=10 * NS_PER_MS, processors=1)
 
     channel, _, stdout = pair()
     channel.meter = Spun()
@@ -352,7 +352,7 @@ def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault:
     """The host stole 5 of the bot's 10 ms, so it had until 15. It was silent until a moment before it answered."""
     limit_ns, found_ns = 10 * NS_PER_MS, int(found_ms * NS_PER_MS)
     silent_ns = found_ns - NS_PER_MS // 10
-    readings = (0, 0, 0, silent_ns, silent_ns, silent_ns, ("OK\n", silent_ns), found_ns)
+    readings = (0, 0, 0, *(silent_ns,) * 4, ("OK\n", silent_ns), found_ns)
     reply = scripted(monkeypatch, *readings, limit_ns=limit_ns, stolen_ns=5 * NS_PER_MS)
     assert reply.fault is fault
     assert (reply.elapsed_ns, reply.stolen_ns) == (found_ns, 5 * NS_PER_MS)
@@ -361,7 +361,7 @@ def test_past_the_deadline_own_time_decides(monkeypatch, found_ms: float, fault:
 def test_what_was_taken_before_the_referee_was_kept_from_looking_counts_too(monkeypatch) -> None:
     """The bot was silent at 12 ms, 7 of them its own. Its answer may have been there ever since."""
     limit_ns, silent_ns, found_ns = 10 * NS_PER_MS, 12 * NS_PER_MS, 30 * NS_PER_MS
-    readings = (0, 0, 0, silent_ns, silent_ns, silent_ns, ("OK\n", silent_ns), found_ns)
+    readings = (0, 0, 0, *(silent_ns,) * 4, ("OK\n", silent_ns), found_ns)
     reply = scripted(monkeypatch, *readings, limit_ns=limit_ns, stolen_ns=5 * NS_PER_MS)
     assert (reply.line, reply.own_ns) == ("OK", 7 * NS_PER_MS)
 
@@ -370,7 +370,7 @@ def test_what_was_taken_before_the_referee_was_kept_from_looking_counts_too(monk
 def test_own_time_decides_about_a_bot_that_leaves_late(monkeypatch, stolen_ns: int, fault: Fault) -> None:
     channel, _, out = pair()
     channel.meter = Stole(stolen_ns)
-    clock = ScriptedClock(0, 0, 0, 600_000, 600_000, 600_000, (partial(os.close, out), 600_000), 700_000)
+    clock = ScriptedClock(0, 0, 0, *(600_000,) * 4, (partial(os.close, out), 600_000), 700_000)
     monkeypatch.setattr("deadheat.sandbox.pipes.monotonic_ns", clock)
     assert PipeTransport([channel]).exchange([Message(0, "A", 590_000)])[0].fault is fault
 
