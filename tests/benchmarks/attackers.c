@@ -2,6 +2,7 @@
  * "OK used idle": the nanoseconds of CPU time that it used for this prompt, and since its answer to the one before.
  */
 #define _GNU_SOURCE
+#include "crowd.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -15,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINE_BYTES = 64, THRASHERS = 12, THRASHED_BYTES = 1 << 20, STREAMED_BYTES = 64 << 20, CHILDREN = 16, SPINNERS = 3 };
+enum { LINE_BYTES = 64, THRASHERS = 12, THRASHED_BYTES = 1 << 20, STREAMED_BYTES = 64 << 20 };
+enum { HELD_PAGES = 8000, CHILDREN = 16, SPINNERS = 3 };
 
 static char order[128];
 static long long begun_ns, answered_ns, idle_ns; /* readings of used_ns, and a difference of two */
@@ -87,6 +89,21 @@ static void walk(long long steps) {
     __asm__ volatile("" : : "r"(place));
 }
 
+/* NAPS n: a thread that is not the first one sleeps and computes for 50 us, as often. */
+static void *naps(void *times) {
+    for (long long left = *(long long *)times; left > 0; left--) {
+        nap(50000);
+        compute(50000);
+    }
+    return NULL;
+}
+
+static void nap_in_thread(long long times) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, naps, &times);
+    pthread_join(thread, NULL);
+}
+
 /* Opponents: what they do once they have answered. */
 static void *thrash(void *none) {
     volatile char *mine = mmap(NULL, THRASHED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -102,7 +119,16 @@ static void stream(int (*enough)(void)) {
         for (size_t j = 0; j < 4096; j += LINE_BYTES) streamed[i + j]++;
 }
 
-static void crowd(void) {
+/* One system call that the kernel does not interrupt: it unmaps thousands of mappings. */
+static void hold(int (*enough)(void)) {
+    while (!enough()) {
+        char *from = mmap(NULL, HELD_PAGES * 4096L, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        for (long i = 0; i < HELD_PAGES && !enough(); i += 2) mprotect(from + i * 4096, 4096, PROT_READ | PROT_WRITE);
+        munmap(from, HELD_PAGES * 4096L);
+    }
+}
+
+static void busy_children(void) {
     for (int i = 0; i < CHILDREN; i++)
         if (fork() == 0)
             for (;;) {}
@@ -135,9 +161,10 @@ static void oppose(void) { /* PLAY habit us */
     if (is("PLAY SPINS"))
         while (!unread()) {}
     if (is("PLAY STREAMS")) stream(unread);
+    if (is("PLAY HOLDS")) hold(unread);
     if (first && is("PLAY THRASHES"))
         for (int i = 0; i < THRASHERS; i++) in_thread(thrash, NULL);
-    if (first && is("PLAY CROWDS")) crowd();
+    if (first && is("PLAY CROWDS")) busy_children();
     if (first && is("PLAY PONDERS")) in_thread(spin_on, NULL);
 }
 
@@ -148,8 +175,9 @@ static struct {
     char waiter; /* N: none; F: the first thread; B, A: one that starts a program before or after the computing */
     char policy; /* of the one that waits. O: ordinary; B: batch; N: nice; I: idle */
     char worker; /* S: the thread that answers; C: a child; T: the answering one in pieces, asleep between them */
-    char since;  /* B: it has waited since before the prompt, behind others that go on after the answer; P: since then */
-    int us;
+    char since;  /* B: it has waited since before the prompt, behind others that go on after the answer; P: since then;
+                  * W: as B, and other processes wait for the prompt, which makes its write slow */
+    int us, crowd;
 } trick;
 
 static void be(char policy) {
@@ -208,9 +236,11 @@ static void swap(void) { /* never returns: the thread that waited becomes the fi
 
 static void play_trick(int swapped) {
     static int started;
-    sscanf(order, "TRICK %c %c %c %c %d", &trick.waiter, &trick.policy, &trick.worker, &trick.since, &trick.us);
+    sscanf(order, "TRICK %c %c %c %c %d %d", &trick.waiter, &trick.policy, &trick.worker, &trick.since, &trick.us,
+           &trick.crowd);
     if (swapped) be('O');
     if (!started && trick.waiter != 'F' && trick.waiter != 'N') in_thread(wait_then_start, NULL);
+    if (!started && trick.since == 'W') crowd_of(trick.crowd);
     if (!swapped) {
         if (!started || trick.since == 'P') wake();
         asked = trick.waiter != 'A'; /* what has waited goes on waiting while it computes */
@@ -261,9 +291,10 @@ int main(int count, char **given) {
         hear();
         if (is("WARM")) warm((size_t)atol(order + 5));
         if (is("WALK")) walk(atoll(order + 5));
+        if (is("NAPS")) nap_in_thread(atoll(order + 5));
         if (is("WORK")) compute(atoll(order + 5) * 1000);
         if (is("SLEEP")) sleep_in_pieces();
-        if (is("CROWD")) crowd();
+        if (is("CROWD")) busy_children();
         if (is("CROWD") || is("FOREVER")) spin_on(NULL);
         if (is("TRICK F")) wait_first();
         if (is("TRICK")) play_trick(0);

@@ -10,6 +10,7 @@ see attackers.c. Own time is compared within one session, by turns.
 from __future__ import annotations
 
 import itertools
+import os
 import statistics
 import time
 from collections import Counter, defaultdict
@@ -34,13 +35,15 @@ from deadheat.engine.core import (
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Limits, Sandbox
 from tests.benchmarks.programs import HERE, built
-from tests.benchmarks.tricks import Spinners, told
+from tests.benchmarks.tricks import CROWD, Spinners, told
 
 Lines = tuple[str, str]
 """The orders of one step, by seat; an empty one asks nothing."""
 
 VICTIM, OTHER = 0, 1
-SETS_KIB = (256, 768, 2048, 8192, 32768)
+SETS_KIB = (0, 256, 768, 2048, 8192, 32768)
+"""Working sets of the victims. The one without any sleeps and computes by turns, in a thread that is not the first."""
+
 WALK_MS, WALK_LIMIT_MS = 120, 200
 IDLE, AGAIN = "PLAY IDLES", "PLAY IDLES again"
 OPPONENTS = (
@@ -49,6 +52,7 @@ OPPONENTS = (
     "PLAY PONDERS",
     "PLAY THRASHES",
     "PLAY STREAMS",
+    "PLAY HOLDS",
     "PLAY CROWDS",
     f"PLAY THINKS {WALK_MS * 1000}",
     "TRICK B I S B 0",
@@ -69,7 +73,10 @@ HONEST = "TRICK N O S P"
 GAP_US = 12_000
 """How long the other bot is asked between two prompts of a trick: time in which waits can be saved up."""
 
-KNOWN = ("TRICK F I S B", "TRICK B I S B")
+SLOW, CROWD_CHILDREN = ("TRICK F I S W", "TRICK F I C W", "TRICK F I T W"), 1
+"""The tricks with a crowd that slows the write of the prompt: 15,000 waiters, 2 to 4 ms, in which the bot computes."""
+
+KNOWN = ("TRICK F I S B", "TRICK B I S B", SLOW[0])
 """The tricks of a short run: the best ones before the CPU time bounded what waits can give back."""
 
 BEST = 8
@@ -123,10 +130,16 @@ class Played:
 
 
 class Pair:
-    """The program in two boxes that share a processor; `cpus` and `referee_cpus` as the arena takes them."""
+    """The program in two boxes that share a processor. The referee has the others, if there are any, as in a slot."""
 
-    def __init__(self, sandbox: Sandbox, folder: Path, cpus: str = "0", referee_cpus: Sequence[int] = ()) -> None:
-        program = built(HERE / "attackers.c", "c", sandbox, folder / "attackers")
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        folder: Path,
+        cpus: str = "0",
+        referee_cpus: Sequence[int] = range(1, os.cpu_count() or 1),
+    ) -> None:
+        program = built(HERE / "attackers.c", "c", sandbox, folder / "attackers", CROWD)
         self.arena = Arena(sandbox, [program, program], Limits(cpus=cpus), referee_cpus)
         self._played = itertools.count()
 
@@ -161,8 +174,8 @@ def victims(pair: Pair, spinners: Spinners, turns: int, sets_kib: Sequence[int],
     with spinners(a_cpu) if a_cpu else nullcontext():
         for turn, kib in itertools.product(range(turns), sets_kib):
             for opponent in OPPONENTS[:: 1 if turn % 2 else -1]:
-                walks = [(f"WALK {steps[kib]}", opponent)] * (DROPPED + MEASURED)
-                played = pair.play([(f"WARM {kib}", "WORK 0"), *walks], WALK_LIMIT_MS)
+                walks = [(f"{'WALK' if kib else 'NAPS'} {steps[kib]}", opponent)] * (DROPPED + MEASURED)
+                played = pair.play([(f"WARM {kib or 4}", "WORK 0"), *walks], WALK_LIMIT_MS)
                 outcomes[opponent][played.word] += 1
                 walked, answers = played.replies[VICTIM][1:], played.replies[OTHER][1:]
                 own[kib, opponent] += [one.own_ns for n, one in enumerate(walked) if n >= DROPPED or one.fault]
@@ -187,15 +200,16 @@ def victims(pair: Pair, spinners: Spinners, turns: int, sets_kib: Sequence[int],
 
 
 def calibrated(pair: Pair, kib: int) -> int:
-    """Return for how many steps a victim walks in WALK_MS when nothing disturbs it."""
-    first = 1_000_000 if kib < SETS_KIB[-1] else 250_000
-    replies = pair.play([(f"WARM {kib}", ""), *[(f"WALK {first}", "")] * 4], 2000).replies[VICTIM]
+    """Return for how many steps a victim walks, or naps, in WALK_MS when nothing disturbs it."""
+    first = 500 if not kib else 1_000_000 if kib < SETS_KIB[-1] else 250_000
+    order = f"{'WALK' if kib else 'NAPS'} {first}"
+    replies = pair.play([(f"WARM {kib or 4}", ""), *[(order, "")] * 4], 2000).replies[VICTIM]
     return first * WALK_MS * NS_PER_MS // min(reply.own_ns for reply in replies[2:])
 
 
 def all_tricks() -> list[str]:
     """Return every combination that attackers.c can play."""
-    return [HONEST, *(f"TRICK {' '.join(one)}" for one in itertools.product("FBA", "OBNI", "SCT", "BP"))]
+    return [HONEST, *SLOW, *(f"TRICK {' '.join(one)}" for one in itertools.product("FBA", "OBNI", "SCT", "BP"))]
 
 
 def free_time(
@@ -205,7 +219,7 @@ def free_time(
     found: list[tuple[float, str, str]] = []
     with spinners(a_cpu) if a_cpu else nullcontext():
         for trick in tricks:
-            turn = [(f"{trick} {TRICK_US}", ""), ("", f"SLEEP {GAP_US} 1")]
+            turn = [(f"{trick} {TRICK_US} {CROWD_CHILDREN}", ""), ("", f"SLEEP {GAP_US} 1")]
             played = pair.play(turn * prompts, TRICK_LIMIT_MS)
             replies = [reply for reply in played.replies[VICTIM] if not reply.fault]
             used_ns, charged_ns = sum(said_ns(reply)[0] for reply in replies), sum(reply.own_ns for reply in replies)

@@ -6,15 +6,19 @@
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+static inline void crowd(void) {
+    crowd_of(CROWD_CHILDREN);
+}
+
 #endif
 #include <sys/epoll.h>
 #include <unistd.h>
 
 enum { CROWD_CHILDREN = 30, CROWD_NUMBERS = 100 };
 
-static inline void crowd(void) {
+static inline void crowd_of(int children) {
     struct epoll_event event = {.events = EPOLLIN | EPOLLET};
-    for (int child = 0; child < CROWD_CHILDREN; child++) {
+    for (int child = 0; child < children; child++) {
         if (fork() != 0) continue;
         int numbers[CROWD_NUMBERS], held = 0;
         while (held < CROWD_NUMBERS && (numbers[held] = dup(0)) >= 0)
@@ -25,6 +29,10 @@ static inline void crowd(void) {
         for (;;)
             pause();
     }
+}
+
+static inline void crowd(void) {
+    crowd_of(CROWD_CHILDREN);
 }
 
 #endif
