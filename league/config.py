@@ -144,6 +144,11 @@ class Settings(BaseSettings):
         default="", max_length=100, description="This machine's unique name in the league; empty: its host name."
     )
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
+    only_plays: bool = Field(
+        default=False,
+        description="This machine only plays and builds: bots outweigh its other processes 16 to 1. Otherwise they "
+        "weigh as much as one process on each processor.",
+    )
     lock_dir: Path | None = Field(
         default=None,
         description="Folder with a lock for each processor, shared by everybody who runs bots here; empty: the "

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from deadheat.engine.chance import Chance, turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.figures import seat_number
+from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
@@ -61,16 +62,18 @@ class Arena:
         limits: Limits,
         referee_cpus: Collection[int] = (),
         favoured: bool = True,
+        watch_ns: int = WATCH_NS,
     ) -> None:
         """`limits` are those of every box. `referee_cpus` are processors without bots, if there are any. A referee that
         is not `favoured` runs on any processor, like an ordinary program; own time then excludes what bots lose by
-        this.
+        this. A silent seat is watched for at most `watch_ns` past its deadline.
         """
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
         self._referee_cpus = referee_cpus
         self._favoured = favoured
+        self._watch_ns = watch_ns
         self._boxes: dict[int, Box] = {}
         self._turns = InTurn((), b"")
 
@@ -154,7 +157,7 @@ class Arena:
         """Start the programs of a match."""
         boxes = [self._boxes[player] for player in seating]
         self._turns = InTurn(boxes, turns_seed(seed, attempt))
-        return PipeTransport([box.start() for box in boxes], heartbeat, self._turns)
+        return PipeTransport([box.start() for box in boxes], heartbeat, self._turns, self._watch_ns)
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[None]:

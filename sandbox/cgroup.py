@@ -63,7 +63,7 @@ class Cgroup:
         self._kills = self._limit_hits = 0
         self._begun_ns: int | None = None
         paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
-        self._pid = pid
+        self.pid = pid
         self._proc = proc
         self._leader = Leader(None)
         self._stat = self._open(proc, "stat")
@@ -74,7 +74,7 @@ class Cgroup:
         self._freezer = self._open(paths.get("freezer"), "freezer.state")
         self._events = self._open(unified, "cgroup.events")
         self._throttled_v1 = self._open(paths.get("cpu"), "cpu.stat")
-        weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
+        self.weight = weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
         self._weights = (b"", b"") if weight is None else (OTHER[weight.name], FAVOURED[weight.name])
         self._weight = _NONE if weight is None else self._open(weight.parent, weight.name, os.O_WRONLY)
         self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 == _NONE else _NONE
@@ -199,7 +199,7 @@ class Cgroup:
         this host, or None if it has already ended.
         """
         self._leader.close()
-        leader: int | None = self._pid
+        leader: int | None = self.pid
         for _ in range(generation):
             leader = None if leader is None else self._first_child(leader)
         self._leader = Leader(leader, self._proc)
@@ -211,7 +211,7 @@ class Cgroup:
         """
         if self._children == _NONE:
             return min((other for other in self._pids() if other > pid), default=None)
-        fd = self._children if pid == self._pid else _opened(f"{self._proc}/{pid}/task/{pid}/children")
+        fd = self._children if pid == self.pid else _opened(f"{self._proc}/{pid}/task/{pid}/children")
         found = _read(fd).split(None, 1)
         if fd not in (self._children, _NONE):
             os.close(fd)

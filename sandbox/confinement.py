@@ -11,6 +11,7 @@ from docker.types import LogConfig, Mount, Ulimit
 
 from deadheat.sandbox import seccomp
 from deadheat.sandbox.box import Limits
+from deadheat.sandbox.host import weight
 from deadheat.sandbox.runtimes import Runtime
 
 INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # only init's; it drops them all before the bot starts
@@ -55,6 +56,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         memswap_limit=memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes + plays,  # the warden
         cpuset_cpus=limits.cpus or None,
+        cgroup_parent=weight.parent(limits.building, runtime.systemd),
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
         ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in most.items()],

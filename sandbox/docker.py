@@ -49,6 +49,7 @@ from deadheat.sandbox.cgroup import Cgroup, join_unified, sweep_unified
 from deadheat.sandbox.confinement import host_config, to_be_killed_first
 from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import LockedFolder, is_locked
+from deadheat.sandbox.host.weight import Parent, wanted
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime, find_runtime, refuse_user_namespaces, why_not_started
 
@@ -83,14 +84,16 @@ _EngineFailure = (DockerException, requests.exceptions.RequestException)
 class DockerSandbox:
     """Opens boxes on the engine that the environment names (DOCKER_HOST, or the local socket)."""
 
-    def __init__(self, image: str, run_dir: Path, runtime: str = "") -> None:
+    def __init__(self, image: str, run_dir: Path, runtime: str = "", only_plays: bool | None = None) -> None:
         """`run_dir` must be on a file system that this process and the engine see under the same path. `runtime` is one
-        registered with the engine; "" is its default.
+        registered with the engine; "" is its default. `only_plays`: whether bots outweigh everything else here (see
+        `sandbox.host.weight`); None leaves their weight to this machine's workers.
 
         Raises:
             SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
         """
         self._image = image
+        self.only_plays = only_plays
         self._run_dir = run_dir.resolve()
         self._run_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
@@ -110,7 +113,10 @@ class DockerSandbox:
 
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
-        return DockerBox(self._client, self._image, self._run_dir, program, limits, self.runtime)
+        box = DockerBox(self._client, self._image, self._run_dir, program, limits, self.runtime)
+        if self.only_plays is not None:
+            box.parent.weigh(wanted(limits.building, self.only_plays))
+        return box
 
     def _wake_orphans(self) -> None:
         """Wake the resting boxes of killed owners: their init then finds the control FIFO closed and ends."""
@@ -205,6 +211,16 @@ class DockerBox:
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             to_be_killed_first(leader)
         return Channel(self._fds["in"], self._fds["out"], meter=cgroup, out_of_memory=cgroup.killed_for_memory)
+
+    @property
+    def parent(self) -> Parent:
+        """The group in which the container competes with everything else on this machine."""
+        return Parent(None if self._cgroup is None else self._cgroup.weight)
+
+    @property
+    def nice(self) -> int:
+        """The nice value of the container's first process, which it has from the engine."""
+        return 0 if self._cgroup is None else os.getpriority(os.PRIO_PROCESS, self._cgroup.pid)
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""

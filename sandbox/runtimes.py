@@ -52,10 +52,13 @@ NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A container runtime. `name` is the engine's name for it, or "" if the engine does not name its default."""
+    """A container runtime. `name` is the engine's name for it, or "" if the engine does not name its default.
+    `systemd`: whether the engine leaves control groups to systemd.
+    """
 
     name: str
     gvisor: bool = False
+    systemd: bool = False
 
     def __str__(self) -> str:
         return f"{self.name} (gVisor)" if self.gvisor else self.name or "the engine's default"
@@ -111,13 +114,14 @@ def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
     if wanted and wanted not in known:
         there = ", ".join(sorted(known)) or "none"
         raise SandboxError("no-runtime", f"the Docker Engine has no runtime {wanted!r} (it has {there}); {_HOW}")
+    systemd = info.get("CgroupDriver") == "systemd"
     entry = known.get(name) or {}
     program = PurePath(entry.get("path") or "").name
     if not program.startswith("runsc"):
-        return Runtime(name, gvisor="runsc" in (entry.get("runtimeType") or ""))
+        return Runtime(name, "runsc" in (entry.get("runtimeType") or ""), systemd)
     if missing := [flag for flag in GVISOR_FLAGS if flag not in (entry.get("runtimeArgs") or ())]:
         raise SandboxError("no-runtime", f"the runtime {name!r} is registered without {' '.join(missing)}; {_HOW}")
-    return Runtime(name, gvisor=True)
+    return Runtime(name, gvisor=True, systemd=systemd)
 
 
 def lacks_apparmor_parser(error: Exception) -> bool:

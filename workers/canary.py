@@ -27,7 +27,7 @@ from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
 from deadheat.sandbox.host.check import doubtful
-from deadheat.sandbox.host.reference import CHATTER, SPIN, reference_program, sleep, work
+from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
 from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
 
@@ -159,7 +159,8 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
     """Return the wrong verdicts (None if every attempt was void without any), and the number of void attempts."""
     with context.folder(PLAY) as folder:
         program = reference_program(folder)
-        with Arena(context.sandbox, [program] * 2, bot_limits(cpus), context.slots.referee(cpus)) as arena:
+        referee_cpus = context.slots.referee(cpus)
+        with Arena(context.sandbox, [program] * 2, bot_limits(cpus), referee_cpus, True, REFERENCE_WATCH_NS) as arena:
             for attempt in range(ATTEMPTS):
                 game, void = CanaryGame(), 0
                 try:

@@ -52,7 +52,7 @@ class Context:
             log.warning("bots run WITHOUT isolation (DEADHEAT_SANDBOX=local)")
             return LocalSandbox()
         sweep_folders(self.run_dir, "box", *PURPOSES)
-        return DockerSandbox(self.settings.image, self.run_dir, self.settings.runtime)
+        return DockerSandbox(self.settings.image, self.run_dir, self.settings.runtime, self.settings.only_plays)
 
     @cached_property
     def slots(self) -> Slots:

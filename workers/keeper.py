@@ -4,8 +4,8 @@ Theory of operation
 -------------------
 The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series. It has the
 machine checked (`sandbox.host.check`) when due: quickly when its worker starts, thoroughly at once if that finds it
-unfit, again after each pause while it is unfit, and when a canary match (`workers.canary`) went wrong or could not be
-finished. A check takes a slot like any match, so neither disturbs the other.
+unfit, again after each pause while it is unfit or its check was mostly void, and when a canary match (`workers.canary`)
+went wrong or could not be finished. A check takes a slot like any match, so neither disturbs the other.
 
 The keeper decides nothing: it records the findings, and the statement that claims a series reads them. It shares no
 process with a referee, because it waits for the database.
@@ -132,7 +132,8 @@ class Keeper:
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = RECHECK_SECONDS if thoroughly or isinstance(report, str) else 0.0
-            record_check(session, self._context.host, found, reasons, again_seconds)
+            mostly_void = isinstance(report, Report) and report.mostly_void
+            record_check(session, self._context.host, found, reasons, again_seconds, mostly_void)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()
         self._tell(report, reasons, again_seconds, time.monotonic() - began_at)

@@ -14,13 +14,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
-from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
-from deadheat.sandbox.host.reference import CHATTER, SPIN, reference_program, sleep, work
+from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
+from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
@@ -28,6 +30,9 @@ LIMIT_MS = 50
 WORK_MS = LIMIT_MS / 2
 FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 """Each round gives four verdicts. On an idle host a full check takes about ten seconds, a quick one two."""
+
+LONGEST_SECONDS = 60
+"""After this time no further round begins: a busy host must not keep a check, and a slot, for minutes."""
 
 TRIPS = 20  # exchanges with a chatterer in each round
 
@@ -84,6 +89,7 @@ def check_host(
             tried = Trial(box, between, runtime.margin_ms)
             tried.run(rounds)
             stolen, busy = shares(before, stat(host))
+            weighed = weights(box, sandbox)
         finally:
             box.close()
     cpu = "sys/devices/system/cpu"
@@ -98,8 +104,8 @@ def check_host(
             waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
             shared_cores="; ".join(siblings for siblings in cores if set(siblings) & set(",-")),
-            innocent=len(INNOCENT) * rounds,
-            guilty=len(GUILTY) * rounds,
+            innocent=len(INNOCENT) * tried.rounds,
+            guilty=len(GUILTY) * tried.rounds,
             convicted=tried.seen["innocent", "timeout"],
             acquitted=tried.seen["guilty", "in time"],
             disturbed=tried.seen["innocent", "void"],
@@ -111,8 +117,18 @@ def check_host(
             busy_share=busy,
             runtime="" if runtime is NO_RUNTIME else str(runtime),
             margin_ms=runtime.margin_ms,
+            **weighed,
         )
     )
+
+
+def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
+    """Return the facts about the weight of boxes on this host; none outside an engine, or for no one in particular."""
+    if not (isinstance(box, DockerBox) and isinstance(sandbox, DockerSandbox)):
+        return {}
+    parent, only_plays = box.parent, sandbox.only_plays
+    should = 0.0 if only_plays is None else min(wanted(False, only_plays), parent.greatest)
+    return {"weight": parent.weight, "weight_wanted": should, "nice": box.nice}
 
 
 @dataclass
@@ -126,13 +142,18 @@ class Trial:
     late_ns: list[int] = field(default_factory=list)
     trip_ns: list[int] = field(default_factory=list)
     signals: tuple[str, ...] = ()
+    rounds: int = 0
     _transport: PipeTransport | None = None
 
     def run(self, rounds: int) -> None:
-        """Run the trial. Raises TransportError if not one reference bot could be started."""
+        """Run the trial, for `LONGEST_SECONDS` and the rest of a round at most. Raises TransportError if not one
+        reference bot could be started.
+        """
+        over_at = time.monotonic() + LONGEST_SECONDS
         self._fresh()
         with quiet():
-            for _ in range(rounds):
+            while self.rounds < rounds and time.monotonic() < over_at:
+                self.rounds += 1
                 for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
                     for order in orders:
                         self.seen[truth, self._ask(order(self.margin_ms))] += 1
@@ -175,7 +196,7 @@ class Trial:
             self.box.ask_stop(0)
             self.box.stopped()
         channel = self.box.start()
-        self._transport = PipeTransport([channel])
+        self._transport = PipeTransport([channel], watch_ns=REFERENCE_WATCH_NS)
         self._exchange(CHATTER, 10 * NS_PER_S)
         counters = channel.meter.counters()
         found = (("pressure", counters.full_ns), ("run-delay", counters.delay_ns))

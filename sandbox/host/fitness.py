@@ -13,6 +13,9 @@ protection is missing, wrong, or endless:
   as the bot's own time;
 * more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or the host
   reported that it stood still.
+
+A host whose known verdicts are *mostly* void or in doubt is not unfit for that (862 matches without a void were played
+on a machine whose canary matches were void), but the check has shown little: it says so and is soon repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +31,12 @@ from deadheat.sandbox.runtimes import MARGIN_MS
 MAX_ESCAPE_SHARE = 0.8
 """Above this share, a late bot escapes more often than not, move after move."""
 
-BUSY_VOID_SHARE = 0.05
+BUSY_VOID_SHARE, MOSTLY_VOID_SHARE = 0.05, 0.5
+"""Above the first share of void and doubtful verdicts a host gets a remark, above the second the check counts little.
+"""
+SAME = 0.99
+"""The share of a weight that counts as all of it: the kernel keeps whole numbers."""
+
 MAX_WAITERS = 65_536
 """Each box has its own user. A write to a bot wakes all its waiters: 0.13 microseconds each, interrupts off."""
 
@@ -62,7 +70,9 @@ class Facts:
 
     `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the former,
     `convicted` got wrong verdicts and `disturbed` were void; of the latter, `acquitted` got wrong verdicts and
-    `escaped` were void or in doubt. `signals` are the counters that show waiting (see `engine.own_time`).
+    `escaped` were void or in doubt. `signals` are the counters that show waiting (see `engine.own_time`). `weight` is
+    that of all boxes against other processes, on each processor, and should be `weight_wanted` (see
+    `sandbox.host.weight`); None: they have no group of their own.
     """
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
@@ -84,6 +94,9 @@ class Facts:
     steal_share: float = 0.0
     steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
+    weight: float | None = 1.0
+    weight_wanted: float = 1.0
+    nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
     margin_ms: int = MARGIN_MS  # how close to the deadline the reference bots aimed
 
@@ -106,6 +119,12 @@ class Report:
         return tuple(finding.text for finding in self.findings if finding.level is Level.REMARK)
 
     @property
+    def mostly_void(self) -> bool:
+        """Whether the check has shown little, so that it should soon be repeated."""
+        facts = self.facts
+        return facts.disturbed + facts.escaped > MOSTLY_VOID_SHARE * (facts.innocent + facts.guilty)
+
+    @property
     def fit(self) -> bool:
         """Whether the host may judge rated matches."""
         return not self.reasons
@@ -117,7 +136,8 @@ class Report:
 
 def judged(facts: Facts) -> Report:
     """Return the findings that follow from the facts."""
-    return Report(facts, (*_of_the_kernel(facts), *_of_the_machine(facts), *_of_verdicts(facts), *_of_times(facts)))
+    parts = (_of_the_kernel, _of_the_machine, _of_the_weight, _of_verdicts, _of_times)
+    return Report(facts, tuple(found for part in parts for found in part(facts)))
 
 
 def _of_the_kernel(facts: Facts) -> Iterator[Finding]:
@@ -167,6 +187,26 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     yield _of_the_hypervisor(facts)
 
 
+def _of_the_weight(facts: Facts) -> Iterator[Finding]:
+    if facts.weight is None:
+        text = "Boxes have no control group of their own: all of them together may weigh as much as one other process."
+        mend = "let the engine make control groups, and give the worker the host's view of /sys/fs/cgroup"
+        yield Finding(Level.REMARK, text, mend)
+    elif facts.weight < SAME * facts.weight_wanted:
+        text = f"On each processor, bots weigh {_times(facts.weight)}, not {_times(facts.weight_wanted)}."
+        mend = "let the worker write to /sys/fs/cgroup; with systemd's driver, set CPUWeight in deadheat_play.slice"
+        yield Finding(Level.REMARK, text, mend)
+    else:
+        yield Finding(Level.GOOD, f"On each processor, bots weigh {_times(facts.weight)}.")
+    steady, mend = facts.nice == 0, "start the engine at nice 0"
+    text = f"The engine runs at nice {facts.nice}, and so do bots: it opens boxes later, or disturbs those that play."
+    yield _either(steady, "The engine runs at nice 0, like most processes.", mend, text)
+
+
+def _times(weight: float) -> str:
+    return f"{weight:.2g} times as much as another process"
+
+
 def _of_the_hypervisor(facts: Facts) -> Finding:
     if not facts.steal_told:
         # Some hypervisors cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal
@@ -197,7 +237,10 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.UNFIT, text, mend)
     elif voids > BUSY_VOID_SHARE * prompts:
         text = f"{voids} of {prompts} known verdicts were void or in doubt: bots are kept from running"
-        yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).", mend)
+        soon = (
+            " Because that is most of them, a worker checks again soon." if voids > MOSTLY_VOID_SHARE * prompts else ""
+        )
+        yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).{soon}", mend)
 
 
 def _of_times(facts: Facts) -> Iterator[Finding]:

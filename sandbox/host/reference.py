@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import Program
 
 CODE = """
@@ -31,6 +32,11 @@ CHATTER = "CHATTER"
 
 SPIN = "SPIN"
 """The order to compute forever: late on any host that gives it a CPU."""
+
+REFERENCE_WATCH_NS = 3 * NS_PER_S
+"""How long past its deadline a reference bot is watched: its own time decides before, unless it gets less than a
+fiftieth of a processor. A real bot is watched for minutes, but a check is repeated anyway, and holds a slot meanwhile.
+"""
 
 
 def sleep(milliseconds: float) -> str:

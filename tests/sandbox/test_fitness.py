@@ -47,6 +47,11 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, waiters=5_491_533), "fs.epoll.max_user_watches is 5,491,533"),
         (replace(GOOD, swap=True), "This host swaps"),
         (replace(GOOD, shared_cores="0-1"), "CPUs 0-1 share a core"),
+        (replace(GOOD, weight=None), "Boxes have no control group of their own"),
+        (replace(GOOD, weight=0.5), "On each processor, bots weigh 0.5 times as much as another process, not 1 times"),
+        (replace(GOOD, weight=4.0, weight_wanted=16.0), "On each processor, bots weigh 4 times"),
+        (replace(GOOD, nice=5), "The engine runs at nice 5"),
+        (replace(GOOD, nice=-5), "The engine runs at nice -5"),
     ],
 )
 def test_what_only_makes_judging_dearer_is_a_remark(facts: Facts, remark: str) -> None:
@@ -63,6 +68,20 @@ def test_what_only_makes_judging_dearer_is_a_remark(facts: Facts, remark: str) -
 def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     report = judged(facts)
     assert report.fit and report.remarks == ()
+
+
+@pytest.mark.parametrize(("voids", "mostly"), [(60, False), (61, True)])
+def test_a_check_that_was_mostly_void_says_so_and_leaves_the_host_fit(voids: int, mostly: bool) -> None:
+    """862 matches were played without a void on a machine whose canary matches were void."""
+    report = judged(replace(GOOD, disturbed=30, escaped=voids - 30))
+    assert report.fit and report.mostly_void is mostly
+    (said,) = report.remarks
+    assert said.endswith("Because that is most of them, a worker checks again soon.") is mostly
+
+
+@pytest.mark.parametrize("wrong", [{"convicted": 1}, {"acquitted": 1}])
+def test_one_wrong_verdict_is_enough_however_many_were_void(wrong: dict[str, int]) -> None:
+    assert not judged(replace(GOOD, disturbed=59, **wrong)).fit  # type: ignore[arg-type]
 
 
 def test_everything_together_is_told_once_each() -> None:

@@ -39,6 +39,9 @@ INFO: dict[str, Any] = {"DefaultRuntime": "runc", "Runtimes": {"runc": {"path": 
         ({**INFO, "DefaultRuntime": "gv"}, "", Runtime("gv", gvisor=True)),
         ({"Runtimes": {"v": {"runtimeType": "io.containerd.runsc.v1"}}}, "v", Runtime("v", gvisor=True)),
         ({}, "", Runtime("")),
+        ({**INFO, "CgroupDriver": "cgroupfs"}, "gv", Runtime("gv", gvisor=True)),
+        ({**INFO, "CgroupDriver": "systemd"}, "", Runtime("runc", systemd=True)),
+        ({**INFO, "CgroupDriver": "systemd"}, "gv", Runtime("gv", gvisor=True, systemd=True)),
     ],
 )
 def test_a_runtime_is_known_by_what_the_engine_tells(info: dict[str, Any], wanted: str, found: Runtime) -> None:

@@ -58,6 +58,10 @@ some seconds, and a wrong verdict costs the series since the last one.
 RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
 
+DOUBT_SECONDS = 30
+"""The pause before a fit machine is checked again whose known verdicts were mostly void: that check showed little, and
+what kept its bots from running may be gone. On a busy machine a check takes up to two minutes, so it is no shorter."""
+
 AVOID_SECONDS = 600
 """How long a series avoids the machine that failed at it; after that, any machine may play it."""
 
@@ -148,16 +152,22 @@ DUE = select(WorkerHost.fitness).where(HERE, col(WorkerHost.check_due_at) <= bin
 
 
 def record_check(
-    session: Session, host: Host, report: Mapping[str, object], reasons: Sequence[str], again_seconds: float
+    session: Session,
+    host: Host,
+    report: Mapping[str, object],
+    reasons: Sequence[str],
+    again_seconds: float,
+    mostly_void: bool = False,
 ) -> None:
     """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
-    after that pause.
+    after that pause, and a fit one whose check was `mostly_void` after `DOUBT_SECONDS`.
 
     Series that were turned away while no machine was fit are enqueued at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
-    again_at = at + timedelta(seconds=again_seconds) if reasons else None
+    pause_seconds = again_seconds if reasons else DOUBT_SECONDS if mostly_void else None
+    again_at = None if pause_seconds is None else at + timedelta(seconds=pause_seconds)
     found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:

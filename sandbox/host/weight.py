@@ -1,0 +1,85 @@
+"""The weight of bots against everything else that wants a machine's processors.
+
+Theory of operation
+-------------------
+By default an engine keeps all its containers in one control group, and that group weighs as much as one process: seven
+busy processes left all boxes of a machine an eighth of it. So boxes get parents of their own, one for those that play
+and one for builds. The parents are ours: nothing of the engine's changes, and an empty one may stay.
+
+A group's weight is divided among the processors on which it is busy, so it is counted by processor: 1 is as much as one
+ordinary process on each. Where other parts of a league run too, and on any machine that nobody described, boxes weigh
+1, so that an API never gets less than half of a processor that it shares with bots. On a machine that only plays they
+outweigh strangers (`ALONE`). Builds weigh 1 everywhere, because nobody's clock decides anything while they wait, and a
+compiler may start 128 processes.
+
+The weights between boxes are another matter (`sandbox.cgroup.Cgroup.favour`): they are relative within a parent.
+
+The engine creates a parent when it starts the first box in it. Whoever opens a box sets the weight; systemd, if it is
+the engine's driver, may reset it when it reads its units again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+PLAY, BUILD = "deadheat_play", "deadheat_build"
+"""The parents, as groups below the root or, with systemd's driver, as slices. A dash would nest a slice."""
+
+ALONE = 16.0
+"""The weight on a machine that only plays: against seven busy processes a processor, boxes keep 70 % of it. It is not
+more, because the engine, the keeper and the kernel's helpers need their part of a processor too."""
+
+ORDINARY = {"cpu.shares": 1024, "cpu.weight": 100}
+"""The weight of one ordinary process, by the file of version 1 or 2."""
+
+MOST = {"cpu.shares": 262_144, "cpu.weight": 10_000}
+"""The most that the kernel accepts: `ALONE` for 16 processors with version 1, and for 6 with version 2."""
+
+
+def parent(building: bool, systemd: bool) -> str:
+    """Return the engine's setting for the parent of a box."""
+    name = BUILD if building else PLAY
+    return f"{name}.slice" if systemd else f"/{name}"
+
+
+def wanted(building: bool, only_plays: bool) -> float:
+    """Return the weight that a parent should have, by processor."""
+    return ALONE if only_plays and not building else 1.0
+
+
+class Parent:
+    """The parent group of a box whose own weight is in the file `weight` (see `sandbox.cgroup.Cgroup.weight`)."""
+
+    def __init__(self, weight: Path | None, processors: int | None = None) -> None:
+        group = weight.parent.parent if weight is not None else None
+        ours = group is not None and group.name.removesuffix(".slice") in (PLAY, BUILD)
+        self._file = group / weight.name if ours and group is not None and weight is not None else None
+        self._processors = processors or os.cpu_count() or 1
+
+    def weigh(self, weight: float) -> bool:
+        """Set the weight, by processor, as nearly as the kernel accepts. Return False if that is not possible here."""
+        if self._file is None:
+            return False
+        value = min(round(weight * ORDINARY[self._file.name] * self._processors), MOST[self._file.name])
+        try:
+            if int(self._file.read_text()) != value:
+                self._file.write_text(f"{value}\n")
+        except OSError:  # not permitted, or not mounted for writing
+            return False
+        return True
+
+    @property
+    def weight(self) -> float | None:
+        """The present weight, by processor, or None if the box has no parent of ours or its weight cannot be read."""
+        try:
+            value = None if self._file is None else int(self._file.read_text())
+        except OSError:
+            return None
+        return None if self._file is None or value is None else value / ORDINARY[self._file.name] / self._processors
+
+    @property
+    def greatest(self) -> float:
+        """The greatest weight that the kernel accepts here, by processor."""
+        name = "cpu.weight" if self._file is None else self._file.name
+        return MOST[name] / ORDINARY[name] / self._processors
