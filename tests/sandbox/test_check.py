@@ -14,7 +14,7 @@ from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
 from deadheat.sandbox.host import check, reference
-from deadheat.sandbox.host.check import GUILTY, Host, check_host, doubtful, shares, stat, steal_told
+from deadheat.sandbox.host.check import GUILTY, INNOCENT, Host, check_host, doubtful, shares, stat, steal_told
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.local import LocalSandbox
 from tests.sandbox.boxes import Metered
@@ -138,6 +138,15 @@ def test_what_counted_only_because_this_host_stood_still_is_in_doubt(evidence: E
     assert doubtful(late, 50_000_000) is doubt
     early = Reply("OK", 26_500_000, evidence=evidence)
     assert not doubtful(early, 50_000_000), "it counted however late this host was"
+
+
+def test_a_busy_host_does_not_keep_a_check_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No bot gets a processor here, so only the ends of watches decide. A round more begins than there is time for."""
+    monkeypatch.setattr(check, "LONGEST_SECONDS", 0.2)
+    monkeypatch.setattr(check, "REFERENCE_WATCH_NS", 100_000_000)
+    report = check_host(Metered(Frozen()), (), 50)
+    assert 0 < report.facts.innocent < len(INNOCENT) * 50
+    assert report.facts.guilty == len(GUILTY) * report.facts.innocent // len(INNOCENT)
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,6 +70,20 @@ def test_a_quiet_host_has_nothing_to_mend(facts: Facts) -> None:
     assert report.fit and report.remarks == ()
 
 
+@pytest.mark.parametrize(("voids", "mostly"), [(60, False), (61, True)])
+def test_a_check_that_was_mostly_void_says_so_and_leaves_the_host_fit(voids: int, mostly: bool) -> None:
+    """862 matches were played without a void on a machine whose canary matches were void."""
+    report = judged(replace(GOOD, disturbed=30, escaped=voids - 30))
+    assert report.fit and report.mostly_void is mostly
+    (said,) = report.remarks
+    assert said.endswith("Because that is most of them, a worker checks again soon.") is mostly
+
+
+@pytest.mark.parametrize("wrong", [{"convicted": 1}, {"acquitted": 1}])
+def test_one_wrong_verdict_is_enough_however_many_were_void(wrong: dict[str, int]) -> None:
+    assert not judged(replace(GOOD, disturbed=59, **wrong)).fit  # type: ignore[arg-type]
+
+
 def test_everything_together_is_told_once_each() -> None:
     worst = {"runtime": "runc", "cgroups": "1", "signals": (), "clock": "pit", "realtime": False, "swap": True}
     worst |= {"governors": ("powersave",), "waiters": 10**6, "shared_cores": "0,1", "late_ns": (10**7,) * 3}

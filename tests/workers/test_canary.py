@@ -20,6 +20,7 @@ from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Attempt, Match
 from deadheat.sandbox import pipes
 from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.host.reference import REFERENCE_WATCH_NS
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import canary
 from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
@@ -146,6 +147,20 @@ def test_void_attempts_are_repeated_and_a_canary_without_an_end_asks_for_a_check
     found = world.machine()
     assert (found.fitness, found.canary_voids, found.canaries) == (Fitness.FIT, canary.ATTEMPTS, 1)
     assert found.check_due_at == world.clock.now
+
+
+def test_a_canary_watches_for_seconds_only(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot is not held for minutes by a bot that computes for ever on a machine which gives it nothing."""
+    watched: list[int] = []
+
+    def exchange(self: PipeTransport, messages: list[Message]) -> dict[int, Reply]:
+        watched.append(self._watch_ns)
+        raise TransportError("watch-ended", "for the test")
+
+    monkeypatch.setattr(PipeTransport, "exchange", exchange)
+    play_canary(world.context, CPUS, 0)
+    assert watched == [REFERENCE_WATCH_NS] * canary.ATTEMPTS
+    assert world.machine().fitness is Fitness.FIT, "nothing wrong was seen"
 
 
 def test_the_worker_plays_a_canary_between_series_when_one_is_due(tmp_path: Path, monkeypatch) -> None:

@@ -19,7 +19,7 @@ from sqlmodel import delete
 from deadheat.cli.operator.doctor import _end_fitness
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
-from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_canary
+from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
@@ -33,6 +33,7 @@ from tests.league.people import GAME
 from tests.workers.conftest import PlayingWorld
 
 GOOD = judged(Facts())
+VOID = judged(replace(Facts(), disturbed=61))
 WRONG = judged(replace(Facts(), convicted=1))
 
 
@@ -119,6 +120,22 @@ def test_an_unfit_machine_is_checked_thoroughly_until_it_passes(world: PlayingWo
     watching.look()
     assert len(asked) == 4
     assert world.machine().judges
+
+
+def test_a_fit_machine_whose_check_was_mostly_void_plays_on_and_is_checked_soon(world, monkeypatch) -> None:
+    asked = finds(monkeypatch, VOID, VOID, GOOD)
+    arrive(world.context)
+    watching = Keeper(world.context)
+    for checks in (1, 2, 3):
+        watching.look()
+        watching.look()
+        assert len(asked) == checks and world.machine().judges
+        world.clock.turn(DOUBT_SECONDS)
+        if checks < 3:
+            (said,) = world.machine().remarks
+            assert "most of them" in said, "operators see it"
+    watching.look()
+    assert asked == [QUICK_ROUNDS] * 3 and world.machine().remarks == ()
 
 
 def test_a_canary_that_went_wrong_is_followed_by_a_thorough_check(world: PlayingWorld, monkeypatch) -> None:
