@@ -126,7 +126,7 @@ def _doubt(reply: Reply, limit_ns: int, clock: int) -> str | None:
     shown = reply.evidence
     if reply.stolen_ns not in (shown.stolen_by(clock) if shown else (0,)):
         return "had more or less time taken from it than its evidence shows"
-    if shown is not None and (wrong := shown.contradiction()) is not None:
+    if shown is not None and (wrong := shown.contradiction(clock)) is not None:
         return f"has evidence that cannot be: {wrong}"
     if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"
