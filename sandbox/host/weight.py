@@ -80,7 +80,7 @@ class Parent:
 
     @property
     def weight(self) -> float | None:
-        """Return the present weight, by processor, or None if the box has no parent of ours or it cannot be read."""
+        """Return the present weight, by processor; None without a group that can be read."""
         try:
             value = None if self._file is None else int(self._file.read_text())
         except OSError:
