@@ -15,6 +15,7 @@ from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
+from deadheat.league.service.jobs.builds import GIVEN_UP, MOST_STARVED
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import VersionState
 from deadheat.sandbox.arena import Arena, Played
@@ -155,6 +156,22 @@ def test_nobody_is_slow_on_a_machine_that_is_known_to_be_unfit(world: BuildingWo
     world.write(record_check, world.host, {}, (), 0)
     build_version(world.context, version_id)
     assert world.built_version(version_id).state is VersionState.BROKEN
+
+
+def test_a_build_that_is_starved_again_and_again_is_given_up(world: BuildingWorld, monkeypatch) -> None:
+    """Else one that makes itself wait would hold a slot for ever. Its author may upload it again."""
+
+    def starved(*_: Any, **__: Any) -> None:
+        raise TransportError("host-starved", "a build got almost no processor time")
+
+    monkeypatch.setattr(build, "build", starved)
+    version_id = world.add("bot.py", RANDOM.encode())
+    for attempt in range(1, MOST_STARVED + 1):
+        assert world.built_version(version_id).state is VersionState.UPLOADED, attempt
+        build_version(world.context, version_id)
+    version = world.built_version(version_id)
+    assert (version.state, version.reason) == (VersionState.BROKEN, GIVEN_UP)
+    assert world.causes(version_id) == ["host-starved"] * MOST_STARVED
 
 
 def test_a_void_qualification_breaks_nothing_and_is_played_again(world: BuildingWorld, monkeypatch, caplog) -> None:

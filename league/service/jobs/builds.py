@@ -40,6 +40,14 @@ BUILDS = Life("build", BotVersion, VersionState.UPLOADED, VersionState.BUILDING,
 FAILURES_TOLD = 5
 """Operators are notified of each failure of one build from this number on; the build is still retried."""
 
+MOST_STARVED = 5
+"""A build that was starved this often, for four minutes each time, is given up: it holds a slot meanwhile, and one that
+makes itself wait would hold it for ever."""
+
+GIVEN_UP = (
+    "Your build waited for a processor for too long at 5 attempts. The machines may be busy: upload it again later."
+)
+
 RECENT = timedelta(hours=1)
 """How long a finished build counts against its author's next one."""
 
@@ -174,15 +182,21 @@ def finish_build(session: Session, job: BuildJob, outcome: BuildOutcome) -> bool
 
 
 def give_back_build(session: Session, version_id: int, attempt: int, worker: str | None, failure: Failure) -> bool:
-    """Return a version to the queue after our failure, to be built again after a pause, and add a line to the ledger.
-    Return False if it is too late; nothing was changed then.
+    """Return a version to the queue after our failure, to be built again after a pause, and add a line to the ledger. A
+    build that was starved `MOST_STARVED` times is given up. Return False if it is too late; nothing was changed then.
     """
-    failures, reason = 0, ""
+    failures, reason, given_up = 0, "", False
     if failure.cause != Cause.WORKER_STOPPED:
-        failures = failures_before(session, col(Attempt.version_id) == version_id).total() + 1
+        before = failures_before(session, col(Attempt.version_id) == version_id)
+        failures = before.total() + 1
+        given_up = failure.cause == Cause.HOST_STARVED and before[Cause.HOST_STARVED] + 1 >= MOST_STARVED
         public = told(failure.cause, storable(failure.detail))
         reason = f"The service failed at attempt {attempt} and will try again: {public}"
-    if not BUILDS.give_back(session, version_id, attempt, failures, reason=reason):
+    if given_up:
+        if not BUILDS.end(session, version_id, attempt, VersionState.BROKEN, built_at=now(session), reason=GIVEN_UP):
+            return False
+        notices.version_settled(session, version_id)
+    elif not BUILDS.give_back(session, version_id, attempt, failures, reason=reason):
         return False
     note(session, attempt, failure, now(session), version_id=version_id, worker=worker)
     if failures >= FAILURES_TOLD:
