@@ -24,7 +24,7 @@ from deadheat.engine.transcript import encode
 from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena
-from deadheat.sandbox.box import Limits, Program, Sandbox
+from deadheat.sandbox.box import Box, Limits, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -53,6 +53,15 @@ PAIRS = 4  # cold ones in each round
 TRIES = 4
 
 
+class Bare(LocalSandbox):
+    """Bare processes, which are not stopped while they are not asked: what a match costs without any judge's doing."""
+
+    def open(self, program: Program, limits: Limits) -> Box:
+        box = super().open(program, limits)
+        setattr(box, "favour", lambda _: None)  # noqa: B010  a method, which mypy guards
+        return box
+
+
 def main() -> int:
     short = arguments(__doc__, "slack, and fewer round trips").parse_args().short
     targets = Targets(short)
@@ -71,7 +80,7 @@ def measure_matches(language: str, docker: Sandbox, folder: Path, group: Measure
     costs: dict[str, list[float]] = {variant: [] for variant in VARIANTS}
     for _ in range(ROUNDS):
         for variant, length in VARIANTS.items():
-            sandbox = LocalSandbox() if variant == "bare" else docker
+            sandbox = Bare() if variant == "bare" else docker
             series = PAIRS if variant == "cold pair" else 1
             costs[variant].append(cost_of_match(sandbox, program, length, series, group))
     return costs
