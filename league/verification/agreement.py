@@ -134,7 +134,7 @@ def _of_attempts(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
     if len(match.attempts) >= MOST_ATTEMPTS:
         return  # the record does not have all of them
     if len(results) != 1:
-        yield f"{counted(len(results), 'attempt')} in the ledger became its result"
+        yield f"the number of attempts in the ledger that became its result is {len(results)}"
         return
     (result,) = results
     yield from _of_result(transcript, result)

@@ -30,6 +30,13 @@ def transcript(job: SeriesJob, number: int = 0) -> bytes:
     return encode(Transcript(GAME, 99, 2, match.seed, (exchange,), result, about, match.attempt))
 
 
+def stored(site: Site, job: SeriesJob, number: int = 0) -> MatchOutcome:
+    """Store that transcript, and return the outcome that agrees with it."""
+    content = transcript(job, number)
+    first = won(job.matches[number])
+    return dataclasses.replace(first, transcript_sha256=site.blobs.put(content), latencies=latencies(decode(content)))
+
+
 class Played:
     """A season with a finished series: a win, a forfeit with a void attempt before it, an abandoned match."""
 
@@ -47,14 +54,7 @@ class Played:
         self.waiting = site.ok(200, site.client.get("/v1/matches"))["items"]
         job = site.world.claimed(self.series)
         self.job = job
-        first = won(job.matches[0])
-        content = transcript(job)
-        times = latencies(decode(content))
-        outcomes: list[MatchOutcome] = [
-            dataclasses.replace(first, transcript_sha256=site.blobs.put(content), latencies=times),
-            forfeited(job.matches[1], 0),
-            abandoned(job.matches[2]),
-        ]
+        outcomes = [stored(site, job), forfeited(job.matches[1], 0), abandoned(job.matches[2])]
         assert site.world.finish(job, outcomes)
         self.ids = [match.match_id for match in job.matches]
 

@@ -33,10 +33,10 @@ from deadheat.league.states import MatchState
 from deadheat.sandbox.box import Exit
 from tests.api.served import served
 from tests.api.site import Site, bearer, token_in
-from tests.api.test_matches import transcript
+from tests.api.test_matches import stored
 from tests.cli.command import RANDOM, ROOT, Typing, assert_one_sentence, deadheat, invoke, succeeded
 from tests.lanes import scaled
-from tests.league.outcomes import forfeited, won
+from tests.league.outcomes import forfeited
 from tests.league.people import GAME
 
 HOSTILE = "\x1b[2J\x1b]0;mine\x07 \u202e\u061cevil\u200b [red]text[/red]"
@@ -86,12 +86,9 @@ class League(Typing):
     def outcomes(self, job: SeriesJob) -> Sequence[MatchOutcome]:
         if self.faulty:
             return [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
-        stored = [self.site.blobs.put(transcript(job, number)) for number, _ in enumerate(job.matches)]
         exits = {seat: Exit(0, None, False, HOSTILE.encode(), cpu_ns=5, peak_memory_bytes=6) for seat in (0, 1)}
-        return [
-            dataclasses.replace(won(match), transcript_sha256=sha256, exits=exits)
-            for match, sha256 in zip(job.matches, stored, strict=True)
-        ]
+        played = (stored(self.site, job, number) for number, _ in enumerate(job.matches))
+        return [dataclasses.replace(outcome, exits=exits) for outcome in played]
 
 
 @pytest.fixture
@@ -477,7 +474,7 @@ def test_matches_are_listed_and_shown(played: League) -> None:
     lines = played.says("ada", "matches", "--json", "--limit", 2).splitlines()
     assert [json.loads(line)["id"] for line in lines] == [2, 1]
     shown = played.says("ada", "matches", 1)
-    assert "Match 1 of season 1, yacht-auction: done, counts" in shown and "ROLL" in shown
+    assert "Match 1 of season 1, yacht-auction: done, counts" in shown and "READY" in shown
     assert played.json("ada", "matches", 1)["attempts"][0]["cause"] == "played"
     assert "No match." in played.says("ada", "matches", "--state", "abandoned")
     assert_one_sentence(played.run("ada", "matches", 99), "no match 99", 1)

@@ -6,10 +6,6 @@
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
-static inline void crowd(void) {
-    crowd_of(CROWD_CHILDREN);
-}
-
 #endif
 #include <sys/epoll.h>
 #include <unistd.h>

@@ -84,7 +84,7 @@ def test_the_bot_is_the_first_to_be_killed_from_its_first_instruction_on(box: Bo
     leader = meter.follow_leader(GENERATION)
     assert Path(f"/proc/{leader}/oom_score_adj").read_text().strip() == "1000"
     assert Path(f"/proc/{leader}/comm").read_text().strip() == "python3"
-    assert Path(f"/proc/{meter._pid}/oom_score_adj").read_text().strip() != "1000"
+    assert Path(f"/proc/{meter.pid}/oom_score_adj").read_text().strip() != "1000"
 
 
 def test_a_directory_nested_deeper_than_any_path_is_removed(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import EvaluationFormat, SeasonState
 from deadheat.league.tables import Match, Series
 from deadheat.league.timetable import DeclaredEvaluation
+from deadheat.workers.outcomes import latencies
 from tests.api.site import Site
 from tests.league.outcomes import won
 
@@ -72,6 +73,7 @@ def play(site: Site, name: str, game: str) -> int:
         first,
         transcript_sha256=site.blobs.put(content),
         result=transcript.result,
+        latencies=latencies(transcript),
         faults=tuple(_fault(seat, fault) for seat, fault in transcript.result.faults.items()),
     )
     with world.db.transaction() as session:
