@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from deadheat.engine.chance import commitment
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
-from deadheat.engine.figures import counted, seat_number
+from deadheat.engine.figures import seat_number
 from deadheat.engine.games.variants import BadVariant, rules, rules_of, variant_of
 from deadheat.engine.replay import Diverged, known_rules, replay, why_unknown
 from deadheat.engine.transcript import Prompt, Transcript

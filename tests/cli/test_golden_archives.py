@@ -178,7 +178,10 @@ LIES: Mapping[str, tuple[Callable[[Members], Members], str]] = {
         without("attempts", cause="host-memory"),
         "the number of void attempts before it is 1",
     ),
-    "the result's attempt emptied": (without("attempts", match_id=15), "the number of attempts in the ledger that became its result is 0"),
+    "the result's attempt emptied": (
+        without("attempts", match_id=15),
+        "the number of attempts in the ledger that became its result is 0",
+    ),
     "an attempt invented": (invented, "the number of void attempts before it is 1 in the transcript but 2"),
     "a seed's number": (cell("attempts", 0, seed_number=3), "attempts at it whose seeds do not follow each other"),
     "the evidence of a timeout": (
