@@ -52,9 +52,9 @@ WATCH_NS = 600_000_000_000
 """How long past its deadline a silent bot is watched. Its own time decides long before, unless it gets less than a
 thousandth of a processor."""
 
-MOST_WRITE_NS = 2_000_000_000
-"""How long a referee may wait for a processor while it writes one prompt. A longer wait says that the whole machine
-stood still, and nobody could check that it did."""
+MOST_AWAY_NS = 2_000_000_000
+"""How long a referee may wait for a processor while it writes one prompt, and how long after an answer it may read the
+counters. A longer absence says that the whole machine stood still, and nobody could check that it did."""
 
 NOISE_NS = 500_000
 """Shorter times do not count as stolen: every wake-up costs a bot some microseconds, and some of them are its own
@@ -78,6 +78,11 @@ SLACK_NS = 20_000_000
 
 MOST_PROCESSORS = 1024
 """More than any machine that plays has."""
+
+
+def most_cpu_ns(lasted_ns: int, processors: int) -> int:
+    """Return the most CPU time that so many processors, or an unknown number of them (0), can seem to have then."""
+    return (lasted_ns + SLACK_NS + lasted_ns // MISSED_ONE_IN) * (processors or MOST_PROCESSORS)
 
 
 class Evidence(NamedTuple):
@@ -169,18 +174,22 @@ class Evidence(NamedTuple):
     def contradiction(self, clock: int = CLOCK) -> str | None:
         """Say why no machine can have measured this, or no referee under that rule recorded it; None if one can."""
         lasted_ns = self.wall_ns + self.read_ns
-        most_ns = lasted_ns + SLACK_NS + lasted_ns // MISSED_ONE_IN
+        most_ns = most_cpu_ns(lasted_ns, 1)
         used_ns, full_ns = self.cpu_ns or 0, self.full_ns or 0
         if min(value for value in self if value is not None) < 0:
             return "a time is negative"
         if self.referee_ns + self.unseen_ns > lasted_ns + NOISE_NS:
             return "the referee was away for longer than all of it lasted"
-        if clock == CLOCK and self.referee_ns > MOST_WRITE_NS:
-            return "a prompt took longer to write than a referee accepts"
-        if max(full_ns, self.steal_ns, self.frozen_ns) > most_ns:
-            return "the host took more time than passed"
-        if used_ns > most_ns * (self.processors or MOST_PROCESSORS):
+        if used_ns > most_cpu_ns(lasted_ns, self.processors):
             return "it used more CPU time than its processors have"
+        if clock != CLOCK:  # it did not know how late its counters were read
+            return None
+        if max(self.referee_ns, self.read_ns) > MOST_AWAY_NS:
+            return "the referee was away for longer than it accepts"
+        if self.cpu_ns is not None and not 1 <= self.processors <= MOST_PROCESSORS:
+            return "nothing says how many processors it could use"
+        if max(full_ns, self.steal_ns, self.frozen_ns, self.earlier_ns) > most_ns:
+            return "the host took more time than passed"
         if self.processors == 1 and used_ns + full_ns > most_ns:
             return "it used and waited for its one processor for longer than that existed"
         return None

@@ -18,7 +18,7 @@ from deadheat.engine.figures import plural, points, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import BadVariant, rules_of, variant_of
-from deadheat.engine.own_time import WATCH_NS
+from deadheat.engine.own_time import CLOCK, WATCH_NS, most_cpu_ns
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode_exchange
 
@@ -128,6 +128,8 @@ def _doubt(reply: Reply, limit_ns: int, clock: int) -> str | None:
         return "had more or less time taken from it than its evidence shows"
     if shown is not None and (wrong := shown.contradiction(clock)) is not None:
         return f"has evidence that cannot be: {wrong}"
+    if clock == CLOCK and (reply.cpu_ns or 0) > most_cpu_ns(reply.elapsed_ns, shown.processors if shown else 0):
+        return "used more CPU time than there was"
     if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"
     if reply.line is not None and reply.elapsed_ns > limit_ns + WATCH_NS:

@@ -65,7 +65,7 @@ class Cause(StrEnum):
         Trait.TOLD | Trait.CONDEMNS | Trait.COUNTED,
     )
     HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # of builds; of matches until 2026-11
-    REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD  # until 2026-11
+    REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD | Trait.COUNTED
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
         "host-unfit",
         N_("the machine was unfit to judge"),

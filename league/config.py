@@ -146,7 +146,8 @@ class Settings(BaseSettings):
     slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
     only_plays: bool = Field(
         default=False,
-        description="This machine only plays and builds: bots outweigh its other processes 16 to 1. Otherwise 4 to 1.",
+        description="This machine only plays and builds: while all slots play, bots outweigh its other processes 16 to "
+        "1. Otherwise 4 to 1.",
     )
     lock_dir: Path | None = Field(
         default=None,

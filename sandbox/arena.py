@@ -28,6 +28,7 @@ from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.local import pinned
 from deadheat.sandbox.pipes import PipeTransport
 
 log = logging.getLogger(__name__)
@@ -284,7 +285,7 @@ def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
     """Keep disturbances away from the clock: no garbage collection, real-time priority if permitted, and only these
     processors (without any, the process keeps those that it has).
     """
-    with uncollected(), _pinned(cpus), _realtime():
+    with uncollected(), pinned(cpus), _realtime():
         yield
 
 
@@ -298,17 +299,6 @@ def uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextlib.contextmanager
-def _pinned(cpus: Collection[int]) -> Iterator[None]:
-    before = os.sched_getaffinity(0)
-    if wanted := before.intersection(cpus):
-        os.sched_setaffinity(0, wanted)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, before)
 
 
 @contextlib.contextmanager

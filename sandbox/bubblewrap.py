@@ -77,7 +77,7 @@ _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
 
 
 class BubblewrapSandbox:
-    """See `sandbox.box.Sandbox`. Bots run on the processors of the process that opens them."""
+    """See `sandbox.box.Sandbox`."""
 
     def __init__(self) -> None:
         """Start bubblewrap once to see that it works.
@@ -108,8 +108,7 @@ class _Box(LocalBox):
     """The box of a plain program; only the beginning and the end of a run differ."""
 
     def __init__(self, bwrap: str, program: Program, limits: Limits) -> None:
-        super().__init__(program)
-        self._limits = limits
+        super().__init__(program, limits)
         inside = ["/bin/sh", "-c", _SCRIPT, "sh", *program.command]
         self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
 
@@ -134,11 +133,11 @@ class _Box(LocalBox):
                 os.close(tells)
                 os.close(complains)
             try:
-                init = _init(told)
+                first, init = _init(told)
                 bot = _first_word(ours)
                 _limit(bot, self._limits)
                 ours.send(b"\n")
-                return _Confined(bwrap, init, bot)
+                return _Confined(bwrap, first, init, bot)
             except (OSError, ValueError, KeyError) as error:
                 ours.close()  # anything that has started now ends by itself
                 if not wait(bwrap, PATIENCE_S):
@@ -206,15 +205,16 @@ def _said(complaints: int) -> str:
         return ""
 
 
-def _init(told: int) -> int:
-    """Return a descriptor of the namespace's process 1, which bwrap names in JSON."""
+def _init(told: int) -> tuple[int, int]:
+    """Return the namespace's process 1, which bwrap names in JSON, by its id on this host and a descriptor."""
     text = b""
     while b"}" not in text:
         _await(told)
         if not (data := os.read(told, 4096)):
             raise OSError("bwrap ended")
         text += data
-    return os.pidfd_open(json.loads(text)["child-pid"])
+    first: int = json.loads(text)["child-pid"]
+    return first, os.pidfd_open(first)
 
 
 def _first_word(ours: socket.socket) -> int:
@@ -253,17 +253,22 @@ def _linux() -> tuple[int, int]:
 class _Confined:
     """A run inside bubblewrap. See `sandbox.local.Running`."""
 
-    def __init__(self, bwrap: int, init: int, bot: int) -> None:
-        """`init` is a descriptor; the others are process ids."""
+    def __init__(self, bwrap: int, first: int, init: int, bot: int) -> None:
+        """`init` is a descriptor of the namespace's `first` process; the others are process ids."""
         self.pid = bot
-        self._bwrap, self._init = bwrap, init
+        self._bwrap, self._first, self._init = bwrap, first, init
 
     def wait(self, seconds: float) -> bool:
         return wait(self._bwrap, seconds)
 
     def signal(self, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):  # it has exited
-            os.killpg(self.pid, number)
+        """Send a signal to everything in the namespace but its first process, whatever groups the bot has made."""
+        told: set[int] = set()
+        while new := {*_descendants(self._first)} - told:  # one of them may just have started another
+            for pid in new:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            told |= new
 
     def end(self) -> tuple[int | None, int | None]:
         """See `Running`. Like a shell, bwrap reports the end by signal n as exit code 128 + n."""
@@ -277,6 +282,14 @@ class _Confined:
             os.close(self._init)
         code = os.waitstatus_to_exitcode(os.waitpid(self._bwrap, 0)[1])
         return (code, None) if code <= 128 else (None, code - 128)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    with contextlib.suppress(OSError):  # it has ended
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            for child in map(int, (thread / "children").read_text().split()):
+                yield child
+                yield from _descendants(child)
 
 
 def _confined(directory: Path, limits: Limits) -> Iterator[str]:

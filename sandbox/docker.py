@@ -217,6 +217,10 @@ class DockerBox:
         """The group in which the container competes with everything else on this machine."""
         return Parent(None if self._cgroup is None else self._cgroup.weight)
 
+    def can_favour(self) -> bool:
+        """Say whether `favour` has an effect on this host. The box is favoured afterwards."""
+        return self._cgroup is not None and self._cgroup.can_favour()
+
     @property
     def nice(self) -> int:
         """The nice value of the container's first process, which it has from the engine."""

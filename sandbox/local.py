@@ -19,7 +19,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from time import clock_gettime_ns
@@ -56,25 +56,26 @@ class Running(Protocol):
         """Say whether the bot's first process ended within that time."""
 
     def signal(self, number: int) -> None:
-        """Send a signal to the bot's process group."""
+        """Send a signal to the bot's processes: at least to its process group."""
 
     def end(self) -> tuple[int | None, int | None]:
         """Kill everything that still runs, wait for its end, and return exit code and signal of the first process."""
 
 
 class LocalSandbox:
-    """See `sandbox.box.Sandbox`; it enforces no limits. Bots run on the processors of the process that opens them."""
+    """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
     def open(self, program: Program, limits: Limits) -> Box:
         """Open a box that starts `program` as a plain subprocess."""
-        return LocalBox(program)
+        return LocalBox(program, limits)
 
 
 class LocalBox:
     """A program as a subprocess per run, in its own session. See `sandbox.box.Box`."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, limits: Limits) -> None:
         self._program = program
+        self._limits = limits
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
         self._running: Running | None = None
         self._fds: list[int] = []
@@ -96,7 +97,9 @@ class LocalBox:
         self._fds = [to_bot, from_bot]
         self._stderr = Stderr()
         try:
-            self._running = self.begin(stdin, stdout, self._stderr.fd)
+            with pinned(self._limits.cpu_numbers):  # which the program inherits
+                self._running = self.begin(stdin, stdout, self._stderr.fd)
+                self._meter = ProcessMeter(self._running.pid, self._stderr)
         except SandboxError:
             self._close_files()
             raise
@@ -105,7 +108,6 @@ class LocalBox:
             os.close(stdout)
         os.set_blocking(to_bot, False)
         os.set_blocking(from_bot, False)
-        self._meter = ProcessMeter(self._running.pid, self._stderr)
         return Channel(to_bot, from_bot, meter=self._meter)
 
     def _close_files(self) -> None:
@@ -329,6 +331,18 @@ class ProcessMeter(NoMeter):
     def close(self) -> None:
         """Close the counters' files."""
         self._leader.close()
+
+
+@contextlib.contextmanager
+def pinned(cpus: Collection[int]) -> Iterator[None]:
+    """Keep this thread, and what it starts, on those of the processors that it may use; without any, where it is."""
+    before = os.sched_getaffinity(0)
+    if wanted := before.intersection(cpus):
+        os.sched_setaffinity(0, wanted)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def wait(pid: int, seconds: float) -> bool:

@@ -49,7 +49,7 @@ from typing import NamedTuple, Protocol
 
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
-from deadheat.engine.own_time import MOST_WRITE_NS, NOISE_NS, WATCH_NS, Evidence
+from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
 from deadheat.sandbox.box import Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
@@ -108,6 +108,8 @@ class _Open:
         meter, earlier_ns = self.channel.meter, self.earlier_ns if unseen_ns else 0
         after = meter.counters(fresh=at_ns > self.deadline_ns)
         read_ns, wall_ns = monotonic_ns() - at_ns, at_ns - self.started_ns
+        if read_ns > MOST_AWAY_NS:
+            raise self.stood_still()
         return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
 
     def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
@@ -120,6 +122,10 @@ class _Open:
         with _on(self.channel.meter.cpus):
             again = self.evidence(at_ns, unseen_ns)
         return evidence._replace(cpu_ns=again.cpu_ns, read_ns=again.read_ns)
+
+    def stood_still(self) -> TransportError:
+        seat = f"seat {seat_number(self.seat)}"
+        return TransportError("referee-late", f"this host stood still while {seat} was asked", seat=self.seat)
 
     def note(self, evidence: Evidence) -> None:
         """Note the stolen time so far if there is still no answer; later unseen time is added to it."""
@@ -190,7 +196,7 @@ class PipeTransport:
         Raises:
             TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
                 missed its deadline was kept from running; "watch-ended": it was, for too long to continue;
-                "referee-late": this host stood still while a prompt was written.
+                "referee-late": this host stood still while a prompt was written, or before the counters were read.
         """
         texts: dict[Seat, str] = {}
         limits: dict[Seat, int] = {}
@@ -231,9 +237,8 @@ class PipeTransport:
 
     def _slow_to_write(self, prompt: _Open) -> None:
         prompt.referee_ns = min(prompt.write_ns, self._waited_ns())
-        if prompt.referee_ns > MOST_WRITE_NS:
-            seat = f"seat {seat_number(prompt.seat)}"
-            raise TransportError("referee-late", f"this host stood still while {seat} was asked", seat=prompt.seat)
+        if prompt.referee_ns > MOST_AWAY_NS:
+            raise prompt.stood_still()
         prompt.channel.meter.mark()
         prompt.silent_ns += prompt.write_ns
 
@@ -460,7 +465,11 @@ def _sleep(prompt: _Open, left_ns: int) -> Container[int]:
 def _on(cpus: Collection[int]) -> Iterator[None]:
     """Visit a bot's processors, and stay on the last, while our priority keeps the bot from running there."""
     before = os.sched_getaffinity(0)
-    if before == set(cpus) or len(cpus) > MOST_VISITED or not os.sched_getscheduler(0) & os.SCHED_FIFO:
+    if (
+        before == set(cpus)
+        or len(cpus) > MOST_VISITED
+        or os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK != os.SCHED_FIFO
+    ):
         yield
         return
     with contextlib.suppress(OSError):  # it is not ours to use

@@ -68,6 +68,7 @@ class Keeper:
         self._sweep_at = 0.0
         self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
         self._appeared: set[int] = set()  # numbers of seasons
+        self._doubts = 0  # checks in succession that were mostly void
 
     def run(self) -> None:
         """Run until the process is told to stop."""
@@ -132,8 +133,8 @@ class Keeper:
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = RECHECK_SECONDS if thoroughly or isinstance(report, str) else 0.0
-            mostly_void = isinstance(report, Report) and report.mostly_void
-            record_check(session, self._context.host, found, reasons, again_seconds, mostly_void)
+            self._doubts = self._doubts + 1 if isinstance(report, Report) and report.mostly_void else 0
+            record_check(session, self._context.host, found, reasons, again_seconds, self._doubts)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()
         self._tell(report, reasons, again_seconds, time.monotonic() - began_at)

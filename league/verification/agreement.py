@@ -28,7 +28,7 @@ HOSTS_WORD = (
     "Recomputed: the dice, every line, event and result, by the rules; own time, from the evidence beside each reply. "
     "What remains the host's word: that these programs wrote these replies; what its clocks and counters showed, times "
     "and evidence alike; that a void attempt failed for the reason given, not because of who was winning; when it was "
-    "played, and on which machine."
+    "played, on which machine, and so by which rule of own time."
 )
 """What a verification proves, and what it cannot (docs/security.md says more)."""
 

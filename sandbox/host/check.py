@@ -128,7 +128,7 @@ def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
         return {}
     parent, only_plays = box.parent, sandbox.only_plays
     should = 0.0 if only_plays is None else min(wanted(False, only_plays), parent.greatest)
-    return {"weight": parent.weight, "weight_wanted": should, "nice": box.nice}
+    return {"weight": parent.weight, "weight_wanted": should, "nice": box.nice, "favours": box.can_favour()}
 
 
 @dataclass

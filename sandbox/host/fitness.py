@@ -96,6 +96,7 @@ class Facts:
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     weight: float | None = 1.0
     weight_wanted: float = 1.0
+    favours: bool = True  # the weight of a box can be changed
     nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
     margin_ms: int = MARGIN_MS  # how close to the deadline the reference bots aimed
@@ -188,6 +189,11 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_the_weight(facts: Facts) -> Iterator[Finding]:
+    if not facts.runtime:  # no engine, so no groups
+        return
+    if not facts.favours:
+        text = "A bot that is not asked keeps its weight, and may disturb the one that is."
+        yield Finding(Level.REMARK, text, "mount the control groups of processors for writing")
     if facts.weight is None:
         text = "Boxes have no control group of their own: all of them together may weigh as much as one other process."
         mend = "let the engine make control groups, and give the worker the host's view of /sys/fs/cgroup"

@@ -7,10 +7,11 @@ busy processes left all boxes of a machine an eighth of it. So boxes get parents
 and one for builds. The parents are ours: nothing of the engine's changes, and an empty one may stay.
 
 A group's weight is divided among the processors on which it is busy, so it is counted by processor: 1 is as much as one
-ordinary process on each. Where other parts of a league run too, and on any machine that nobody described, boxes weigh
-`SHARED`, so that an API never gets less than a fifth of a processor that it shares with bots. On a machine that only
-plays they outweigh strangers (`ALONE`). Builds weigh 1 everywhere, because nobody's clock decides anything while they
-wait, and a compiler may start 128 processes.
+ordinary process on each while matches are played on all. (While one is played alone, it has the whole weight on its
+processor, and others have the rest of the machine.) Where other parts of a league run too, and on any machine that
+nobody described, boxes weigh `SHARED`: an API gets a fifth of every processor, however much is played. On a machine
+that only plays they outweigh strangers (`ALONE`). Builds weigh 1 everywhere, because nobody's clock decides anything
+while they wait, and a compiler may start 128 processes.
 
 Own time gives back what bots wait for, but not what waiting costs: a bot that runs for 3 ms in every 15 finds its
 caches cold each time. Beside four busy processes a processor, victims that walk through 768 KiB and use 60 % of their

@@ -320,26 +320,35 @@ MS = 1_000_000
     ("wrong", "counters"),
     [
         ("negative", {"full_ns": -1}),
-        ("more CPU time", {"cpu_ns": 1_000 * HALF_S, "full_ns": 0, "processors": 1}),
-        ("more CPU time", {"cpu_ns": 2_000 * HALF_S, "full_ns": 0}),  # on an unknown number of processors
-        ("for longer than that existed", {"cpu_ns": 300 * MS, "full_ns": 230 * MS, "processors": 1}),
+        ("more CPU time", {"cpu_ns": 1_000 * HALF_S}),
+        ("many processors", {"cpu_ns": 1, "processors": 0}),  # it would bound nothing
+        ("many processors", {"cpu_ns": 1_000 * HALF_S, "processors": 10**9}),
+        ("for longer than that existed", {"cpu_ns": 300 * MS, "full_ns": 230 * MS}),
         ("more time than passed", {"cpu_ns": 0, "full_ns": 540 * MS}),
-        ("more time than passed", {"cpu_ns": 0, "full_ns": 0, "frozen_ns": 9_000 * MS}),
-        ("longer to write", {"cpu_ns": 0, "full_ns": 0, "referee_ns": 9_000 * MS}),
-        ("was away for longer", {"cpu_ns": 0, "full_ns": 0, "unseen_ns": 501 * MS}),
+        ("more time than passed", {"cpu_ns": 0, "frozen_ns": 9_000 * MS}),
+        ("more time than passed", {"cpu_ns": 0, "earlier_ns": 9_000 * MS, "unseen_ns": 1}),
+        ("was away for longer", {"cpu_ns": 0, "referee_ns": 9_000 * MS, "wall_ns": 9_100 * MS}),
+        ("was away for longer", {"cpu_ns": 400 * MS, "read_ns": 9_000 * MS}),
+        ("was away for longer", {"cpu_ns": 0, "unseen_ns": 501 * MS}),
     ],
 )
 def test_evidence_that_cannot_be_is_refused(wrong: str, counters: dict[str, int]) -> None:
-    wall_ns = 9_100 * MS if "referee_ns" in counters else HALF_S
-    reply = taken(reply_of(ROLL), wall_ns, **counters)
+    shown = {"wall_ns": HALF_S, "full_ns": 0, "processors": 1} | counters
     with pytest.raises(Diverged, match=wrong):
-        verify(with_reply(ROLL, 0, reply))
+        verify(with_reply(ROLL, 0, taken(reply_of(ROLL), shown.pop("wall_ns"), **shown)))
+
+
+def test_a_reply_does_not_use_more_processor_time_than_there_was() -> None:
+    """Its processor time is said without any evidence too."""
+    quick = reply_of(ROLL)._replace(elapsed_ns=1, evidence=None, cpu_ns=1_000 * HALF_S)
+    with pytest.raises(Diverged, match="more CPU time than there was"):
+        verify(with_reply(ROLL, 0, quick))
 
 
 def test_a_reply_that_came_after_the_watch_was_not_counted_by_any_referee() -> None:
     wall_ns = HALF_S + WATCH_NS + 1
     with pytest.raises(Diverged, match="after the referee's watch had ended"):
-        verify(with_reply(ROLL, 0, taken(reply_of(ROLL), wall_ns, cpu_ns=0, full_ns=wall_ns)))
+        verify(with_reply(ROLL, 0, taken(reply_of(ROLL), wall_ns, cpu_ns=0, full_ns=wall_ns, processors=1)))
 
 
 @pytest.mark.parametrize("version", [1, 2])

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import docker
 
-from deadheat.engine.core import NS_PER_S, Message, Reply
+from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message, Reply
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -52,6 +52,22 @@ def python(folder: Path, code: str) -> Program:
     program.mkdir(exist_ok=True)
     (program / "main.py").write_text(code)
     return Program(program, ("/usr/bin/python3", "main.py"), "test")
+
+
+def stops_unless_asked(box: Box, cpu_ns: Callable[[], int]) -> None:
+    """Check that a program that would use all the time, `cpu_ns` so far, runs only while its box is favoured."""
+
+    def runs(seconds: float) -> bool:
+        before_ns = cpu_ns()
+        return until(lambda: cpu_ns() > before_ns + NS_PER_MS, seconds)
+
+    assert runs(60)
+    box.favour(False)
+    box.rest(True)
+    box.rest(False)  # it may run again, but is not asked
+    assert until(lambda: not runs(0.2), 60)
+    box.favour(True)
+    assert runs(60)
 
 
 def asker(box: Box, limit_ns: int = 20 * NS_PER_S) -> Callable[[str], Reply]:

@@ -14,7 +14,7 @@ from statistics import median
 import pytest
 
 from deadheat.engine.chance import SEED_BYTES, turns_seed
-from deadheat.engine.core import NS_PER_MS, NS_PER_S, Seat, TransportError
+from deadheat.engine.core import NS_PER_S, Seat, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.arena import Arena, InTurn
 from deadheat.sandbox.box import Limits, Program, bot_limits
@@ -22,7 +22,7 @@ from deadheat.sandbox.cgroup import Cgroup
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
-from tests.sandbox.boxes import Stub, python, until
+from tests.sandbox.boxes import Stub, asker, python, stops_unless_asked
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one processor")
@@ -124,22 +124,18 @@ def test_c17_each_order_is_equally_likely_and_follows_from_the_secret_seed() -> 
 def test_a_plain_program_that_is_not_asked_is_stopped(tmp_path: Path) -> None:
     with closing(LocalSandbox().open(python(tmp_path, "while True: pass\n"), Limits())) as box:
         meter = box.start().meter
+        stops_unless_asked(box, lambda: meter.counters().cpu_ns or 0)
 
-        def runs(seconds: float) -> bool:
-            before_ns = meter.counters().cpu_ns or 0
-            return until(lambda: (meter.counters().cpu_ns or 0) > before_ns + NS_PER_MS, seconds)
 
-        assert runs(60)
-        box.favour(False)
-        box.rest(True)
-        box.rest(False)  # it may run again, but is not asked
-        assert until(lambda: not runs(0.2), 60)
-        box.favour(True)
-        assert runs(60)
+def test_a_plain_program_runs_on_the_processors_of_its_box(tmp_path: Path) -> None:
+    code = "import os\nprint(input(), *os.sched_getaffinity(0), flush=True)\n"
+    with closing(LocalSandbox().open(python(tmp_path, code), Limits(cpus=str(CPUS[-1])))) as box:
+        assert asker(box)("ON").line == f"ON {CPUS[-1]}"
+    assert os.sched_getaffinity(0) == {*CPUS}
 
 
 @pytest.mark.parametrize(
-    ("table", "file", "weights"), [("1:cpu:/x\n", "cpu/x/cpu.shares", "2 1024"), ("0::/x\n", "x/cpu.weight", "1 100")]
+    ("table", "file", "weights"), [("1:cpu:/x\n", "cpu/x/cpu.shares", "2 1024"), ("0::/x\n", "x/cpu.weight", "1 500")]
 )
 def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: str, file: str, weights: str) -> None:
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
@@ -155,6 +151,11 @@ def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: st
         cgroup.favour(favoured)
         written.append((root / file).read_text())
     assert written == weights.split()
+    (root / file).write_text("")
+    assert cgroup.can_favour()
+    (root / file).write_text("7")
+    (root / file).rename(root / "moved")  # what is written no longer arrives
+    assert not cgroup.can_favour()
     cgroup.close()
 
 

@@ -23,7 +23,7 @@ from deadheat.sandbox.bubblewrap import SYSTEM, BubblewrapSandbox
 from deadheat.sandbox.build import BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import alive, alive_after_a_while, asker, stop
+from tests.sandbox.boxes import alive, alive_after_a_while, asker, stop, stops_unless_asked
 
 SOMEBODY = 61234
 """An ordinary user without an account."""
@@ -320,6 +320,18 @@ for line in sys.stdin:
         assert before.cpu_ns is not None and before.delay_ns is not None
         assert asked("LOOP", 20 * NS_PER_S).line == "OK"
         assert asked("GO", 100 * NS_PER_MS).fault is Fault.TIMEOUT
+
+
+def test_a_bot_that_is_not_asked_is_stopped_with_all_children(home: Path) -> None:
+    """The child has a session of its own, so it is in none of the bot's process groups."""
+    code = "if not os.fork():\n    os.setsid()\n    while True: pass\nprint(input(), flush=True)\nwhile True: pass\n"
+    with closing(BubblewrapSandbox().open(program(home, code), Limits())) as box:
+        channel = box.start()
+        assert PipeTransport([channel]).exchange([Message(0, "GO", 20 * NS_PER_S)])[0].line == "GO"
+        bot = channel.meter._pid  # type: ignore[attr-defined]
+        (child,) = Path(f"/proc/{bot}/task/{bot}/children").read_text().split()
+        for pid in (bot, child):
+            stops_unless_asked(box, lambda: int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]))  # noqa: B023
 
 
 def test_a_build_is_confined_too(home: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from deadheat.sandbox.host.fitness import Facts, Level, judged, percentiles
 
-GOOD = Facts()
+GOOD = Facts(runtime="runc")
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, waiters=5_491_533), "fs.epoll.max_user_watches is 5,491,533"),
         (replace(GOOD, swap=True), "This host swaps"),
         (replace(GOOD, shared_cores="0-1"), "CPUs 0-1 share a core"),
+        (replace(GOOD, favours=False), "A bot that is not asked keeps its weight"),
         (replace(GOOD, weight=None), "Boxes have no control group of their own"),
         (replace(GOOD, weight=0.5), "On each processor, bots weigh 0.5 times as much as another process, not 1 times"),
         (replace(GOOD, weight=4.0, weight_wanted=16.0), "On each processor, bots weigh 4 times"),

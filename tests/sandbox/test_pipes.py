@@ -216,9 +216,16 @@ def test_an_answer_after_the_end_of_the_watch_does_not_count(monkeypatch: pytest
 
 
 def test_a_host_that_stood_still_while_it_wrote_is_no_referee(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.pipes.MOST_WRITE_NS", NS_PER_MS)
+    monkeypatch.setattr("deadheat.sandbox.pipes.MOST_AWAY_NS", NS_PER_MS)
     with pytest.raises(TransportError) as caught:
         scripted(monkeypatch, 0, 100 * NS_PER_MS, ("OK\n", 100 * NS_PER_MS), delay_ns=20 * NS_PER_MS)
+    assert caught.value.cause == "referee-late"
+
+
+def test_counters_that_are_read_long_after_an_answer_say_nothing_about_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    stamp_ns = LIMIT_NS // 2
+    with pytest.raises(TransportError) as caught:
+        scripted(monkeypatch, 0, 0, ANSWERED, stamp_ns, stamp_ns, stamp_ns, stamp_ns + 2_001 * NS_PER_MS)
     assert caught.value.cause == "referee-late"
 
 

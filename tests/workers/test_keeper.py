@@ -130,6 +130,10 @@ def test_a_fit_machine_whose_check_was_mostly_void_plays_on_and_is_checked_soon(
         watching.look()
         watching.look()
         assert len(asked) == checks and world.machine().judges
+        if checks == 2:  # the second pause is twice the first
+            world.clock.turn(DOUBT_SECONDS)
+            watching.look()
+            assert len(asked) == checks
         world.clock.turn(DOUBT_SECONDS)
         if checks < 3:
             (said,) = world.machine().remarks

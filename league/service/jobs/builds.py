@@ -45,7 +45,8 @@ MOST_STARVED = 5
 makes itself wait would hold it for ever."""
 
 GIVEN_UP = (
-    "Your build waited for a processor for too long at 5 attempts. The machines may be busy: upload it again later."
+    f"Your build waited for a processor for too long at {MOST_STARVED} attempts. The machines may be busy: upload it "
+    "again later."
 )
 
 RECENT = timedelta(hours=1)

@@ -58,9 +58,10 @@ some seconds, and a wrong verdict costs the series since the last one.
 RECHECK_SECONDS = 60
 """The pause before an unfit machine is checked again: a check takes a slot and its processors for some seconds."""
 
-DOUBT_SECONDS = 30
-"""The pause before a fit machine is checked again whose known verdicts were mostly void: that check showed little, and
-what kept its bots from running may be gone. On a busy machine a check takes up to two minutes, so it is no shorter."""
+DOUBT_SECONDS, MOST_DOUBT_SECONDS = 30, 3600
+"""The first and the longest pause before a fit machine is checked again whose known verdicts were mostly void: that
+check showed little, and what kept its bots from running may be gone. A check holds a slot for up to two minutes, so
+each pause is twice the last."""
 
 AVOID_SECONDS = 600
 """How long a series avoids the machine that failed at it; after that, any machine may play it."""
@@ -157,18 +158,22 @@ def record_check(
     report: Mapping[str, object],
     reasons: Sequence[str],
     again_seconds: float,
-    mostly_void: bool = False,
+    doubts: int = 0,
 ) -> None:
     """Store the result of a check: the machine is fit if there are no `reasons`. An unfit machine is checked again
-    after that pause, and a fit one whose check was `mostly_void` after `DOUBT_SECONDS`.
+    after that pause; a fit one soon if this is one of so many checks in succession that were mostly void. Such a check
+    replaces no canary match.
 
     Series that were turned away while no machine was fit are enqueued at once.
     """
     at = now(session)
     fitness = Fitness.UNFIT if reasons else Fitness.FIT
-    pause_seconds = again_seconds if reasons else DOUBT_SECONDS if mostly_void else None
-    again_at = None if pause_seconds is None else at + timedelta(seconds=pause_seconds)
-    found = {"report": evidence_json(report), "checked_at": at, "canary_at": at, "series_since_canary": 0}
+    again_at = at + timedelta(seconds=again_seconds) if reasons else None
+    found: dict[str, Any] = {"report": evidence_json(report), "checked_at": at}
+    if doubts and not reasons:
+        again_at = at + timedelta(seconds=min(DOUBT_SECONDS * 2.0 ** (doubts - 1), MOST_DOUBT_SECONDS))
+    else:
+        found |= {"canary_at": at, "series_since_canary": 0}
     _become(session, host, fitness, reasons, again_at, **found)
     if fitness is Fitness.FIT:
         judged: Sequence[type[JobRow]] = (Series, Exhibition)
