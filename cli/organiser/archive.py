@@ -31,7 +31,7 @@ from deadheat.cli.server.wire import Refused
 from deadheat.cli.statistics.recount import rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
-from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES
+from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES, BadArchive, check_path
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import SeasonDetail
@@ -58,8 +58,8 @@ def archive(
     """
     with tempfile.TemporaryDirectory(prefix="deadheat-archive-") as folder:
         recording = Recording(client, Path(folder))
-        gather(recording, season)
         try:
+            gather(recording, season)
             write(Path(folder), output, season)
         except OSError as error:
             cannot(f"write {output}", error)
@@ -133,7 +133,7 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
 
 
 class Recording(Client):
-    """A client that keeps every answer in a folder."""
+    """A client that keeps every answer in a folder. Requests contain what the server said, so their paths are checked."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self._wire = client._wire  # noqa: SLF001  the same connections
@@ -146,6 +146,10 @@ class Recording(Client):
     def pieces(self, method: str, path: str, params: Mapping[str, Any] | None = None, **what: Any) -> Iterator[bytes]:
         """Send a request and keep the answer."""
         name = member(path, params)
+        try:
+            check_path(name)
+        except BadArchive as error:
+            raise Refused(0, "strange", f"this answer of the server cannot be archived: {error}") from None
         file = self._folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("wb") as kept:
