@@ -133,7 +133,7 @@ def member(path: str, params: Mapping[str, Any] | None = None) -> str:
 
 
 class Recording(Client):
-    """A client that keeps every answer in a folder. Requests contain what the server said, so their paths are checked."""
+    """A client that keeps every answer in a folder. It checks their paths, which contain what the server said."""
 
     def __init__(self, client: Client, folder: Path) -> None:
         self._wire = client._wire  # noqa: SLF001  the same connections
