@@ -144,7 +144,7 @@ def test_every_command_shows_text_on_that_console_or_as_ascii() -> None:
     }
 
 
-@pytest.mark.parametrize("verb", [["replay"], ["explain", "--seat", "1"], ["verify"]])
+@pytest.mark.parametrize("verb", [["replay"], ["explain", "--seat", "1"], ["explain", "--seat", "2"], ["verify"]])
 def test_a_hostile_transcript_commands_no_terminal(verb: list[str], tmp_path: Path) -> None:
     honest = read(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl")
     players = [f"a{HOSTILE}", "b" * 5000]
@@ -159,7 +159,7 @@ def test_a_hostile_transcript_commands_no_terminal(verb: list[str], tmp_path: Pa
 def test_logs_command_no_terminal(lying: dict[str, Any]) -> None:
     version = {"id": 1, "bot_id": 7, "number": 1, "state": HOSTILE, "filename": HOSTILE, "size_bytes": 1, "sha256": ""}
     version |= {"language": HOSTILE, "entry": "", "reason": HOSTILE, "attempt": 1, "created_at": BEFORE}
-    ended = {"seat": 0, "bot": HOSTILE, "version": 1, "lingered": False, "stderr": f"{HOSTILE}\nit ends"}
+    ended = {"seat": 0, "bot": "b", "version": 1, "lingered": False, "stderr": f"{HOSTILE}\nit ends"}
     tried = {"cause": HOSTILE, "detail": HOSTILE, "at": BEFORE}
     lying |= {
         "/v1/bots/7/versions/1/log": {"log": HOSTILE, "tries": [tried]},
