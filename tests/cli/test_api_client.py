@@ -176,7 +176,7 @@ def test_a_season_is_read_whatever_states_and_bounds_its_server_has() -> None:
 
 
 def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_client, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(api_client, "MAX_JSON_BYTES", 1000)
     assert "over 1000 bytes" in str(refused(answer(200, b" " * 5000)))
     packed = gzip.compress(b" " * 50_000_000)
     assert "over 1000 bytes" in str(refused(answer(200, packed, {"Content-Encoding": "gzip"})))
