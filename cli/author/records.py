@@ -14,7 +14,7 @@ import typer
 
 from deadheat.cli.console import fail, harmless, note
 from deadheat.cli.output import Output, ToFile, listed
-from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.client import Server, visit, visits
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.verification.chain import GENESIS, record_sha256
@@ -37,7 +37,8 @@ def audit(
 
 
 def _audit_line(record: AuditRecord) -> str:
-    data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
+    with doubting():
+        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
     return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
 
 

@@ -17,6 +17,7 @@ from rich.console import RenderableType
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
 from deadheat.cli.output import Column, Columns, Output, places, says, table
+from deadheat.cli.server.api_client import doubting
 from deadheat.cli.server.client import visit
 from deadheat.cli.statistics.recount import dice_of, recount_of
 from deadheat.engine.figures import counted
@@ -187,7 +188,7 @@ def _checked(season_id: int, server: str | None) -> Output:
         with _reading(season_id) as session:
             found, dice = recount(session, season_id), dice_check(session, season_id)
     else:
-        with visit(server) as client:
+        with visit(server) as client, doubting():
             found, dice = recount_of(client, season_id), dice_of(client, season_id)
     ranking, log = f"Ranking {found.snapshot_id} of season {season_id}", f"its log of {counted(found.games, 'game')}"
     if found.snapshot_id is None:

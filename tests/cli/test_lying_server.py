@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from pydantic import TypeAdapter
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -25,11 +27,14 @@ from rich.text import Text
 
 from deadheat.cli import console
 from deadheat.cli.organiser import archive
+from deadheat.cli.server import profiles
 from deadheat.engine.transcript import encode
+from deadheat.league.records.matches import MatchDetail
 from tests.cli.command import ROOT, assert_one_sentence, invoke, read, succeeded
+from tests.league.told import NUMBER, detailed, labelled, told
 
 Answers = Mapping[str, Any]
-"""What a server says, by the beginning of the path; the first that fits. Anything but bytes is sent as JSON."""
+"""What a server says, by the beginning of the path; the longest that fits. Anything but bytes is sent as JSON."""
 
 OUTSIDE = "../" * 12
 STRANGE = [f"{OUTSIDE}escaped", "/escaped", "..", "1/../../../../../escaped", "a\\b", "1\x1b]0;x\x07", "x" * 5000]
@@ -44,7 +49,7 @@ def lying(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str,
         def answer(self) -> None:
             self.rfile.read(int(self.headers.get("Content-Length", 0)))
             path = unquote(self.path)
-            said = next((said for name, said in answers.items() if path.startswith(name)), None)
+            said = answers.get(max(filter(path.startswith, answers), key=len, default=""))
             body = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(404 if said is None else 200)
             self.send_header("Content-Length", str(len(body)))
@@ -96,11 +101,145 @@ def test_an_archive_is_written_nowhere_else(table: str, number: str, lying: dict
     assert not Path("/escaped").exists() and not Path("/escaped.json").exists()
 
 
+BEFORE = "2027-01-01T00:00:00Z"
+VERSION: dict[str, Any] = {
+    "id": 1,
+    "bot_id": 7,
+    "number": 1,
+    "state": "ready",
+    "size_bytes": 1,
+    "sha256": "",
+    "language": "python",
+}
+VERSION |= {"filename": "bot.py", "entry": "", "reason": "", "attempt": 1, "created_at": BEFORE}
+AUDIT = {"id": 1, "at": "2027-01-01", "actor": "a", "action": "b", "subject": "c", "prev_sha256": "", "sha256": ""}
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        b"{}\n",
+        b"[]\n",
+        b"{\n",
+        b"1\n",
+        b"[" * 100_000 + b"\n",
+        b'{"transcript_sha256": "00"}\n',
+        b"\xff\n",
+        b" " * (2 << 20),
+    ],
+    ids=lambda rows: ascii(rows[:20]),
+)
+def test_tables_of_no_season_are_refused_in_a_sentence(rows: bytes, lying: dict[str, Any], tmp_path: Path) -> None:
+    lying |= season(matches=rows, sources=rows)
+    sentence = "not an answer of a Deadheat server that this command knows"
+    assert_one_sentence(invoke("season", "archive", "1", "-o", "season.zip"), sentence, 1)
+    assert left(tmp_path) == set()
+    boards: list[Any] = [{}, {"snapshot_id": 1}, [], {"snapshot_id": 1, "config": {}}]
+    for board in boards:
+        checked = {"/v1/seasons/1/leaderboard": board, **season(matches=rows)}
+        lying.clear()
+        lying |= checked
+        done = invoke("rate", "--season", "1", "--check", "--server", os.environ["DEADHEAT_SERVER"])
+        assert_one_sentence(done, sentence, 1)
+
+
+@pytest.mark.parametrize("data", ["{}", "[]", "{", "1", '{"sha256": []}'])
+def test_records_of_no_log_are_refused_in_a_sentence(data: str, lying: dict[str, Any]) -> None:
+    records = {"items": [{**AUDIT, "data": data}], "next": None}
+    lying |= {"/v1/audit?subject=archive": records, **season(matches=b"")}
+    assert_one_sentence(invoke("season", "archive", "1", "-o", "season.zip"), "not an answer of a Deadheat", 1)
+    lying |= {"/v1/audit?": records}
+    done = invoke("audit")
+    assert done.returncode == 0 if data in {"{}", '{"sha256": []}'} else "not an answer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "filename", ["b.\x1b]0;x\x07", "b.p\0y", f"b.{'x' * 5000}", f"{OUTSIDE}escaped", "b.../..", "b.é"]
+)
+def test_a_source_is_written_under_the_bots_name(filename: str, lying: dict[str, Any], tmp_path: Path) -> None:
+    lying |= {"/v1/bots/7/versions/1/source": b"print()", "/v1/bots/7/versions/1": VERSION | {"filename": filename}}
+    succeeded(invoke("bot", "source", "7", "1"))
+    assert left(tmp_path) == {"deep/in/it/7-1"}
+
+
+def test_a_source_keeps_its_ending(lying: dict[str, Any], tmp_path: Path) -> None:
+    lying |= {"/v1/bots/7/versions/1/source": b"print()", "/v1/bots/7/versions/1/trial": b"{}", "/v1/bots/7": VERSION}
+    succeeded(invoke("bot", "source", "7", "1"))
+    succeeded(invoke("trial", "7", "1"))
+    assert left(tmp_path) == {"deep/in/it/7-1.py", "deep/in/it/7-1-trial.jsonl"}
+    done = invoke("bot", "source", "7", "1")
+    assert_one_sentence(done, "already exists", 2)
+
+
+def played_match() -> tuple[dict[str, Any], bytes]:
+    """A match as the API says it, and its transcript."""
+    transcript = labelled(read(ROOT / "tests" / "transcripts" / "yacht-auction-example.jsonl"))
+    content = encode(transcript)
+    match = detailed(transcript, told(transcript, sha256(content).hexdigest()))
+    return TypeAdapter(MatchDetail).dump_python(match, mode="json"), content
+
+
+@pytest.mark.parametrize(
+    "change", [{"id": NUMBER + 1}, {"id": f"{OUTSIDE}7"}, {"id": -1}, {"transcript_sha256": "../x"}]
+)
+def test_a_download_writes_only_the_match_that_was_asked_for(
+    change: Answers, lying: dict[str, Any], tmp_path: Path
+) -> None:
+    match, content = played_match()
+    other = Path(f"match-{NUMBER + 1}.jsonl")
+    other.write_text("mine")
+    lying |= {f"/v1/matches/{NUMBER}/transcript": content, "/v1/matches/": {**match, **change}}
+    lying |= {f"/v1/matches/{NUMBER + 1}/transcript": content, "/v1/seasons/1": {}}
+    for verb in (["download"], ["view", "--output", "x.html"], ["explain", "--seat", "1"], ["verify"], ["replay"]):
+        done = invoke(verb[0], str(NUMBER), *verb[1:])
+        assert done.returncode == 1 and done.stderr.count("error: ") == 1, done
+    assert (left(tmp_path), other.read_text()) == ({f"deep/in/it/{other}"}, "mine")
+
+
+def test_what_ended_in_a_match_is_written_beside_it(lying: dict[str, Any], tmp_path: Path) -> None:
+    match, content = played_match()
+    ended = {"bot": OUTSIDE, "version": 1, "lingered": True, "stderr": "x"}
+    lying |= {
+        f"/v1/matches/{NUMBER}/logs": {"items": [ended | {"seat": 0}, ended | {"seat": -9}]},
+        f"/v1/matches/{NUMBER}/transcript": content,
+        f"/v1/matches/{NUMBER}": match,
+    }
+    succeeded(invoke("download", str(NUMBER)))
+    names = {
+        f"match-{NUMBER}.{rest}" for rest in ("jsonl", "seat1.stderr", "seat1.killed", "seat-8.stderr", "seat-8.killed")
+    }
+    assert left(tmp_path) == {f"deep/in/it/{name}" for name in names}
+    lying |= {f"/v1/matches/{NUMBER}/logs": {"items": [ended | {"seat": f"../{OUTSIDE}"}]}}
+    assert_one_sentence(invoke("download", str(NUMBER)), "seat: ", 1)
+    lying |= {f"/v1/matches/{NUMBER}/logs": {"items": [ended | {"seat": 10**300}]}}
+    assert_one_sentence(invoke("download", str(NUMBER)), "File name too long", 1)
+
+
+def test_a_login_that_could_not_be_read_again_is_not_kept(
+    lying: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEADHEAT_TOKEN")
+    issued = {"id": 1, "label": "x", "token": "token", "scope": "full", "created_at": BEFORE, "expires_at": BEFORE}
+    lying |= {"/v1/tokens": issued}
+    login = "login", "ada", "--password-stdin"
+    succeeded(invoke(*login, stdin="secret\n"))
+    before = profiles.path().read_bytes()
+    lying |= {"/v1/tokens": issued | {"token": "x" * profiles.MAX_BYTES}}
+    assert_one_sentence(invoke(*login, stdin="secret\n"), "this login is too large", 1)
+    assert profiles.path().read_bytes() == before
+    assert [file.name for file in profiles.path().parent.iterdir()] == ["profiles.json"]
+
+
+def test_a_seasons_file_that_is_no_text_is_refused(lying: dict[str, Any], tmp_path: Path) -> None:
+    lying |= {"/v1/seasons/1/file": b"\xff"}
+    assert_one_sentence(invoke("season", "export", "1", "-o", "x.toml"), "not an answer of a Deadheat server", 1)
+    assert left(tmp_path) == set()
+
+
 # Terminals ----------------------------------------------------------------------------------------------------------
 
 CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200B, 0x2028, 0x2029, *range(0x202A, 0x202F)]))
 HOSTILE = f"\x1b]0;owned\x07{CONTROLS}\x9b2J"
-BEFORE = "2027-01-01T00:00:00Z"
 
 
 def assert_harmless(text: str) -> None:
@@ -157,8 +296,7 @@ def test_a_hostile_transcript_commands_no_terminal(verb: list[str], tmp_path: Pa
 
 
 def test_logs_command_no_terminal(lying: dict[str, Any]) -> None:
-    version = {"id": 1, "bot_id": 7, "number": 1, "state": HOSTILE, "filename": HOSTILE, "size_bytes": 1, "sha256": ""}
-    version |= {"language": HOSTILE, "entry": "", "reason": HOSTILE, "attempt": 1, "created_at": BEFORE}
+    version = VERSION | dict.fromkeys(("state", "filename", "language", "reason"), HOSTILE)
     ended = {"seat": 0, "bot": "b", "version": 1, "lingered": False, "stderr": f"{HOSTILE}\nit ends"}
     tried = {"cause": HOSTILE, "detail": HOSTILE, "at": BEFORE}
     lying |= {
