@@ -236,6 +236,38 @@ def test_a_seasons_file_that_is_no_text_is_refused(lying: dict[str, Any], tmp_pa
     assert left(tmp_path) == set()
 
 
+def test_a_challenges_report_is_one_file_without_a_strangers_elements(lying: dict[str, Any], tmp_path: Path) -> None:
+    match, content = played_match()
+    odd = f"</script><script>alert(1)</script>{OUTSIDE}\x1b[2J\u202e"
+    texts = ("season", "game", "asker", "bot", "opponent", "opponent_author", "state", "reason")
+    counts: tuple[str, ...] = (
+        "season_id",
+        "bot_id",
+        "version",
+        "version_id",
+        "opponent_id",
+        "opponent_version",
+        "opponent_version_id",
+    )
+    counts += ("games_limit", "games_planned", "wins", "draws", "losses")
+    found = {"id": 1, "private": False, "created_at": BEFORE, **dict.fromkeys(texts, odd), **dict.fromkeys(counts, 1)}
+    lying |= {
+        "/v1/challenges/1/matches": {"items": [match], "next": None},
+        "/v1/challenges/1": found | {"opponent": "other"},
+        f"/v1/matches/{NUMBER}/transcript": content,
+    }
+    done = succeeded(invoke("challenges", "1", "--report", "report.html"))
+    assert_harmless(done.stdout)
+    assert_harmless(done.stderr)
+    assert left(tmp_path) == {"deep/in/it/report.html"}
+    page = Path("report.html").read_text("utf-8")
+    assert "<script>alert" not in page and not {"\x1b", "\u202e"} & set(page)
+    for number in (f"{OUTSIDE}escaped", "1/../../x"):
+        lying |= {"/v1/challenges/1/matches": {"items": [match | {"id": number}], "next": None}}
+        assert_one_sentence(invoke("challenges", "1", "--report", "other.html"), "id: ", 1)
+    assert left(tmp_path) == {"deep/in/it/report.html"}
+
+
 # Terminals ----------------------------------------------------------------------------------------------------------
 
 CONTROLS = "".join(map(chr, [*range(0x20), *range(0x7F, 0xA0), 0x61C, 0x200B, 0x2028, 0x2029, *range(0x202A, 0x202F)]))
