@@ -19,16 +19,27 @@ from types import FrameType
 from typing import NoReturn
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.text import Text
 
 for _stream in (sys.stdout, sys.stderr):
     if hasattr(_stream, "reconfigure"):
         _stream.reconfigure(errors="replace")  # a terminal that lacks a character shows a mark, not a traceback
 
-out = Console(highlight=False, emoji=False)
-err = Console(stderr=True, highlight=False, emoji=False)
+
+class _Harmless(Console):
+    """A terminal that never receives control characters in text, whoever wrote it and whatever part shows it."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield what is printed: text with control characters spelled out, and the console's own controls."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(_visible(segment.text, "\n\t"), segment.style)
+
+
+out = _Harmless(highlight=False, emoji=False)
+err = _Harmless(stderr=True, highlight=False, emoji=False)
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -100,12 +111,12 @@ def short(text: str, width: int) -> str:
 
 def quoted(text: str) -> Text:
     """Mark lines as a program's output."""
-    return Text("\n".join(f"  | {_visible(line)}" for line in text.splitlines()))
+    return Text("\n".join(f"  | {_visible(line)}" for line in text.removesuffix("\n").split("\n")))
 
 
 def last_lines(stderr: bytes, count: int) -> str:
     """Return a program's last lines of stderr, without empty lines and the head of Python's tracebacks."""
-    lines = stderr.decode("utf-8", "replace").splitlines()
+    lines = stderr.decode("utf-8", "replace").split("\n")
     told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
     return "\n".join(told[-count:])
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pythonjsonlogger.json import JsonFormatter
 
+from deadheat.engine.visible import visible
 from deadheat.league.config import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def begin(settings: Settings, service: str) -> None:
 def begin_logs(settings: Settings) -> None:
     """Log to standard error, as text or JSON."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if settings.log_format == "json" else logging.Formatter(TEXT))
+    handler.setFormatter(_Json() if settings.log_format == "json" else _Text(TEXT))
     logging.basicConfig(level=settings.log_level, handlers=[handler], force=True)
 
 
@@ -116,6 +117,14 @@ def carrying_out(task: str, carried: Mapping[str, Any], **ids: Any) -> Iterator[
 def _attributes(ids: Mapping[str, Any]) -> dict[str, Any]:
     """Prefix our own names, but leave standard names (with a dot) unchanged."""
     return {name if "." in name else f"{SCOPE}.{name}": value for name, value in ids.items()}
+
+
+class _Text(logging.Formatter):
+    """Writes text that is safe to show in a terminal, because sentences may contain what bots and authors said."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the text of a record, with its traceback, if any."""
+        return visible(super().format(record), "\n\t")
 
 
 class _Json(JsonFormatter):

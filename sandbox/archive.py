@@ -218,7 +218,7 @@ def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
     """Check that paths are plain, relative and unique, and that no file is where another entry needs a directory."""
     seen: dict[str, bool] = {}
     for path, is_directory in entries:
-        _check_path(path)
+        check_path(path)
         if path in seen and not (is_directory and seen[path]):
             raise BadArchive("duplicate", f"{path[:100]!r} appears twice.")
         seen[path] = is_directory
@@ -230,7 +230,8 @@ def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
             parent = parent.rpartition("/")[0]
 
 
-def _check_path(path: str) -> None:
+def check_path(path: str) -> None:
+    """Check that a path leads to a place inside the folder in which it begins. Raises BadArchive."""
     shown = repr(path[:100])
     if not path.isprintable():
         raise BadArchive("bad-name", f"{shown} has characters that cannot be printed.")

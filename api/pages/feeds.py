@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from functools import partial
 from xml.etree.ElementTree import Element, SubElement, tostring
@@ -13,6 +12,7 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.render import everyones
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
+from deadheat.engine.visible import visible
 from deadheat.league.errors import NotFound
 from deadheat.league.service.views import feeds
 from deadheat.league.service.views.feeds import Feed
@@ -25,7 +25,8 @@ MEDIA_TYPE = "application/atom+xml"
 BEGINNING = datetime(2026, 1, 1, tzinfo=UTC)
 """The date of the last change in a game's feed if nothing has happened."""
 
-_no_xml = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+KEPT = "\t\n\r\xa0\u200c\u200d\u3000"
+"""Beside what is visible: spaces, and the joiners of Persian and of emoji. XML allows all of it."""
 
 everyones_feed = partial(everyones, media_type=MEDIA_TYPE)
 
@@ -77,7 +78,7 @@ def atom(shared: Services, feed: Feed) -> str:
 
 
 def _add(parent: Element, name: str, text: str) -> None:
-    SubElement(parent, name).text = _no_xml.sub("\N{REPLACEMENT CHARACTER}", text)
+    SubElement(parent, name).text = visible(text, KEPT)
 
 
 def _link(parent: Element, rel: str, href: str, media_type: str) -> None:

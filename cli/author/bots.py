@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -71,7 +72,8 @@ def source(
 ) -> Output:
     """Fetch a version's upload, byte for byte. Only a file named with --output is overwritten."""
     bot_id = find_bot(client, bot)
-    path = output or Path(f"{bot}-{version}{Path(client.version(bot_id, version).filename).suffix}")
+    ending = re.search(r"\.\w{1,8}\Z", client.version(bot_id, version).filename, re.ASCII)
+    path = output or Path(f"{bot}-{version}{ending[0] if ending else ''}")
     if output is None and path.exists():
         fail(f"{path} already exists; choose a file with --output", USAGE)
     return _written(path, client.source(bot_id, version))

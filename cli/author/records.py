@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
@@ -11,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.console import fail, note
+from deadheat.cli.console import fail, harmless, note
 from deadheat.cli.output import Output, ToFile, listed
-from deadheat.cli.server.api_client import Client
+from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.client import Server, visit, visits
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.verification.chain import GENESIS, record_sha256
@@ -36,7 +37,8 @@ def audit(
 
 
 def _audit_line(record: AuditRecord) -> str:
-    data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
+    with doubting():
+        data = ", ".join(f"{key}: {value}" for key, value in json.loads(record.data).items() if value != "")
     return f"{record.at[:19]} {record.actor}: {record.action} {record.subject}  {data}"
 
 
@@ -66,7 +68,11 @@ def export(
         pieces = client.export(season, table.value, "csv" if as_csv else "jsonl")
         content = chain((next(pieces, b""),), pieces)  # a refusal arrives before the file is created
         try:
-            if output is None:
+            if output is None and sys.stdout.isatty():  # a terminal would obey control characters
+                decoder = getincrementaldecoder("utf-8")("replace")
+                text = (decoder.decode(piece).replace("\r\n", "\n") for piece in content)
+                sys.stdout.writelines(harmless(piece).plain for piece in text)
+            elif output is None:
                 sys.stdout.buffer.writelines(content)
                 sys.stdout.buffer.flush()
             else:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from itertools import groupby, zip_longest
+from itertools import compress, groupby, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import track
@@ -49,12 +49,12 @@ class _Found:
 def transcripts(archived: Archived) -> Checked:
     """Re-simulate every transcript, and compare it with the tables. Until the final standings, some may be withheld."""
     season = archived.season(archived.season_id)
-    done = [row for row in rows(archived, season.id, "matches") if row["state"] == MatchState.DONE]
-    played = [row for row in done if season.published_at is not None or row["transcript_sha256"]]
+    public = [season.published_at is not None or bool(row["transcript_sha256"]) for row in _done(archived)]
+    played = compress(_done(archived), public)
     seats, times = (_Joined(rows(archived, season.id, table)) for table in ("participants", "latencies"))
     ledger = _ledger(archived)
     found = _Found()
-    for row in track(played, "transcripts", console=err, transient=True, disable=not err.is_terminal):
+    for row in track(played, "transcripts", sum(public), console=err, transient=True, disable=not err.is_terminal):
         match_id = row["match_id"]
         attempts = ledger[None, row["series_id"]] + ledger[match_id, row["series_id"]]
         attempts.sort(key=lambda attempt: attempt["attempt_id"])
@@ -64,7 +64,12 @@ def transcripts(archived: Archived) -> Checked:
         except Refused as error:
             found.wrong.append(f"Match {match_id}: {error}")
     found.wrong += _exchanged(found)
-    return Checked("transcripts", _sentence(found, len(played), len(done)), tuple(found.wrong))
+    return Checked("transcripts", _sentence(found, sum(public), len(public)), tuple(found.wrong))
+
+
+def _done(archived: Archived) -> Iterator[Row]:
+    """Yield the rows of finished matches, one by one, because there may be very many."""
+    return (row for row in rows(archived, archived.season_id, "matches") if row["state"] == MatchState.DONE)
 
 
 def _sentence(found: _Found, played: int, done: int) -> str:

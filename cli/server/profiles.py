@@ -91,6 +91,8 @@ def save(name: str, profile: Profile | None) -> None:
     if profile is not None:
         profiles[name] = profile
     content = TypeAdapter(_File).dump_json(_File(profiles), indent=2)
+    if len(content) >= MAX_BYTES:  # `load` would not read it
+        raise BadProfiles(f"cannot write {path()}: this login is too large")
     partial = path().with_suffix(f".{secrets.token_hex(4)}")
     try:
         path().parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -16,6 +16,7 @@ pieces.
 from __future__ import annotations
 
 import json as notation
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from io import BytesIO
@@ -254,7 +255,7 @@ def _refusal(response: BaseHTTPResponse) -> Refused | None:
     if status in SUCCESS:
         return None
     retry_after = response.headers.get("Retry-After", "")
-    seconds = int(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0
+    seconds = int(retry_after) if re.fullmatch("[0-9]{1,5}", retry_after) else 0  # a day at most
     if where := response.get_redirect_location():
         return Refused(status, "redirect", f"the server redirects to {where}; is the address right?")
     try:

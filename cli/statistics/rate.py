@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -17,6 +18,7 @@ from rich.console import RenderableType
 from deadheat.cli.author.leaderboard import standings_table
 from deadheat.cli.console import USAGE, cannot, fail, short
 from deadheat.cli.output import Column, Columns, Output, places, says, table
+from deadheat.cli.server.api_client import doubting
 from deadheat.cli.server.client import visit
 from deadheat.cli.statistics.recount import dice_of, recount_of
 from deadheat.engine.figures import counted
@@ -26,10 +28,14 @@ from deadheat.league.records.rankings import Leaderboard
 if TYPE_CHECKING:
     from sqlmodel import Session
 
+    from deadheat.league.config import Settings
     from deadheat.league.ratings import Log, Rating, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
+
+UNITS = Path("/etc/deadheat/env")
+"""The settings of a deployment as systemd units (docs/operators.md), which a shell does not have by itself."""
 
 File = Annotated[Path | None, typer.Argument(help="Games, one JSON object per line; - is standard input.")]
 PriorSd = Annotated[
@@ -187,7 +193,7 @@ def _checked(season_id: int, server: str | None) -> Output:
         with _reading(season_id) as session:
             found, dice = recount(session, season_id), dice_check(session, season_id)
     else:
-        with visit(server) as client:
+        with visit(server) as client, doubting():
             found, dice = recount_of(client, season_id), dice_of(client, season_id)
     ranking, log = f"Ranking {found.snapshot_id} of season {season_id}", f"its log of {counted(found.games, 'game')}"
     if found.snapshot_id is None:
@@ -205,19 +211,20 @@ def _checked(season_id: int, server: str | None) -> Output:
 @contextmanager
 def _reading(season_id: int) -> Iterator[Session]:
     """Open a session on the deployment's database, which must contain this season."""
-    from sqlalchemy import make_url
     from sqlalchemy.exc import DBAPIError
 
     from deadheat.league.config import Settings
-    from deadheat.league.database import Database
+    from deadheat.league.database import Database, is_there
     from deadheat.league.errors import NotFound
     from deadheat.league.service.seasons.seasons import season_info
 
     settings = Settings()
-    file = make_url(settings.database).database
-    if settings.database.startswith("sqlite:") and not Path(file or "").is_file():
+    if not (settings.model_fields_set & {"data_dir", "database_url"} or is_there(settings.database)):
+        settings = _units() or settings
+    if not is_there(settings.database):
         fail(
-            f"there is no database at {file}: set DEADHEAT_DATA_DIR or DEADHEAT_DATABASE_URL as the server has it, "
+            f"there is no database at {settings.database.removeprefix('sqlite:///')}: set DEADHEAT_DATA_DIR or "
+            "DEADHEAT_DATABASE_URL as the server has it, in containers by `docker-compose exec control deadheat rate`, "
             "or ask a server with --check --server URL",
             USAGE,
         )
@@ -229,3 +236,14 @@ def _reading(season_id: int) -> Iterator[Session]:
         fail(str(error), USAGE)
     except DBAPIError as error:
         fail(f"the database cannot be read: {error.orig}", USAGE)
+
+
+def _units() -> Settings | None:
+    """Return settings with the database of this machine's units, or None if there are none that this user may read."""
+    from deadheat.league.config import Settings
+
+    try:
+        found = re.search(r'^DEADHEAT_DATABASE_URL=(["\']?)(.+)\1$', UNITS.read_text("utf-8"), re.MULTILINE)
+    except OSError:
+        return None
+    return Settings(database_url=found[2]) if found else None

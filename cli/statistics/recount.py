@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """A row of an export."""
 
+MAX_ROW_BYTES = 1024 * 1024
+
 DISQUALIFIED = "disqualified"
 PASSED = "passed"
 
@@ -104,11 +106,16 @@ def _passed(client: Client, season_id: int, ranked_at: str) -> set[int]:
 
 
 def rows(client: Client, season_id: int, table: str) -> Iterator[Row]:
-    """Yield the rows of an export as they arrive."""
+    """Yield the rows of an export as they arrive. Raises ValueError if they are not rows."""
     rest = b""
     for piece in client.export(season_id, table, "jsonl"):
         *whole, rest = (rest + piece).split(b"\n")
         for line in whole:
-            yield json.loads(line)
+            row = json.loads(line)
+            if not isinstance(row, dict) or any(isinstance(value, dict | list) for value in row.values()):
+                raise ValueError(f"the export {table} has a line that is not a row")
+            yield row
+        if len(rest) > MAX_ROW_BYTES:
+            raise ValueError(f"the export {table} has a line of more than {MAX_ROW_BYTES} bytes")
     if rest:
         raise ValueError(f"the export {table} does not end with a line")

@@ -55,11 +55,19 @@ def test_a_season_tells_of_itself_from_its_opening_to_its_standings(site: Site) 
     owner, bot_id = world.bot("swift")
     world.write(enter, owner, season_id, bot_id)
     world.clock.turn(60)
-    world.write(announce, world.boss, season_id, "Fish & <chips>", "For all.\ufffe")
+    world.write(
+        announce,
+        world.boss,
+        season_id,
+        "Fish & <chips>",
+        "For \u202ella\u202c.\ufffe\x85\x0c\r\nBye,\u3000\U0001f468\u200d\U0001f469.",
+    )
     name = world.read(lambda session: session.get_one(Season, season_id)).name
     path = f"/seasons/{season_id}/feed"
     before = read(site, path)
     assert titles(before)[0] == "Fish & <chips>"
+    told = text(before.findall(f"{ATOM}entry")[0], "content")
+    assert told == "For \\u202ella\\u202c.\\ufffe\\x85\\x0c\nBye,\u3000\U0001f468\u200d\U0001f469."
     assert set(titles(before)) == {"Fish & <chips>", f"{name} is opened", f"Version 1 of {owner.name}/swift is ready"}
     world.clock.turn(60)
     world.write(set_season_state, world.boss, season_id, SeasonState.CLOSED, force=True)

@@ -145,6 +145,11 @@ def test_somebody_else_who_answers_is_not_believed(said: bytes, sentence: str) -
     assert sentence in str(refused(said))
 
 
+@pytest.mark.parametrize(("said", "seconds"), [("30", 30), ("86400", 86400), ("9" * 5000, 0), ("-1", 0), ("\u0663", 0)])
+def test_a_wait_that_a_server_asks_for_is_bounded(said: str, seconds: int) -> None:
+    assert refused(answer(429, headers={"Retry-After": said})).retry_after_seconds == seconds
+
+
 def test_a_newer_server_of_the_same_api_is_understood() -> None:
     with line(answer(200, ME | {"colour": "red"}, {"Deadheat-API": "1.7"})) as server, Client(server.url) as client:
         assert client.me().said["colour"] == "red"
@@ -176,7 +181,7 @@ def test_a_season_is_read_whatever_states_and_bounds_its_server_has() -> None:
 
 
 def test_an_answer_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api_client, "MAX_ANSWER_BYTES", 1000)
+    monkeypatch.setattr(api_client, "MAX_JSON_BYTES", 1000)
     assert "over 1000 bytes" in str(refused(answer(200, b" " * 5000)))
     packed = gzip.compress(b" " * 50_000_000)
     assert "over 1000 bytes" in str(refused(answer(200, packed, {"Content-Encoding": "gzip"})))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -255,8 +258,70 @@ def test_a_damaged_archive_is_wrong_in_a_sentence(members: Members, tmp_path: Pa
     assert "v1/matches/15/transcript.jsonl cannot be unpacked" in " ".join(done.stdout.split())
 
 
-def test_an_archive_that_grows_too_much_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "bomb.zip"
+def written(path: Path, manifest: bytes, *members: tuple[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr(MANIFEST, b" " * 4 * 1024 * 1024)
-    assert "grows more than 200-fold when unpacked" in " ".join(invoke("season", "verify", str(path)).stderr.split())
+        file.writestr(MANIFEST, manifest)
+        for name, content in members:
+            file.writestr(name, content)
+    return path
+
+
+def verified(path: Path) -> str:
+    """Verify an archive that is not right. Return what is said."""
+    done = invoke("season", "verify", str(path))
+    assert done.returncode == 1 and done.stderr.count("error: ") == 1
+    return " ".join((done.stdout + done.stderr).split())
+
+
+EMPTY = b'{"format": 1, "season": 3, "members": {}}'
+MATCHES = table("matches")
+
+
+def test_an_archive_that_grows_too_much_is_refused(tmp_path: Path) -> None:
+    bomb = written(tmp_path / "bomb.zip", EMPTY, ("x", bytes(4 << 20)))
+    assert "grows to over 1048576 bytes when unpacked" in verified(bomb)
+    larger = written(tmp_path / "larger.zip", EMPTY, ("x", bytes(70 << 20)), ("y", random.Random(0).randbytes(1 << 20)))
+    assert "grows to over 67108864 bytes when unpacked" in verified(larger), "below 200-fold"
+
+
+def test_a_manifest_larger_than_its_archive_is_not_read(tmp_path: Path) -> None:
+    padding = ("x", random.Random(0).randbytes(1 << 14))
+    assert "is not an archive" in verified(written(tmp_path / "x.zip", b" " * (1 << 20) + EMPTY, padding))
+    assert "the manifest names 0 members" in verified(written(tmp_path / "x.zip", b" " * (1 << 19) + EMPTY, padding))
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (b'{"state": "done", "x": [{}, {}]}\n', "has a line that is not a row"),
+        (b"[]\n", "has a line that is not a row"),
+        (b"{\n", "JSONDecodeError"),
+        (b"[" * 100_000 + b"\n", "RecursionError"),
+        (b" " * (2 << 20), "has a line of more than 1048576 bytes"),
+    ],
+)
+def test_what_is_no_row_is_wrong(row: bytes, sentence: str, tmp_path: Path) -> None:
+    noise = ("x", random.Random(0).randbytes(1 << 14))
+    told = verified(written(tmp_path / "x.zip", EMPTY, ("v1/seasons/3.json", b"{}"), (MATCHES, row), noise))
+    assert "WRONG transcripts: they cannot be read." in told and sentence in told
+
+
+def test_an_answer_is_read_whole_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deadheat.cli.server.api_client.MAX_JSON_BYTES", 1000)
+    told = verified(written(tmp_path / "x.zip", EMPTY, ("v1/seasons/3.json", b" " * 1001)))
+    assert "WRONG transcripts: they cannot be read." in told and "over 1000 bytes" in told
+
+
+def test_any_damage_is_told_in_sentences(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.zip", b'{"season": 3, "members": {"v1/a.json": "00"}}', ("v1/a.json", b"{}" * 50))
+    whole, told = path.read_bytes(), set()
+    for at, mark in product(range(len(whole)), (14, 255)):  # 14: another method of compression
+        path.write_bytes(whole[:at] + bytes([mark]) + whole[at + 1 :])
+        said = verified(path)
+        told |= set(
+            re.findall(r"a\.json (?:cannot be unpacked|is missing|is not what)|is not an archive|cannot read", said)
+        )
+        assert "members: they cannot be read" not in said, (at, mark, said)
+    path.write_bytes(whole[:-30])
+    assert "is not an archive" in verified(path)
+    assert {"a.json cannot be unpacked", "a.json is missing", "is not an archive"} <= told

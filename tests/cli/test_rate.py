@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from sqlmodel import col
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.tables import Participant
 from tests.cli.command import assert_one_sentence, invoke, succeeded
+from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture
 from tests.league.ground import settings
 from tests.league.logs import Line, duels
 from tests.league.test_ratings import baseball
@@ -136,6 +138,36 @@ def test_what_is_not_there(world: World, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "deadheat.sqlite3").touch()
     assert_one_sentence(invoke("rate", "--season", "1"), "the database cannot be read: no such table")
+
+
+@pytest.mark.parametrize("quote", ["", '"', "'"])
+def test_the_database_of_the_units_is_found(quote: str, world: World, tmp_path: Path, monkeypatch) -> None:
+    place = tmp_path / "env"
+    place.write_text(f"AWS_REGION=x\nDEADHEAT_DATABASE_URL={quote}{world.db.engine.url}{quote}\nDEADHEAT_PORT=1\n")
+    monkeypatch.setattr("deadheat.cli.statistics.rate.UNITS", place)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert_one_sentence(invoke("rate", "--season", "1", "--check"), "there is no database at ")  # what is set counts
+    monkeypatch.delenv("DEADHEAT_DATA_DIR")
+    assert "follows from its log of 6 games." in invoke("rate", "--season", "1", "--check").stdout
+    place.unlink()
+    assert_one_sentence(invoke("rate", "--season", "1", "--check"), "exec control deadheat rate")
+
+
+@pytest.mark.all
+def test_the_database_of_a_cluster_is_found(request, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url: str = request.getfixturevalue("postgres_url")
+    execute(url, "CREATE DATABASE cluster TEMPLATE template")
+    place = tmp_path / "env"
+    place.write_text(f"DEADHEAT_DATABASE_URL={url.format('cluster')}\n")
+    monkeypatch.setattr("deadheat.cli.statistics.rate.UNITS", place)
+    monkeypatch.chdir(tmp_path)
+    with closing(World(settings(tmp_path, database_url=url.format("cluster")))) as made:
+        made.season(3, series_length=2, games_per_pair=2)
+        made.play_all()
+        with made.db.transaction() as session:
+            assert refit(session, 1)
+    assert "follows from its log of 6 games." in invoke("rate", "--season", "1", "--check").stdout
 
 
 @pytest.mark.parametrize(

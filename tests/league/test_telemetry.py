@@ -72,8 +72,9 @@ def test_a_failure_is_one_line_with_its_traceback(capsys: pytest.CaptureFixture[
 def test_text_stays_text(capsys: pytest.CaptureFixture[str]) -> None:
     telemetry.begin(Settings(), "test")
     with telemetry.doing("series", series=3):
-        log.info("series 3: 2 matches")
-    assert capsys.readouterr().err.endswith("INFO tests.telemetry series 3: 2 matches\n")
+        log.info("series 3: %s\x1b]0;owned\x07\x85", "2 matches")
+    said = capsys.readouterr().err
+    assert said.endswith("INFO tests.telemetry series 3: 2 matches\\x1b]0;owned\\x07\\x85\n")
 
 
 def test_work_goes_on_in_the_trace_of_the_request(spans: InMemorySpanExporter) -> None:
