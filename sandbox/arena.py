@@ -20,6 +20,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from random import SystemRandom
 
 from deadheat.engine.chance import Chance, turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
@@ -85,10 +86,12 @@ class Arena:
         self.close()
 
     def open(self) -> None:
-        """Open every box that is not open yet, before anything is timed; raises SandboxError."""
-        for player, program in enumerate(self._programs):
+        """Open every box that is not open yet, before anything is timed; raises SandboxError. A bot can see in which
+        order its box and others were opened, so it says nothing about the programs.
+        """
+        for player in SystemRandom().sample(range(len(self._programs)), len(self._programs)):
             if player not in self._boxes:
-                self._boxes[player] = self._sandbox.open(program, self._limits)
+                self._boxes[player] = self._sandbox.open(self._programs[player], self._limits)
 
     def play(
         self,

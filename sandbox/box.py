@@ -137,8 +137,12 @@ class Channel:
     stdout_fd: int
     meter: Meter = field(default_factory=NoMeter)
     out_of_memory: Callable[[], Blame | None] = lambda: None  # the owner of the limit that a killed process exceeded
+    kill: Callable[[], None] = lambda: None  # ends all processes of the run; from any thread
     unsent: bytes = b""
     unread: bytes = b""
+    calls: int = 0  # reads and writes so far
+    inside: bool = False  # in one of them now
+    killed: bool = False  # because it held a pipe (see `sandbox.held`)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import threading
 from collections.abc import Collection
 from dataclasses import replace
@@ -41,6 +42,8 @@ OWN_GROUPS = "deadheat"
 JOIN_TRIES = 5
 """How often `join_unified` makes its group, which another owner's `sweep_unified` removes if nobody is in it yet."""
 
+KILL_ROUNDS = 20
+
 SLOW_AGE_NS = 20_000_000
 """How old a slow reading may be when the beginning of a prompt is marked: short against every limit."""
 
@@ -66,6 +69,7 @@ class Cgroup:
         self.pid = pid
         self._proc = proc
         self._leader = Leader(None)
+        self._above = frozenset({pid})
         self._stat = self._open(proc, "stat")
         self._children = self._open(proc, f"{pid}/task/{pid}/children")
         unified = _own(paths.get(""), pid)
@@ -138,18 +142,18 @@ class Cgroup:
         kills, hits = self._memory_events()
         if kills <= self._kills:
             return None
-        return Blame.BOT if hits > self._limit_hits else Blame.HOST
+        return Blame.BOT if hits > self._limit_hits or self._peaked() else Blame.HOST
 
     def _memory_events(self) -> tuple[int, int]:
-        """Return how many processes were killed for lack of memory, and how often the container's own limit was hit.
-        Version 1 counts no reliable hits (its failcnt stays 0 on some kernels), but the peak then is at the limit.
+        """Return how many processes were killed for lack of memory, and how often the container's own limit was hit."""
+        return _field(self._oom, b"oom_kill") or 0, _field(self._oom, b"oom") or 0
+
+    def _peaked(self) -> bool:
+        """Say whether the container's peak is at its limit. Version 1 counts no reliable hits (its failcnt stays 0 on
+        some kernels). A run's peak may begin there: an earlier one's page tables are given back late.
         """
-        if self._limit == _NONE:
-            hits = _field(self._oom, b"oom") or 0
-        else:
-            limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
-            hits = int(limit_bytes is not None and peak_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES)
-        return _field(self._oom, b"oom_kill") or 0, hits
+        limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
+        return limit_bytes is not None and peak_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES
 
     def peak_memory_bytes(self) -> int | None:
         """Return the peak memory use: of this run if the kernel allows a reset (version 1), else of all runs."""
@@ -209,10 +213,21 @@ class Cgroup:
         """
         self._leader.close()
         leader: int | None = self.pid
+        above = []
         for _ in range(generation):
-            leader = None if leader is None else self._first_child(leader)
+            if leader is not None:
+                above.append(leader)
+                leader = self._first_child(leader)
+        self._above = frozenset(above)
         self._leader = Leader(leader, self._proc)
         return leader
+
+    def kill(self) -> None:
+        """Kill everything in the container but the processes above the bot's first one."""
+        for _ in range(KILL_ROUNDS):  # one of them may just have started another
+            for pid in set(self._pids()) - self._above:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
     def _first_child(self, pid: int) -> int | None:
         """Return the first child in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the

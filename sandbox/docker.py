@@ -210,7 +210,10 @@ class DockerBox:
             cgroup.follow_leader(GENERATION)
         elif not self._runtime.gvisor and (leader := cgroup.follow_leader()) is not None:
             to_be_killed_first(leader)
-        return Channel(self._fds["in"], self._fds["out"], meter=cgroup, out_of_memory=cgroup.killed_for_memory)
+        channel = Channel(self._fds["in"], self._fds["out"], cgroup, cgroup.killed_for_memory)
+        if self._plays:
+            channel.kill = cgroup.kill
+        return channel
 
     @property
     def parent(self) -> Parent:

@@ -20,7 +20,7 @@ import signal
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from time import clock_gettime_ns
 from typing import Protocol
@@ -108,7 +108,8 @@ class LocalBox:
             os.close(stdout)
         os.set_blocking(to_bot, False)
         os.set_blocking(from_bot, False)
-        return Channel(to_bot, from_bot, meter=self._meter)
+        kill = partial(self._running.signal, signal.SIGKILL)
+        return Channel(to_bot, from_bot, meter=self._meter, kill=kill)
 
     def _close_files(self) -> None:
         while self._fds:

@@ -32,7 +32,8 @@ takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousan
 by one inside our ``write``, and the pipe's lock is held while its other end copies from absent memory. This time is the
 bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such a write.
 Lines that need no answer are written before any clock runs. Silent seats are checked with ``poll``, which does not need
-the pipe's lock.
+the pipe's lock. A read in which we slept is the bot's own time too; one in which we only did not run is not. A bot that
+holds us for seconds is killed (`sandbox.held`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -44,6 +45,7 @@ import contextlib
 import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
+from resource import RUSAGE_THREAD, getrusage, struct_rusage
 from time import monotonic_ns
 from typing import NamedTuple, Protocol
 
@@ -53,6 +55,7 @@ from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
 from deadheat.sandbox.box import Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
+from deadheat.sandbox.held import Referee
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
@@ -184,8 +187,7 @@ class PipeTransport:
         self._heartbeat = heartbeat
         self._turns = turns or Unordered()
         self._watch_ns = watch_ns
-        self._held: set[Seat] = set()
-        """The seats whose pipe was once slow to read."""
+        self._referee = Referee(channels)
         self._delay = b""
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""
@@ -269,11 +271,15 @@ class PipeTransport:
         if not heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
             prompt.silent_ns = began_ns
             return self._silent(prompt, began_ns)
+        before = getrusage(RUSAGE_THREAD)
         ended = _read(channel)
         stamp_ns = monotonic_ns()
+        paused_ns = stamp_ns - began_ns
+        if paused_ns > NOISE_NS and _slept_since(before):
+            paused_ns = min(paused_ns, self._waited_ns())
         end = channel.unread.find(b"\n")
         if end < 0 and not ended and len(channel.unread) <= MAX_LINE_BYTES:
-            prompt.silent_ns = stamp_ns - self._paused_ns(prompt.seat, stamp_ns - began_ns)
+            prompt.silent_ns = stamp_ns - paused_ns
             return self._silent(prompt, stamp_ns)
         wall_ns = stamp_ns - prompt.started_ns
         if wall_ns <= NOISE_NS and wall_ns <= prompt.limit_ns:  # too short to be late or stolen
@@ -281,28 +287,20 @@ class PipeTransport:
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
             return self._decided(prompt, stamp_ns, None, ended, end)
-        evidence = prompt.exact_evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns))
+        evidence = prompt.exact_evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns, paused_ns))
         return self._decided(prompt, stamp_ns, evidence, ended, end)
 
-    def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int) -> int:
-        """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise."""
+    def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int, paused_ns: int) -> int:
+        """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise. For
+        `paused_ns` of the read, this host kept us from it.
+        """
         unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
         if heard.found:
             unseen_ns += heard.woke_ns - prompt.silent_ns
         if stamp_ns > prompt.deadline_ns:
-            unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + self._paused_ns(prompt.seat, stamp_ns - began_ns))
+            unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + paused_ns)
         unseen_ns = min(unseen_ns, stamp_ns - prompt.silent_ns)
         return unseen_ns if unseen_ns > NOISE_NS else 0
-
-    def _paused_ns(self, seat: Seat, read_ns: int) -> int:
-        """Return how much of a read this host may have caused. A long read means that either we were stopped or the bot
-        holds the pipe: from the second time on, the bot is to blame.
-        """
-        if read_ns > NOISE_NS and seat in self._held:
-            return min(read_ns, self._waited_ns())
-        if read_ns > NOISE_NS:
-            self._held.add(seat)
-        return read_ns
 
     def _decided(self, prompt: _Open, stamp_ns: int, evidence: Evidence | None, ended: bool, end: int) -> Reply:
         """Decide on a line, or on the end of the output: time first (ruling C-02), then the content."""
@@ -314,6 +312,8 @@ class PipeTransport:
                 raise self._unjudged(prompt, evidence, Blame.UNKNOWN)
             return self._timeout(prompt, stamp_ns, evidence)
         if stamp_ns > prompt.deadline_ns + self._watch_ns and evidence is not None:
+            raise self._unjudged(prompt, evidence, Blame.HOST)
+        if channel.killed and evidence is not None and evidence.stolen_ns > evidence.wall_ns // 2:
             raise self._unjudged(prompt, evidence, Blame.HOST)
         if ended:
             return _reply(prompt, stamp_ns, evidence, fault=fault)
@@ -396,12 +396,24 @@ def _early(channel: Channel, seat: Seat) -> Fault | None:
     return _gone(channel, seat) if ended else None
 
 
+def _slept_since(before: struct_rusage) -> bool:
+    """Say whether this thread has slept since then, and not for memory of its own. In a read that does not block, it
+    sleeps only while the bot holds the pipe's lock. A thread that is kept from running does not sleep.
+    """
+    now = getrusage(RUSAGE_THREAD)
+    return now.ru_nvcsw > before.ru_nvcsw and now.ru_majflt == before.ru_majflt
+
+
 def _read(channel: Channel) -> bool:
     """Read at most READ_BYTES of the bot's output. Return whether it has ended with no complete line left."""
+    channel.calls += 1
+    channel.inside = True
     try:
         data = os.read(channel.stdout_fd, READ_BYTES)
     except BlockingIOError:
         return False
+    finally:
+        channel.inside = False
     channel.unread += data
     return not data and b"\n" not in channel.unread
 
@@ -427,6 +439,8 @@ def _put(channel: Channel, text: str) -> None:
 
 def _flush(channel: Channel) -> None:
     """Write what the pipe accepts. If the reader is gone, end of file on its output will show it, not an error here."""
+    channel.calls += 1
+    channel.inside = True
     try:
         while channel.unsent:
             channel.unsent = channel.unsent[os.write(channel.stdin_fd, channel.unsent) :]
@@ -434,6 +448,8 @@ def _flush(channel: Channel) -> None:
         pass
     except BrokenPipeError:
         channel.unsent = b""
+    finally:
+        channel.inside = False
 
 
 def _listening(reads: Sequence[int], writes: Sequence[int] = ()) -> select.poll:

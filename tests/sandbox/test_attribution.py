@@ -242,7 +242,10 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     cgroup.begin_run()
     assert cgroup.killed_for_memory() is None
     kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
-    kills.write_text("oom 3\noom_kill 9\n")
+    kills.write_text("oom 3\noom_kill 9\n" if version == "v2" else "oom_kill 9\n")
+    if version != "v2":
+        assert cgroup.killed_for_memory() is Blame.BOT  # its peak is at the limit, as it was when the run began
+        (root / "memory/x/memory.limit_in_bytes").write_text(f"{2**30}\n")
     assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
     (root / ("x/cpu.stat" if version == "v2" else "cpuacct/x/cpuacct.usage")).write_text(
         "usage_usec 5\n" if version == "v2" else "5000\n"

@@ -1,0 +1,72 @@
+"""Frees a referee from a pipe that a bot holds.
+
+A read or write of a pipe sleeps while the other end holds the pipe's lock, even without blocking, and no signal wakes
+it. A bot can hold the lock for as long as it likes: by splicing from a socket that stays empty, or by writing from
+memory that takes long to appear. Meanwhile the referee has no clock and no heartbeat, and cannot even be killed. So
+another thread of its process looks at it every second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks
+are counted, not seconds: if the whole process was stopped, none was made. The wait itself was the bot's own time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import threading
+import time
+from collections.abc import Collection
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+from deadheat.sandbox.box import Channel
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS, HELD_LOOKS = 1.0, 5
+
+_watched: WeakKeyDictionary[Referee, None] = WeakKeyDictionary()
+_change = threading.Lock()
+_thread: list[threading.Thread] = []
+
+
+class Referee:
+    """The channels that a thread of this process reads and writes."""
+
+    def __init__(self, channels: Collection[Channel]) -> None:
+        self._channels = channels
+        self._status = f"/proc/self/task/{threading.get_native_id()}/stat"
+        self._call: tuple[Channel, int] | None = None  # in which the thread slept at the last look
+        self._looks = 0
+        with _change:
+            _watched[self] = None
+            if not _thread:
+                _thread.append(threading.Thread(target=_watch, name="held", daemon=True))
+                _thread[0].start()
+
+    def look(self) -> None:
+        """Kill a bot in whose pipe the referee has slept since `HELD_LOOKS` looks."""
+        held = next((channel for channel in self._channels if channel.inside), None)
+        call = (held, held.calls) if held is not None and self._sleeps() else None
+        self._looks = self._looks + 1 if call == self._call else 1
+        self._call = call
+        if held is not None and call is not None and self._looks == HELD_LOOKS:
+            log.warning("a bot that held a pipe is killed")
+            held.killed = True
+            held.kill()
+
+    def _sleeps(self) -> bool:
+        """Say whether the thread sleeps where no signal wakes it."""
+        return Path(self._status).read_bytes().rpartition(b")")[2].split()[0] == b"D"
+
+
+def _watch() -> None:
+    while True:
+        time.sleep(LOOK_SECONDS)
+        with _change:
+            referees = [*_watched]
+        while referees:
+            with contextlib.suppress(OSError):  # its thread has just ended
+                referees.pop().look()
+
+
+os.register_at_fork(after_in_child=_thread.clear)
