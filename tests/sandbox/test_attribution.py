@@ -241,15 +241,15 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert cgroup.peak_memory_bytes() == 4096 and cgroup.killed_for_memory() is Blame.BOT
     cgroup.begin_run()
     assert cgroup.killed_for_memory() is None
-    kills = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
-    kills.write_text("oom 3\noom_kill 9\n" if version == "v2" else "oom_kill 9\n")
-    if version != "v2":
+    if version == "v2":
+        (root / "x/memory.events").write_text("oom 3\noom_kill 9\n")
+        (root / "x/cpu.stat").write_text("usage_usec 5\n")
+    else:
+        (root / "memory/x/memory.oom_control").write_text("oom_kill 9\n")
+        (root / "cpuacct/x/cpuacct.usage").write_text("5000\n")
         assert cgroup.killed_for_memory() is Blame.BOT  # its peak is at the limit, as it was when the run began
         (root / "memory/x/memory.limit_in_bytes").write_text(f"{2**30}\n")
     assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
-    (root / ("x/cpu.stat" if version == "v2" else "cpuacct/x/cpuacct.usage")).write_text(
-        "usage_usec 5\n" if version == "v2" else "5000\n"
-    )
     end = cgroup.measured(Exit(0, None, False, b""))
     peak = 4096 if version == "v2" else 0  # version 2 cannot forget a peak
     assert end == Exit(0, None, False, b"", cpu_ns=3000, peak_memory_bytes=peak)
