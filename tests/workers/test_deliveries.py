@@ -151,8 +151,8 @@ def test_what_a_dead_process_had_claimed_is_sent_by_another_and_its_own_note_com
     ada = world.author("ada")
     world.write(channels.add_webhook, ada, receiver.url)
     world.bot("swift", owner=ada)
-    (parcel,) = world.write(channels.claim_deliveries, 8)
-    assert world.write(channels.claim_deliveries, 8) == []
+    (parcel,) = world.write(channels.claim_deliveries, ChannelKind.WEBHOOK, 8)
+    assert world.write(channels.claim_deliveries, ChannelKind.WEBHOOK, 8) == []
     world.clock.turn(channels.LEASE.total_seconds())
     assert send(world) == 1
     assert not world.write(channels.not_delivered, parcel, "late")

@@ -1,6 +1,7 @@
 """Sends notices through people's channels (see `league.service.people.channels`).
 
-Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction.
+Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction. Mail has
+threads of its own, so that a password reset link waits for no webhook, however many of them are slow.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from http import HTTPStatus
 
 from deadheat.engine.language import _, reading
@@ -27,28 +28,43 @@ from deadheat.workers.sending.webhooks import Answer, NotReached, post
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
-"""The number of concurrent requests; each ends within seconds, long before its lease."""
+AT_ONCE = {ChannelKind.MAIL: 4, ChannelKind.WEBHOOK: 8}
+"""The number of concurrent deliveries of each kind; each ends within seconds, long before its lease."""
 
 MOST_SUBJECT = 100
 """The most characters of a message's subject."""
 
 TURN_SECONDS = 30.0
-"""How long one call keeps taking due deliveries; the next call follows soon."""
+"""How long one call keeps taking due deliveries; the next call follows soon. Mail is taken until its last webhook ends.
+"""
+
+LOOK_SECONDS = 1.0
+"""How often due deliveries are searched for while others are on their way."""
 
 
 def send_due(context: Context) -> int:
     """Send the deliveries that are due, and return how many were tried."""
-    database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        while time.monotonic() < until:
-            with database.transaction() as session:
-                parcels = channels.claim_deliveries(session, AT_ONCE)
-            if not parcels:
-                break
-            tried += len(parcels)
-            list(pool.map(lambda parcel: _send(context, parcel), parcels))
-    return tried
+    tried, until = 0, time.monotonic() + TURN_SECONDS
+    under_way: dict[Future[None], Parcel] = {}
+    with ThreadPoolExecutor(sum(AT_ONCE.values())) as pool:
+        while True:
+            kinds = {parcel.kind for parcel in under_way.values()}
+            for kind in AT_ONCE:
+                if time.monotonic() < until or (kind is ChannelKind.MAIL and ChannelKind.WEBHOOK in kinds):
+                    for parcel in _claimed(context, kind, under_way.values()):
+                        under_way[pool.submit(_send, context, parcel)] = parcel
+            if not under_way:
+                return tried
+            for ended in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
+                del under_way[ended]
+                ended.result()
+                tried += 1
+
+
+def _claimed(context: Context, kind: ChannelKind, under_way: Iterable[Parcel]) -> list[Parcel]:
+    busy = {parcel.user_id for parcel in under_way if parcel.kind is kind}
+    with context.database.transaction() as session:
+        return channels.claim_deliveries(session, kind, AT_ONCE[kind] - len(busy), busy)
 
 
 def _send(context: Context, parcel: Parcel) -> None:

@@ -8,6 +8,9 @@ deliveries by a compare-and-set of the number of tries, which also moves the tim
 one. So only one of two processes gets it, and a delivery whose process died is tried again. A delivery may arrive twice
 if the process died before it noted the answer; the receiver can tell by its number.
 
+Nobody's slow webhooks delay other people: mail is sent apart from webhooks, each person has at most one delivery of
+either kind on its way, and channels that have failed come after all others.
+
 Until its owner has followed a link, an e-mail address gets nothing but the message with that link. Links carry a token
 that follows from the channel's secret; a confirmation link works once, within `CONFIRM_WITHIN`.
 
@@ -109,6 +112,7 @@ class Parcel:
 
     delivery_id: int
     attempt: int
+    user_id: int
     kind: ChannelKind
     address: str
     secret: str
@@ -272,22 +276,40 @@ def _heard() -> Select[int, int]:
     return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
 
 
-def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
-    """Claim due deliveries, the longest due first. The caller has each until its lease ends."""
+def claim_deliveries(
+    session: Session, kind: ChannelKind, limit: int, busy: Collection[int] = frozenset()
+) -> list[Parcel]:
+    """Claim due deliveries of one kind, at most one a person and none of the accounts `busy`. The caller has each until
+    its lease ends. What goes to channels that have failed comes last; before the rest come links and tests, then the
+    longest due.
+    """
     at = now(session)
+    order = (
+        col(Channel.failing_since).is_not(None),
+        col(Delivery.notice_id).is_not(None),
+        Delivery.due_at,
+        Delivery.id,
+    )
+    turn = func.row_number().over(partition_by=col(Channel.user_id), order_by=order)
+    ours = select(col(Delivery.id), turn.label("turn")).join(Channel, col(Channel.id) == Delivery.channel_id)
+    ours = ours.where(
+        Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None)
+    )
+    each = ours.where(Channel.kind == kind, col(Channel.user_id).not_in(busy)).subquery()
     due = (
         select(Delivery, Channel, Notice)
+        .join(each, each.c.id == Delivery.id)
         .join(Channel, col(Channel.id) == Delivery.channel_id)
         .outerjoin(Notice, col(Notice.id) == Delivery.notice_id)
-        .where(Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None))
-        .order_by(col(Delivery.due_at), col(Delivery.id))
+        .where(each.c.turn == 1)
+        .order_by(*order)
         .limit(limit)
     )
     taken = []
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret", "language")}
+            of_channel = {name: getattr(channel, name) for name in ("user_id", "kind", "address", "secret", "language")}
             taken.append(
                 Parcel(
                     row.id,
