@@ -64,9 +64,10 @@ def add_address(shared: Shared, request: Request, posted: Submitted) -> Response
     """Add an e-mail address, and send a link to it."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
     confirm(shared, request, posted.visit, body.password)
-    shared.rates.mail_by(person.id)
+    mail_address = body.address.strip()
+    shared.rates.confirmation(person.id, mail_address)
     with shared.db.transaction() as session:
-        channels.add_address(session, person, body.address.strip())
+        channels.add_address(session, person, mail_address)
     return onward(HERE)
 
 
