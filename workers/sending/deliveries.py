@@ -24,7 +24,7 @@ from deadheat.league.states import ChannelKind
 from deadheat.workers.context import Context
 from deadheat.workers.sending import mail
 from deadheat.workers.sending.mail import Letter
-from deadheat.workers.sending.webhooks import Answer, NotReached, post
+from deadheat.workers.sending.webhooks import NotReached, post
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +72,7 @@ def _send(context: Context, parcel: Parcel) -> None:
         taken, gone, detail = SENDERS[parcel.kind](context, parcel)
     except NotReached as error:
         taken, gone, detail = False, False, str(error)
+        log.info("delivery %d was not sent: %r", parcel.delivery_id, error.__cause__)
     with context.database.transaction() as session:
         if taken:
             noted = channels.delivered(session, parcel, detail)
@@ -93,8 +94,8 @@ def _by_mail(context: Context, parcel: Parcel) -> Sent:
 def _by_webhook(context: Context, parcel: Parcel) -> Sent:
     with reading(catalogue(parcel.language)):
         told = payload(parcel, context.settings)
-    answer = _post(parcel, told, context.settings)
-    return answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+    status = _post(parcel, told, context.settings)
+    return 200 <= status < 300, status == HTTPStatus.GONE, str(status)
 
 
 SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
@@ -104,7 +105,7 @@ SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
 """The function that sends to each kind of channel. They raise NotReached."""
 
 
-def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer:
+def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> int:
     body = json.dumps(told).encode()
     timestamp = int(time.time())
     headers = {

@@ -36,7 +36,7 @@ from sqlmodel.sql.expression import Select
 from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
-from deadheat.league.outgoing import is_inside, read_url
+from deadheat.league.outgoing import must_be_outside, read_url
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import storable
@@ -106,10 +106,11 @@ class DeliveryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A delivery that a process has claimed, with everything needed to send it. `notice` is None for a test, a request
-    to confirm the address, or a password reset link.
+    """A delivery that a process claimed at `at`, with everything needed to send it. `notice` is None for a test, a
+    request to confirm the address, or a password reset link.
     """
 
+    at: datetime
     delivery_id: int
     attempt: int
     user_id: int
@@ -132,10 +133,10 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
     """
     try:
         target = read_url(url)
+        if not settings_of(session).webhooks_inside:
+            must_be_outside(target)
     except ValueError as error:
         raise BadSetting("url", str(error)) from error
-    if is_inside(target.host) and not settings_of(session).webhooks_inside:
-        raise BadSetting("url", _("its host is not on the public internet"))
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
     return from_row(ChannelInfo, row), row.secret
 
@@ -312,6 +313,7 @@ def claim_deliveries(
             of_channel = {name: getattr(channel, name) for name in ("user_id", "kind", "address", "secret", "language")}
             taken.append(
                 Parcel(
+                    at,
                     row.id,
                     attempt,
                     **of_channel,
@@ -337,9 +339,10 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
     """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
-    has asked for no more, so the channel is switched off.
+    has asked for no more, so the channel is switched off. All times that the owner sees are counted from the try's
+    beginning: how long it took would tell a closed port from a silent one.
     """
-    at = now(session)
+    at = parcel.at
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
     values: dict[str, object] = {"detail": storable(detail, MOST_DETAIL), "due_at": at + pause}
     if for_good or parcel.attempt >= MOST_TRIES:
