@@ -56,6 +56,7 @@ def test_nobody_has_a_stranger_flooded_with_links(site: Site) -> None:
     """However many accounts ask, however they spell the address, and whatever they remove in between."""
     site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
     spellings = ("stranger@a.example", "Stranger+1@A.example", "str.anger@a.example", "stranger+2@a.example")
+    browser = Browser(site)
     for number, spelling in enumerate(spellings):
         browser, over = Browser(site).sign_up(f"eve-{number}"), number >= MAILS_PER_ADDRESS
         browser.get("/account/webhooks")

@@ -28,6 +28,7 @@ from deadheat.league.service.people.channels import Link, Parcel
 from deadheat.league.service.people.forgotten import ask_for_link
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Delivery
+from deadheat.workers.context import Context
 from deadheat.workers.sending import deliveries, mail
 from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached
@@ -283,7 +284,7 @@ def test_a_reset_link_waits_for_no_webhook(world: World, server: MailServer, mon
         flying.remove(parcel.user_id)
         return True, False, "200"
 
-    def by_mail(context: object, parcel: Parcel) -> tuple[bool, bool, str]:
+    def by_mail(context: Context, parcel: Parcel) -> tuple[bool, bool, str]:
         told = really(context, parcel)
         mailed.set()
         return told

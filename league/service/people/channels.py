@@ -285,12 +285,8 @@ def claim_deliveries(
     longest due.
     """
     at = now(session)
-    order = (
-        col(Channel.failing_since).is_not(None),
-        col(Delivery.notice_id).is_not(None),
-        Delivery.due_at,
-        Delivery.id,
-    )
+    rank = (col(Channel.failing_since).is_not(None), col(Delivery.notice_id).is_not(None))
+    order = (*rank, col(Delivery.due_at), col(Delivery.id))
     turn = func.row_number().over(partition_by=col(Channel.user_id), order_by=order)
     ours = select(col(Delivery.id), turn.label("turn")).join(Channel, col(Channel.id) == Delivery.channel_id)
     ours = ours.where(
