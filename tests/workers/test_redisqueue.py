@@ -70,11 +70,14 @@ def message(**changed: Any) -> dict[str, Any]:
     } | changed
 
 
+EXPIRIES = ("never", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00x", "2000-01-01T00:00:00")
+
+
 def garbage() -> list[bytes]:
     """Return what a damaged or foreign program may have put into a queue."""
-    whole = message()
+    whole, needed = message(), ("body", "headers", "properties")
     headers: list[Any] = [{"task": []}, {"task": None}, {"id": None}, {"expires": 7}]
-    properties: list[Any] = [{"delivery_tag": []}, {"body_encoding": 7}, {"delivery_info": []}, {"delivery_info": {}}]
+    properties: list[Any] = [{"delivery_tag": []}, {"delivery_info": []}, {"delivery_info": {}}]
     bodies: list[Any] = [
         "!",
         7,
@@ -82,12 +85,13 @@ def garbage() -> list[bytes]:
         {},
         *(base64.b64encode(text).decode() for text in (b"no", b"[]", b"{}", b"[[{}]]")),
     ]
+    wrong: list[Any] = [None, "text", []]
     texts: list[Any] = [
         *(message(headers=whole["headers"] | change) for change in headers),
         *(message(properties=whole["properties"] | change) for change in properties),
         *(message(body=body) for body in bodies),
-        *({name: part for name, part in whole.items() if name != left} for left in whole),
-        *(message(**{name: change}) for name in whole for change in (None, "text", [])),
+        *({name: part for name, part in whole.items() if name != left} for left in needed),
+        *(message(**{name: change}) for name in needed for change in wrong),
         *([], {}, 7, None, "text", [whole]),
     ]
     return [b"garbage", b"", b"\xff\x00", b"{", b"[" * 100_000, *(json.dumps(text).encode() for text in texts)]
@@ -98,9 +102,9 @@ def oddities() -> list[dict[str, Any]]:
     headers = message()["headers"]
     etas: list[Any] = ["9999-12-31T23:59:59+00:00", "2999-01-01T00:00:00+00:00", "soon", 7]
     odd: list[Any] = [{"timelimit": 7}, {"retries": []}, {"argsrepr": 7}, {"stamped_headers": 7}, {"group": {}}]
-    changes: list[Any] = [*({"eta": eta} for eta in etas), *odd]
+    changed: list[Any] = [*({"eta": eta} for eta in etas), *odd]
     chained = base64.b64encode(b'[[1000], {"a": 1}, {"callbacks": 7, "chain": [{}], "errbacks": 7}]').decode()
-    return [*(message(headers=headers | change) for change in changes), message(body=chained)]
+    return [*(message(headers=headers | change) for change in changed), message(body=chained)]
 
 
 WORKER = """
@@ -132,7 +136,8 @@ def test_no_message_ends_a_worker_or_waits_in_it(redis_url: str, tmp_path: Path)
             for odd in oddities():
                 client.lpush("build", json.dumps(odd))
                 assert client.blpop(["done"], timeout=60) == (b"done", b"1000"), (odd, log.read_text())
-            for number, text in enumerate(garbage()):
+            outdated = (message(headers=message()["headers"] | {"expires": at}) for at in EXPIRIES)
+            for number, text in enumerate([*garbage(), *map(json.dumps, outdated)]):
                 client.lpush("build", text)
                 app.send_task("deadheat.build", (number,))
                 assert client.blpop(["done"], timeout=60) == (b"done", b"%d" % number), (text[:300], log.read_text())
