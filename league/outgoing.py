@@ -20,9 +20,7 @@ MOST_URL = 500
 PORTS = {"http": 80, "https": 443}
 
 PUBLIC_PORTS = frozenset({80, 443, 8080, 8443})
-"""The ports that webhooks may have on the public internet, where web servers listen: no author has our address knock at
-others' databases, mail servers or shells. A closed network (`DEADHEAT_WEBHOOKS_INSIDE`) has no such rule.
-"""
+"""The ports of web servers: no author has our address knock at others' databases, mail servers or shells."""
 
 ALSO_INSIDE = (ip_network("168.63.129.16/32"), ip_network("192.88.99.0/24"))
 """Addresses that no registry calls private: the host of every machine in Azure, and the former relays of 6to4."""

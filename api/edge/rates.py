@@ -55,9 +55,7 @@ MAILS_PER_HOUR = 5
 """Messages to unconfirmed addresses that one user may cause."""
 
 MAILS_PER_ADDRESS = 3
-"""Messages that ask one address to be confirmed, in a day and for all users together. Whoever has not answered these
-may be a stranger whom somebody wants to flood.
-"""
+"""Messages to one unconfirmed address that all users together may cause in a day: it may be a stranger's."""
 
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")

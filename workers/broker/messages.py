@@ -1,9 +1,8 @@
 """What workers see of a message, whoever put it into the queue.
 
-A message that is no JSON, or whose parts have other types than Celery expects, would end the worker that takes it; one
-with an `eta` in a thousand years would stay in its memory until then. A message is only a nudge
-(`workers.broker.queue`), so damaged ones are dropped, and of the others only what ours need is kept: no `eta` and no
-callbacks, so all are carried out at once.
+A message that is no JSON, or has parts of other types than Celery expects, would end the worker that takes it; one with
+an `eta` in a thousand years would stay in its memory. Messages are nudges (`workers.broker.queue`), so damaged ones are
+dropped. Of the others only what ours need is kept, without `eta` or callbacks: all are carried out at once.
 """
 
 from __future__ import annotations
@@ -36,9 +35,5 @@ def sound(message: Any) -> dict[str, Any] | None:
         "content-type": "application/json",
         "content-encoding": "utf-8",
         "headers": kept,
-        "properties": {
-            "delivery_tag": properties["delivery_tag"],
-            "delivery_info": way,
-            "body_encoding": "base64",
-        },
+        "properties": {"delivery_tag": properties["delivery_tag"], "delivery_info": way, "body_encoding": "base64"},
     }

@@ -2,8 +2,7 @@
 
 When it closes a connection, the original puts fetched but unprocessed messages back into Redis. If Redis is gone, it
 pickles them into the machine's folder for temporary files, one file for each connection, which nobody ever reads or
-removes. Here they are dropped, because a message is only a nudge (see `workers.broker.queue`). Damaged messages, which
-would end the process that takes them, are dropped too (see `workers.broker.messages`).
+removes. Here they are dropped, because a message is only a nudge (see `workers.broker.queue`), as are damaged ones.
 """
 
 from __future__ import annotations

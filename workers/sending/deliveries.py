@@ -1,7 +1,6 @@
 """Sends notices through people's channels (see `league.service.people.channels`).
 
-Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction. Mail has
-threads of its own, so that a password reset link waits for no webhook, however many of them are slow.
+Requests are made outside of any transaction, a few of each kind at a time; each outcome is recorded in its own one.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from http import HTTPStatus
 
@@ -35,8 +34,7 @@ MOST_SUBJECT = 100
 """The most characters of a message's subject."""
 
 TURN_SECONDS = 30.0
-"""How long one call keeps taking due deliveries; the next call follows soon. Mail is taken until its last webhook ends.
-"""
+"""How long one call keeps taking due deliveries, and mail until its last webhook ends; the next call follows soon."""
 
 LOOK_SECONDS = 1.0
 """How often due deliveries are searched for while others are on their way."""
@@ -48,23 +46,20 @@ def send_due(context: Context) -> int:
     under_way: dict[Future[None], Parcel] = {}
     with ThreadPoolExecutor(sum(AT_ONCE.values())) as pool:
         while True:
-            kinds = {parcel.kind for parcel in under_way.values()}
-            for kind in AT_ONCE:
-                if time.monotonic() < until or (kind is ChannelKind.MAIL and ChannelKind.WEBHOOK in kinds):
-                    for parcel in _claimed(context, kind, under_way.values()):
-                        under_way[pool.submit(_send, context, parcel)] = parcel
+            for kind, most in AT_ONCE.items():
+                busy = {parcel.user_id for parcel in under_way.values() if parcel.kind is kind}
+                late = time.monotonic() > until and (kind is ChannelKind.WEBHOOK or len(under_way) == len(busy))
+                if late or len(busy) == most:
+                    continue
+                with context.database.transaction() as session:
+                    parcels = channels.claim_deliveries(session, kind, most - len(busy), busy)
+                under_way |= {pool.submit(_send, context, parcel): parcel for parcel in parcels}
             if not under_way:
                 return tried
             for ended in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
                 del under_way[ended]
                 ended.result()
                 tried += 1
-
-
-def _claimed(context: Context, kind: ChannelKind, under_way: Iterable[Parcel]) -> list[Parcel]:
-    busy = {parcel.user_id for parcel in under_way if parcel.kind is kind}
-    with context.database.transaction() as session:
-        return channels.claim_deliveries(session, kind, AT_ONCE[kind] - len(busy), busy)
 
 
 def _send(context: Context, parcel: Parcel) -> None:

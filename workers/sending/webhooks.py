@@ -7,9 +7,7 @@ exactly one of them: the name's server cannot answer with another one later (DNS
 name. No redirect is followed, no proxy is used and no cookie is kept. The whole request, from the connection to the
 last byte read, ends after `TOTAL_SECONDS`: time-outs of single reads would let a server that sends a byte now and then
 hold the process for hours, so a timer shuts the socket down. Of the answer only its status is read.
-
-The owner of the webhook learns that status, or that there was no HTTP answer, but neither why nor what else was there:
-the service is no scanner of ports.
+The webhook's owner learns that, or that there was no HTTP answer, but not why: the service is no scanner of ports.
 """
 
 from __future__ import annotations

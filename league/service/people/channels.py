@@ -8,8 +8,8 @@ deliveries by a compare-and-set of the number of tries, which also moves the tim
 one. So only one of two processes gets it, and a delivery whose process died is tried again. A delivery may arrive twice
 if the process died before it noted the answer; the receiver can tell by its number.
 
-Nobody's slow webhooks delay other people: mail is sent apart from webhooks, each person has at most one delivery of
-either kind on its way, and channels that have failed come after all others.
+Nobody's slow webhooks delay others: mail is sent apart, each person has at most one delivery of either kind under way,
+and channels that have failed come after all others.
 
 Until its owner has followed a link, an e-mail address gets nothing but the message with that link. Links carry a token
 that follows from the channel's secret; a confirmation link works once, within `CONFIRM_WITHIN`.
@@ -280,9 +280,8 @@ def _heard() -> Select[int, int]:
 def claim_deliveries(
     session: Session, kind: ChannelKind, limit: int, busy: Collection[int] = frozenset()
 ) -> list[Parcel]:
-    """Claim due deliveries of one kind, at most one a person and none of the accounts `busy`. The caller has each until
-    its lease ends. What goes to channels that have failed comes last; before the rest come links and tests, then the
-    longest due.
+    """Claim due deliveries of one kind, one a person at most and none of the accounts `busy`: links and tests first,
+    then the longest due, and after all others what goes to failing channels. Each is the caller's until its lease ends.
     """
     at = now(session)
     rank = (col(Channel.failing_since).is_not(None), col(Delivery.notice_id).is_not(None))
@@ -335,8 +334,8 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
     """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
-    has asked for no more, so the channel is switched off. All times that the owner sees are counted from the try's
-    beginning: how long it took would tell a closed port from a silent one.
+    has asked for no more, so the channel is switched off. Times count from the try's beginning: its length would tell
+    the owner a closed port from a silent one.
     """
     at = parcel.at
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
