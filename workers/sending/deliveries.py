@@ -49,11 +49,10 @@ def send_due(context: Context) -> int:
             for kind, most in AT_ONCE.items():
                 busy = {parcel.user_id for parcel in under_way.values() if parcel.kind is kind}
                 late = time.monotonic() > until and (kind is ChannelKind.WEBHOOK or len(under_way) == len(busy))
-                if late or len(busy) == most:
-                    continue
-                with context.database.transaction() as session:
-                    parcels = channels.claim_deliveries(session, kind, most - len(busy), busy)
-                under_way |= {pool.submit(_send, context, parcel): parcel for parcel in parcels}
+                if not late and len(busy) < most:
+                    with context.database.transaction() as session:
+                        parcels = channels.claim_deliveries(session, kind, most - len(busy), busy)
+                    under_way |= {pool.submit(_send, context, parcel): parcel for parcel in parcels}
             if not under_way:
                 return tried
             for ended in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
