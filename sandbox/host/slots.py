@@ -25,7 +25,7 @@ MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def needed_bytes(bots: int) -> int:
-    """Return the memory of a machine on which this many bots may use all of theirs: 1 GiB is for everything else."""
+    """Return the memory of a machine on which this many bots may use all their memory, with 1 GiB for the rest."""
     return 2**30 + bots * BOT_MEMORY_BYTES
 
 

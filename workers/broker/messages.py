@@ -1,4 +1,4 @@
-"""What workers see of a message, whoever put it into the queue.
+"""What workers see of a message, no matter who put it into the queue.
 
 A message that is no JSON, or has parts of other types than Celery expects, would end the worker that takes it; one with
 an `eta` in a thousand years would stay in its memory. Messages are nudges (`workers.broker.queue`), so damaged ones are
