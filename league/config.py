@@ -143,7 +143,7 @@ class Settings(BaseSettings):
     worker_name: str = Field(
         default="", max_length=100, description="This machine's unique name in the league; empty: its host name."
     )
-    slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: detected.")
+    slots: str = Field(default="", description="CPUs for bots, e.g. `2,3;4,5` (two slots); empty: as memory allows.")
     only_plays: bool = Field(
         default=False,
         description="This machine only plays and builds: while all slots play, bots outweigh its other processes 16 to "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from deadheat.engine.language import _
@@ -18,6 +18,12 @@ MOST_URL = 500
 """The most characters of a webhook's address."""
 
 PORTS = {"http": 80, "https": 443}
+
+PUBLIC_PORTS = frozenset({80, 443, 8080, 8443})
+"""The ports of web servers: no author has our address knock at others' databases, mail servers or shells."""
+
+ALSO_INSIDE = (ip_network("168.63.129.16/32"), ip_network("192.88.99.0/24"))
+"""Addresses that no registry calls private: the host of every machine in Azure, and the former relays of 6to4."""
 
 NAME = re.compile(r"(?i)(?=.{1,253}$)([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z]([a-z0-9-]{0,61}[a-z0-9])?")
 """A host's name. The last label begins with a letter: resolvers read 2130706433, 0x7f.1 and 127.1 as addresses."""
@@ -73,7 +79,9 @@ def is_public(address: str) -> bool:
     """Say whether this is one host's address on the public internet. Raises ValueError if it is not an address."""
     found = ip_address(address.partition("%")[0])
     return all(
-        one.is_global and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
+        one.is_global
+        and not (one.is_multicast or one.is_reserved or getattr(one, "is_site_local", False))
+        and not any(one in network for network in ALSO_INSIDE)
         for one in (found, *_wrapped(found))
     )
 
@@ -86,6 +94,14 @@ def is_inside(host: str) -> bool:
         return not is_public(host)
     except ValueError:
         return False
+
+
+def must_be_outside(target: Target) -> None:
+    """Raise ValueError, whose text is the end of a sentence, if this is certainly no public web server."""
+    if is_inside(target.host):
+        raise ValueError(_("its host is not on the public internet"))
+    if target.port not in PUBLIC_PORTS:
+        raise ValueError(_("its port must be 80, 443, 8080 or 8443"))
 
 
 def _wrapped(address: IPv4Address | IPv6Address) -> list[IPv4Address]:

@@ -57,7 +57,8 @@ class Context:
     @cached_property
     def slots(self) -> Slots:
         """Processors for matches, shared with all other users of this host's registry."""
-        return Slots(self.settings.lock_dir or self._shared_locks(), self.settings.slots)
+        folder = self.settings.lock_dir or self._shared_locks()
+        return Slots(folder, self.settings.slots, self.settings.exhibitions)
 
     def _shared_locks(self) -> Path:
         try:

@@ -148,7 +148,7 @@ class Keeper:
         try:
             sandbox = self._context.sandbox
             with self._context.slots.take(self.beat) as cpus:
-                return check_host(sandbox, cpus, rounds, self.beat)
+                return check_host(sandbox, cpus, rounds, self.beat, bots=self._context.slots.bots)
         except TransportError as error:
             return error.detail
 

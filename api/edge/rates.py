@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage, Storage, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
@@ -53,6 +53,9 @@ an hour find only passwords at the very top of a list, and cost an attacker this
 
 MAILS_PER_HOUR = 5
 """Messages to unconfirmed addresses that one user may cause."""
+
+MAILS_PER_ADDRESS = 3
+"""Messages to one unconfirmed address that all users together may cause in a day: it may be a stranger's."""
 
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
@@ -87,6 +90,7 @@ class Rates:
         self._guesses = RateLimitItemPerMinute(TRIES_PER_NAME, 15, namespace="guesses")
         self._all_guesses = RateLimitItemPerMinute(ADDRESSES_PER_NAME * TRIES_PER_NAME, 15, namespace="all-guesses")
         self._mails = RateLimitItemPerHour(MAILS_PER_HOUR, namespace="mails")
+        self._mails_to = RateLimitItemPerDay(MAILS_PER_ADDRESS, namespace="mails-to")
         self._sign_ups = RateLimitItemPerHour(settings.sign_ups_per_hour, namespace="sign-ups")
 
     def write(self, request: Request) -> None:
@@ -125,9 +129,10 @@ class Rates:
         """Count a new account."""
         self._spend(self._sign_ups, address(request), N_("new accounts from one address"), N_("an hour"))
 
-    def mail_by(self, user_id: int) -> None:
+    def confirmation(self, user_id: int, mail_address: str) -> None:
         """Count a message that a user has sent to an address that may not be theirs."""
         self._spend(self._mails, str(user_id), N_("messages to confirm an address"), N_("an hour"))
+        self._spend(self._mails_to, _mailbox(mail_address), N_("messages to confirm this address"), N_("a day"))
 
     def forgotten(self, request: Request, name: str) -> None:
         """Count a request for a password reset link, whether or not an account has that name."""
@@ -186,6 +191,12 @@ class ReadLimit(_Limit):
     async def _count(self, request: Request) -> None:
         if request.method in SAFE and not request.scope["path"].startswith(FREE):
             self._rates.read(request)
+
+
+def _mailbox(mail_address: str) -> str:
+    """Return what the spellings have in common that many providers deliver to one mailbox: case, dots, `+something`."""
+    name, _, domain = mail_address.lower().rpartition("@")
+    return f"{name.partition('+')[0].replace('.', '')}@{domain}"
 
 
 def _by_name(request: Request, name: str) -> str:

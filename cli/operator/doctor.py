@@ -71,7 +71,8 @@ def check_host(
     try:
         sandbox = context.sandbox
         with context.slots.take() as cpus:
-            report = check.check_host(sandbox, cpus, check.QUICK_ROUNDS if quick else check.FULL_ROUNDS)
+            rounds = check.QUICK_ROUNDS if quick else check.FULL_ROUNDS
+            report = check.check_host(sandbox, cpus, rounds, bots=context.slots.bots)
     except TransportError as error:
         fail(error.detail)
     lines = chain.from_iterable(finding_lines(found.level, found.text, found.mend) for found in report.findings)

@@ -83,7 +83,7 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
         return
     context = Context(settings)
     with context.slots.take() as cpus:
-        report = check_host(context.sandbox, cpus, QUICK_ROUNDS)
+        report = check_host(context.sandbox, cpus, QUICK_ROUNDS, bots=context.slots.bots)
     for finding in report.findings:
         if finding.level is not Level.GOOD:
             verdict = Verdict.WRONG if finding.level is Level.UNFIT else Verdict.REMARK

@@ -198,4 +198,4 @@ def slot_count(settings: Settings) -> int:
     """Return how many matches this machine plays at a time."""
     from deadheat.sandbox.host.slots import plan
 
-    return len(plan(settings.slots, sorted(os.sched_getaffinity(0))))
+    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), settings.exhibitions))

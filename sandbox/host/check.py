@@ -22,6 +22,7 @@ from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerBox, DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
 from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
+from deadheat.sandbox.host.slots import MEMORY_BYTES
 from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
@@ -74,8 +75,10 @@ def check_host(
     rounds: int = FULL_ROUNDS,
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
+    bots: int = 0,
 ) -> Report:
     """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
+    `bots` may run here at a time; 0: unknown.
 
     Raises:
         TransportError: the trial could not be carried out.
@@ -117,6 +120,8 @@ def check_host(
             busy_share=busy,
             runtime="" if runtime is NO_RUNTIME else str(runtime),
             margin_ms=runtime.margin_ms,
+            bots=bots,
+            memory_bytes=MEMORY_BYTES,
             **weighed,
         )
     )

@@ -26,6 +26,7 @@ from enum import StrEnum
 
 from deadheat.engine.core import NS_PER_MS
 from deadheat.sandbox.attribution import MAX_STEAL_SHARE
+from deadheat.sandbox.host.slots import needed_bytes
 from deadheat.sandbox.runtimes import MARGIN_MS
 
 MAX_ESCAPE_SHARE = 0.8
@@ -99,6 +100,8 @@ class Facts:
     favours: bool = True  # the weight of a box can be changed
     nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
+    bots: int = 0  # the most that run at a time, at tables of two; 0: unknown
+    memory_bytes: int = 0  # the machine's
     margin_ms: int = MARGIN_MS  # how close to the deadline the reference bots aimed
 
 
@@ -182,6 +185,11 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     yield _either(few, "A bot cannot slow down the lines that the referee sends it.", mend, many)
     swaps = "This host swaps: the referee itself may be paged out."
     yield _either(not facts.swap, "No swap.", "swapoff --all", swaps)
+    if facts.bots:
+        needed, has = needed_bytes(facts.bots), facts.memory_bytes
+        text = f"{facts.bots} bots at a time may use {needed / 2**30:.1f} GiB of this machine's {has / 2**30:.1f}"
+        mend = "name fewer slots in DEADHEAT_SLOTS, lower DEADHEAT_EXHIBITIONS, or add memory"
+        yield _either(needed <= has, f"{text}.", mend, f"{text}: a bot that fills it voids its match.")
     if facts.shared_cores:
         text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
         yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")

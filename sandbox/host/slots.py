@@ -12,17 +12,31 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from deadheat.sandbox.box import BOT_MEMORY_BYTES
 from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, Processors
 
 SHORT_RETRY_SECONDS = 0.002
 
+TABLE = 2
+"""The number of bots for whose memory a slot has room. Where tables are larger, operators name fewer slots."""
 
-def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
+MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+"""This machine's memory."""
+
+
+def needed_bytes(bots: int) -> int:
+    """Return the memory of a machine on which this many bots may use all their memory, with 1 GiB for the rest."""
+    return 2**30 + bots * BOT_MEMORY_BYTES
+
+
+def plan(spec: str, cpus: Sequence[int], bots_beside: int = 0, has_bytes: int = MEMORY_BYTES) -> list[tuple[int, ...]]:
     """Return the slots of a host with these CPUs.
 
     `spec` names them ("2,3;4,5"). If it is empty, each CPU is a slot, but the first is kept for the referees and the
     engine if there are more than two. The bots of a match then share a CPU: they hardly ever think at the same time,
-    and time spent waiting for the other is not own time.
+    and time spent waiting for the other is not own time. There are only as many as the memory has room for, besides
+    `bots_beside` without a slot: if it ran out below a bot's limit, that would be the host's fault, and a losing bot
+    could void its match by filling it.
 
     Raises:
         ValueError: `spec` is not of that form, or names a CPU twice.
@@ -33,18 +47,20 @@ def plan(spec: str, cpus: Sequence[int]) -> list[tuple[int, ...]]:
         if len(set(named)) != len(named):
             raise ValueError(f"slots {spec!r} name a CPU twice")
         return slots
-    return [(cpu,) for cpu in (cpus if len(cpus) <= 2 else cpus[1:])]
+    most = max(1, (has_bytes - needed_bytes(bots_beside)) // (TABLE * BOT_MEMORY_BYTES))
+    return [(cpu,) for cpu in (cpus if len(cpus) <= 2 else cpus[1:])[:most]]
 
 
 class Slots:
     """The slots of this host, shared by all processes that name the same directory."""
 
-    def __init__(self, directory: Path, spec: str = "") -> None:
-        """`directory` is the registry's directory."""
+    def __init__(self, directory: Path, spec: str = "", bots_beside: int = 0) -> None:
+        """`directory` is the registry's directory. `bots_beside` may run at a time without a slot."""
         directory.mkdir(parents=True, exist_ok=True)
         self._processors = Processors(directory)
         cpus = sorted(os.sched_getaffinity(0))
-        self.slots = plan(spec, cpus)
+        self.slots = plan(spec, cpus, bots_beside)
+        self.bots = TABLE * len(self.slots) + bots_beside
         self.spare = tuple(cpu for cpu in cpus if all(cpu not in slot for slot in self.slots))
         """The processors on which none of our bots runs; a host with two processors has none."""
 

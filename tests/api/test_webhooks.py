@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from sqlmodel import Session, col, select
 
-from deadheat.api.edge.rates import MAILS_PER_HOUR
+from deadheat.api.edge.rates import MAILS_PER_ADDRESS, MAILS_PER_HOUR
 from deadheat.league.service.people import channels, forgotten
 from deadheat.league.service.people.channels import Link
 from deadheat.league.tables import Channel, Delivery
@@ -44,9 +46,26 @@ def test_an_address_is_confirmed_by_the_link_in_its_message_alone(site: Site) ->
     stranger.get(links[Link.CONFIRM], 404)
     stranger.submit("/mail/unsubscribe", at=links[Link.UNSUBSCRIBE])
     assert "ada@a.example" not in browser.get("/account/webhooks").text
-    for _ in range(3):
-        browser.submit("/account/webhooks/mail", address="bob@a.example", password=PASSWORD)
+    for number in range(3):
+        browser.submit("/account/webhooks/mail", address=f"bob{number}@a.example", password=PASSWORD)
     browser.submit("/account/webhooks/mail", 429, address="bob@a.example", password=PASSWORD)
+
+
+@pytest.mark.usefixtures("one_window")
+def test_nobody_has_a_stranger_flooded_with_links(site: Site) -> None:
+    """However many accounts ask, however they spell the address, and whatever they remove in between."""
+    site = site.beside(smtp_url="smtp://mail.example", mail_from="a@b.example", site_url="http://league")
+    spellings = ("stranger@a.example", "Stranger+1@A.example", "str.anger@a.example", "stranger+2@a.example")
+    browser = Browser(site)
+    for number, spelling in enumerate(spellings):
+        browser, over = Browser(site).sign_up(f"eve-{number}"), number >= MAILS_PER_ADDRESS
+        browser.get("/account/webhooks")
+        browser.submit("/account/webhooks/mail", 429 if over else 200, address=spelling, password=PASSWORD)
+        if not over:
+            (remove,) = re.findall(r"/account/webhooks/\d+/remove", browser.answer.text)
+            browser.submit(remove)
+    assert "messages to confirm this address" in browser.page.text
+    browser.submit("/account/webhooks/mail", address="other@a.example", password=PASSWORD)
 
 
 @pytest.mark.usefixtures("one_window")

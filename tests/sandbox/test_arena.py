@@ -77,7 +77,15 @@ def test_spare_processors_are_those_of_no_slot(tmp_path: Path) -> None:
 def test_each_processor_is_a_slot_and_of_many_the_first_is_for_the_rest(
     spec: str, cpus: list[int], slots: list[tuple[int, ...]]
 ) -> None:
-    assert plan(spec, cpus) == slots
+    assert plan(spec, cpus, 2, 64 * 2**30) == slots
+
+
+@pytest.mark.parametrize(("memory", "beside", "most"), [(1, 0, 1), (5, 0, 2), (5, 2, 1), (7.9, 2, 2), (17, 2, 7)])
+def test_no_more_bots_run_than_the_memory_holds(memory: float, beside: int, most: int) -> None:
+    """Otherwise a bot below its own limit could void its match by filling the machine."""
+    cpus = list(range(8))
+    assert plan("", cpus, beside, int(memory * 2**30)) == [(cpu,) for cpu in range(1, most + 1)]
+    assert len(plan("0;1;2", cpus, beside, int(memory * 2**30))) == 3, "an operator's own choice is only remarked on"
 
 
 def test_a_cpuset_is_read_as_the_kernel_writes_it() -> None:

@@ -46,6 +46,10 @@ def test_a_host_is_unfit_where_verdicts_are_wrong_or_have_no_end(facts: Facts, r
         (replace(GOOD, governors=("ondemand", "performance")), "CPUs change speed"),
         (replace(GOOD, waiters=5_491_533), "fs.epoll.max_user_watches is 5,491,533"),
         (replace(GOOD, swap=True), "This host swaps"),
+        (
+            replace(GOOD, bots=8, memory_bytes=8 * 2**30),
+            "8 bots at a time may use 9.0 GiB of this machine's 8.0: a bot that fills it voids its match.",
+        ),
         (replace(GOOD, shared_cores="0-1"), "CPUs 0-1 share a core"),
         (replace(GOOD, favours=False), "A bot that is not asked keeps its weight"),
         (replace(GOOD, weight=None), "Boxes have no control group of their own"),

@@ -60,7 +60,7 @@ def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> l
     """Let checks find these in turn; return the rounds that each was asked for."""
     asked: list[int] = []
 
-    def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None]) -> Report:
+    def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None], bots: int) -> Report:
         asked.append(rounds)
         between()
         found = reports[len(asked) - 1]

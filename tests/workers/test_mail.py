@@ -17,13 +17,18 @@ from typing import cast
 
 import pytest
 from pydantic import ValidationError
+from sqlmodel import Session
 
 from deadheat.engine.language import reading
+from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound
 from deadheat.league.locale import catalogue
 from deadheat.league.service.people import channels
-from deadheat.league.service.people.channels import Link
-from deadheat.league.states import DeliveryState
+from deadheat.league.service.people.channels import Link, Parcel
+from deadheat.league.service.people.forgotten import ask_for_link
+from deadheat.league.states import ChannelKind, DeliveryState
+from deadheat.league.tables import Delivery
+from deadheat.workers.context import Context
 from deadheat.workers.sending import deliveries, mail
 from deadheat.workers.sending.mail import Letter
 from deadheat.workers.sending.webhooks import NotReached
@@ -36,7 +41,7 @@ SENDER = "Deadheat <league@league.example>"
 SITE = "https://league.example"
 
 
-class Session(socketserver.StreamRequestHandler):
+class Conversation(socketserver.StreamRequestHandler):
     """One conversation by RFC 5321, with STARTTLS and AUTH PLAIN where the server wants them."""
 
     def handle(self) -> None:
@@ -93,7 +98,7 @@ class MailServer(socketserver.ThreadingTCPServer):
     daemon_threads = True
 
     def __init__(self, mode: str, folder: Path) -> None:
-        super().__init__(("127.0.0.1", 0), Session)
+        super().__init__(("127.0.0.1", 0), Conversation)
         self.mode, self.password, self.answer = mode, "", "250 ok"
         self.got: list[tuple[str, bool, EmailMessage]] = []
         if mode != "smtp":
@@ -249,3 +254,70 @@ def test_without_a_mail_server_no_address_is_taken(tmp_path: Path) -> None:
     with pytest.raises(BadSetting, match="sends no mail"):
         world.write(channels.add_address, world.author(), "ada@a.example")
     world.close()
+
+
+@pytest.mark.parametrize("people", [1, 200])
+def test_a_reset_link_waits_for_no_webhook(world: World, server: MailServer, monkeypatch, people: int) -> None:
+    """200 webhooks hang until the mail has arrived, which is asked for after the first of them."""
+    ada = world.author("ada")
+    world.write(channels.add_address, ada, "ada@a.example")
+    send(world)
+    world.write(channels.follow_link, *link_in(server.got.pop()[2], Link.CONFIRM))
+    slow = [world.author(f"slow-{number}") for number in range(people)]
+    hooks = [world.write(channels.add_webhook, person, "https://hook.example/")[0].id for person in slow]
+
+    def wait_all(session: Session) -> None:
+        at = now(session)
+        session.add_all(Delivery(channel_id=hooks[number % people], at=at, due_at=at) for number in range(200))
+
+    world.write(wait_all)
+    began, mailed, timed_out = threading.Event(), threading.Event(), threading.Event()
+    flying: list[int] = []
+    shared_by: list[int] = []
+
+    def hang(_: object, parcel: Parcel) -> tuple[bool, bool, str]:
+        flying.append(parcel.user_id)
+        shared_by.append(flying.count(parcel.user_id))
+        began.set()
+        if not mailed.wait(60):
+            timed_out.set()
+        flying.remove(parcel.user_id)
+        return True, False, "200"
+
+    def by_mail(context: Context, parcel: Parcel) -> tuple[bool, bool, str]:
+        told = really(context, parcel)
+        mailed.set()
+        return told
+
+    really = deliveries.SENDERS[ChannelKind.MAIL]
+    monkeypatch.setattr(deliveries, "SENDERS", {ChannelKind.WEBHOOK: hang, ChannelKind.MAIL: by_mail})
+    sending = threading.Thread(target=send, args=(world,), daemon=True)
+    sending.start()
+    assert began.wait(60)
+    world.write(ask_for_link, "ada")
+    assert mailed.wait(60) and not timed_out.is_set()
+    sending.join()
+    assert [letter["Subject"] for *_, letter in server.got] == ["Your password at Deadheat"]
+    assert set(shared_by) == {1}, "one webhook at a time a person"
+
+
+def test_links_come_before_notices_and_failing_addresses_last(world: World, server: MailServer) -> None:
+    people = ada, eve, bob = [world.author(name) for name in ("ada", "eve", "bob")]
+    for person in people:
+        world.write(channels.add_address, person, f"{person.name}@a.example")
+    server.answer = "451 later"
+    send(world)
+    server.answer = "250 ok"
+    world.clock.turn(60)
+    send(world)
+    for *_, letter in server.got:
+        world.write(channels.follow_link, *link_in(letter, Link.CONFIRM))
+    server.answer = "451 later"
+    world.bot("swift", owner=eve)
+    send(world)
+    world.clock.turn(60)
+    world.bot("slow", owner=ada)
+    world.write(ask_for_link, "bob")
+    claimed = world.write(channels.claim_deliveries, ChannelKind.MAIL, 3)
+    assert [parcel.user_id for parcel in claimed] == [bob.id, ada.id, eve.id]
+    assert not world.write(channels.claim_deliveries, ChannelKind.WEBHOOK, 3)

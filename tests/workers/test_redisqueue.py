@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import logging
+import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import redis
 from kombu.simple import SimpleQueue
@@ -48,3 +54,95 @@ def test_what_was_fetched_and_not_done_goes_back_to_a_redis_that_lives(redis_url
             assert queue.get(timeout=10).payload[0] == [7]
             let_go_of(queue)
     app.close()
+
+
+def message(**changed: Any) -> dict[str, Any]:
+    return {
+        "body": base64.b64encode(b"[[1000], {}, {}]").decode(),
+        "content-type": "application/json",
+        "content-encoding": "utf-8",
+        "headers": {"task": "deadheat.build", "id": "1", "lang": "py"},
+        "properties": {
+            "delivery_tag": "1",
+            "body_encoding": "base64",
+            "delivery_info": {"exchange": "", "routing_key": "build"},
+        },
+    } | changed
+
+
+EXPIRIES = ("never", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00x", "2000-01-01T00:00:00")
+
+
+def garbage() -> list[bytes]:
+    """Return what a damaged or foreign program may have put into a queue."""
+    whole, needed = message(), ("body", "headers", "properties")
+    headers: list[Any] = [{"task": []}, {"task": None}, {"id": None}, {"expires": 7}]
+    properties: list[Any] = [{"delivery_tag": []}, {"delivery_info": []}, {"delivery_info": {}}]
+    bodies: list[Any] = [
+        "!",
+        7,
+        [],
+        {},
+        *(base64.b64encode(text).decode() for text in (b"no", b"[]", b"{}", b"[[{}]]")),
+    ]
+    wrong: list[Any] = [None, "text", []]
+    texts: list[Any] = [
+        *(message(headers=whole["headers"] | change) for change in headers),
+        *(message(properties=whole["properties"] | change) for change in properties),
+        *(message(body=body) for body in bodies),
+        *({name: part for name, part in whole.items() if name != left} for left in needed),
+        *(message(**{name: change}) for name in needed for change in wrong),
+        *([], {}, 7, None, "text", [whole]),
+    ]
+    return [b"garbage", b"", b"\xff\x00", b"{", b"[" * 100_000, *(json.dumps(text).encode() for text in texts)]
+
+
+def oddities() -> list[dict[str, Any]]:
+    """Return messages that are whole, but have headers and callbacks that none of ours has."""
+    headers = message()["headers"]
+    etas: list[Any] = ["9999-12-31T23:59:59+00:00", "2999-01-01T00:00:00+00:00", "soon", 7]
+    odd: list[Any] = [{"timelimit": 7}, {"retries": []}, {"argsrepr": 7}, {"stamped_headers": 7}, {"group": {}}]
+    changed: list[Any] = [*({"eta": eta} for eta in etas), *odd]
+    chained = base64.b64encode(b'[[1000], {"a": 1}, {"callbacks": 7, "chain": [{}], "errbacks": 7}]').decode()
+    return [*(message(headers=headers | change) for change in changed), message(body=chained)]
+
+
+WORKER = """
+import sys, redis
+from deadheat.league.config import Settings
+from deadheat.workers.broker.queue import celery_app
+
+app, client = celery_app(Settings()), redis.Redis.from_url(Settings().broker_url)
+
+@app.task(name="deadheat.build")
+def build(number):
+    client.rpush("done", number)
+
+app.worker_main("--quiet worker --queues=build --concurrency=1 --without-gossip --without-mingle".split())
+"""
+
+
+def test_no_message_ends_a_worker_or_waits_in_it(redis_url: str, tmp_path: Path) -> None:
+    """After each piece of garbage the worker takes the next message; what is whole it carries out at once."""
+    app = celery_app(settings(tmp_path, broker_url=redis_url))
+    environment = os.environ | {"DEADHEAT_BROKER_URL": redis_url, "DEADHEAT_DATA_DIR": str(tmp_path)}
+    log = tmp_path / "log"
+    with (
+        redis.Redis.from_url(redis_url, socket_timeout=120) as client,
+        log.open("w") as told,
+        subprocess.Popen([sys.executable, "-c", WORKER], env=environment, stdout=told, stderr=told) as worker,
+    ):
+        try:
+            for odd in oddities():
+                client.lpush("build", json.dumps(odd))
+                assert client.blpop(["done"], timeout=60) == (b"done", b"1000"), (odd, log.read_text())
+            outdated = (message(headers=message()["headers"] | {"expires": at}) for at in EXPIRIES)
+            for number, text in enumerate([*garbage(), *map(json.dumps, outdated)]):
+                client.lpush("build", text)
+                app.send_task("deadheat.build", (number,))
+                assert client.blpop(["done"], timeout=60) == (b"done", b"%d" % number), (text[:300], log.read_text())
+            assert worker.poll() is None
+        finally:
+            worker.terminate()
+    app.close()
+    assert log.read_text().count("a damaged message is dropped") == len(garbage())

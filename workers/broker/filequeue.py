@@ -8,7 +8,6 @@ that removes it owns it; and an unreadable one is dropped, because a message is 
 
 from __future__ import annotations
 
-import logging
 import uuid
 from pathlib import Path
 from queue import Empty
@@ -19,10 +18,7 @@ from kombu.exceptions import ChannelError
 from kombu.transport import filesystem
 from kombu.utils.json import dumps, loads
 
-log = logging.getLogger(__name__)
-
-PARTS = {"body", "headers", "properties"}
-"""The parts that every message has."""
+from deadheat.workers.broker.messages import sound
 
 
 class Channel(filesystem.Channel):
@@ -49,11 +45,10 @@ class Channel(filesystem.Channel):
                 continue
             try:
                 message = loads(content.decode())
-            except ValueError:
+            except (ValueError, RecursionError):
                 message = None
-            if isinstance(message, dict) and message.keys() >= PARTS:
-                return message
-            log.warning("a damaged message is dropped: %s", path.name)
+            if (seen := sound(message)) is not None:
+                return seen
         raise Empty
 
     def get_table(self, exchange: str) -> list[filesystem.exchange_queue_t]:  # type: ignore[override]

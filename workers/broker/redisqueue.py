@@ -2,15 +2,18 @@
 
 When it closes a connection, the original puts fetched but unprocessed messages back into Redis. If Redis is gone, it
 pickles them into the machine's folder for temporary files, one file for each connection, which nobody ever reads or
-removes. Here they are dropped, because a message is only a nudge (see `workers.broker.queue`).
+removes. Here they are dropped, because a message is only a nudge (see `workers.broker.queue`), as are damaged ones.
 """
 
 from __future__ import annotations
 
 import logging
+from queue import Empty
 from typing import Any
 
 from kombu.transport import redis, virtual
+
+from deadheat.workers.broker.messages import sound
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +37,19 @@ class Channel(redis.Channel):
         assert not self.ack_emulation, "with it Redis keeps what was fetched, and the class below would not"
         self.QoS = QoS  # type: ignore[assignment]  # the original assigns its parent, too
 
+    def _brpop_read(self, **options: Any) -> Any:
+        try:
+            return super()._brpop_read(**options)  # type: ignore[misc]  # the stub knows nothing of it
+        except (ValueError, RecursionError):  # it is no JSON
+            sound(None)
+            raise Empty from None
+
 
 class Transport(redis.Transport):
     """See the module."""
 
     Channel = Channel
+
+    def _deliver(self, message: object, queue: str) -> None:  # type: ignore[override]  # as above
+        if (seen := sound(message)) is not None:
+            super()._deliver(seen, queue)

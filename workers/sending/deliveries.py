@@ -1,6 +1,6 @@
 """Sends notices through people's channels (see `league.service.people.channels`).
 
-Requests are made outside of any transaction, a few at a time; each outcome is recorded in its own transaction.
+Requests are made outside of any transaction, a few of each kind at a time; each outcome is recorded in its own one.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from http import HTTPStatus
 
 from deadheat.engine.language import _, reading
@@ -23,32 +23,42 @@ from deadheat.league.states import ChannelKind
 from deadheat.workers.context import Context
 from deadheat.workers.sending import mail
 from deadheat.workers.sending.mail import Letter
-from deadheat.workers.sending.webhooks import Answer, NotReached, post
+from deadheat.workers.sending.webhooks import NotReached, post
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 8
-"""The number of concurrent requests; each ends within seconds, long before its lease."""
+AT_ONCE = {ChannelKind.MAIL: 4, ChannelKind.WEBHOOK: 8}
+"""The number of concurrent deliveries of each kind; each ends within seconds, long before its lease."""
 
 MOST_SUBJECT = 100
 """The most characters of a message's subject."""
 
 TURN_SECONDS = 30.0
-"""How long one call keeps taking due deliveries; the next call follows soon."""
+"""How long one call keeps taking due deliveries, and mail until its last webhook ends; the next call follows soon."""
+
+LOOK_SECONDS = 1.0
+"""How often due deliveries are searched for while others are on their way."""
 
 
 def send_due(context: Context) -> int:
     """Send the deliveries that are due, and return how many were tried."""
-    database, tried, until = context.database, 0, time.monotonic() + TURN_SECONDS
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        while time.monotonic() < until:
-            with database.transaction() as session:
-                parcels = channels.claim_deliveries(session, AT_ONCE)
-            if not parcels:
-                break
-            tried += len(parcels)
-            list(pool.map(lambda parcel: _send(context, parcel), parcels))
-    return tried
+    tried, until = 0, time.monotonic() + TURN_SECONDS
+    under_way: dict[Future[None], Parcel] = {}
+    with ThreadPoolExecutor(sum(AT_ONCE.values())) as pool:
+        while True:
+            for kind, most in AT_ONCE.items():
+                busy = {parcel.user_id for parcel in under_way.values() if parcel.kind is kind}
+                late = time.monotonic() > until and (kind is ChannelKind.WEBHOOK or len(under_way) == len(busy))
+                if not late and len(busy) < most:
+                    with context.database.transaction() as session:
+                        parcels = channels.claim_deliveries(session, kind, most - len(busy), busy)
+                    under_way |= {pool.submit(_send, context, parcel): parcel for parcel in parcels}
+            if not under_way:
+                return tried
+            for ended in wait(under_way, LOOK_SECONDS, FIRST_COMPLETED).done:
+                del under_way[ended]
+                ended.result()
+                tried += 1
 
 
 def _send(context: Context, parcel: Parcel) -> None:
@@ -56,6 +66,7 @@ def _send(context: Context, parcel: Parcel) -> None:
         taken, gone, detail = SENDERS[parcel.kind](context, parcel)
     except NotReached as error:
         taken, gone, detail = False, False, str(error)
+        log.info("delivery %d was not sent: %r", parcel.delivery_id, error.__cause__)
     with context.database.transaction() as session:
         if taken:
             noted = channels.delivered(session, parcel, detail)
@@ -77,8 +88,8 @@ def _by_mail(context: Context, parcel: Parcel) -> Sent:
 def _by_webhook(context: Context, parcel: Parcel) -> Sent:
     with reading(catalogue(parcel.language)):
         told = payload(parcel, context.settings)
-    answer = _post(parcel, told, context.settings)
-    return answer.is_good, answer.status == HTTPStatus.GONE, f"{answer.status} {answer.text}"
+    status = _post(parcel, told, context.settings)
+    return 200 <= status < 300, status == HTTPStatus.GONE, str(status)
 
 
 SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
@@ -88,7 +99,7 @@ SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
 """The function that sends to each kind of channel. They raise NotReached."""
 
 
-def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> Answer:
+def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> int:
     body = json.dumps(told).encode()
     timestamp = int(time.time())
     headers = {

@@ -64,7 +64,7 @@ def add_address(shared: Shared, request: Request, posted: Submitted) -> Response
     """Add an e-mail address, and send a link to it."""
     body, person = checked(AddressForm, posted.fields), posted.visit.person
     confirm(shared, request, posted.visit, body.password)
-    shared.rates.mail_by(person.id)
+    shared.rates.confirmation(person.id, body.address.strip())
     with shared.db.transaction() as session:
         channels.add_address(session, person, body.address.strip())
     return onward(HERE)

@@ -8,6 +8,9 @@ deliveries by a compare-and-set of the number of tries, which also moves the tim
 one. So only one of two processes gets it, and a delivery whose process died is tried again. A delivery may arrive twice
 if the process died before it noted the answer; the receiver can tell by its number.
 
+Nobody's slow webhooks delay others: mail is sent apart, each person has at most one delivery of either kind under way,
+and channels that have failed come after all others.
+
 Until its owner has followed a link, an e-mail address gets nothing but the message with that link. Links carry a token
 that follows from the channel's secret; a confirmation link works once, within `CONFIRM_WITHIN`.
 
@@ -33,7 +36,7 @@ from sqlmodel.sql.expression import Select
 from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import BadSetting, NotFound, TooMany
-from deadheat.league.outgoing import is_inside, read_url
+from deadheat.league.outgoing import must_be_outside, read_url
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import storable
@@ -103,12 +106,14 @@ class DeliveryInfo:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A delivery that a process has claimed, with everything needed to send it. `notice` is None for a test, a request
-    to confirm the address, or a password reset link.
+    """A delivery that a process claimed at `at`, with everything needed to send it. `notice` is None for a test, a
+    request to confirm the address, or a password reset link.
     """
 
+    at: datetime
     delivery_id: int
     attempt: int
+    user_id: int
     kind: ChannelKind
     address: str
     secret: str
@@ -128,10 +133,10 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
     """
     try:
         target = read_url(url)
+        if not settings_of(session).webhooks_inside:
+            must_be_outside(target)
     except ValueError as error:
         raise BadSetting("url", str(error)) from error
-    if is_inside(target.host) and not settings_of(session).webhooks_inside:
-        raise BadSetting("url", _("its host is not on the public internet"))
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
     return from_row(ChannelInfo, row), row.secret
 
@@ -272,24 +277,38 @@ def _heard() -> Select[int, int]:
     return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
 
 
-def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
-    """Claim due deliveries, the longest due first. The caller has each until its lease ends."""
+def claim_deliveries(
+    session: Session, kind: ChannelKind, limit: int, busy: Collection[int] = frozenset()
+) -> list[Parcel]:
+    """Claim due deliveries of one kind, one a person at most and none of the accounts `busy`: links and tests first,
+    then the longest due, and after all others what goes to failing channels. Each is the caller's until its lease ends.
+    """
     at = now(session)
+    rank = (col(Channel.failing_since).is_not(None), col(Delivery.notice_id).is_not(None))
+    order = (*rank, col(Delivery.due_at), col(Delivery.id))
+    turn = func.row_number().over(partition_by=col(Channel.user_id), order_by=order)
+    ours = select(col(Delivery.id), turn.label("turn")).join(Channel, col(Channel.id) == Delivery.channel_id)
+    ours = ours.where(
+        Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None)
+    )
+    each = ours.where(Channel.kind == kind, col(Channel.user_id).not_in(busy)).subquery()
     due = (
         select(Delivery, Channel, Notice)
+        .join(each, each.c.id == Delivery.id)
         .join(Channel, col(Channel.id) == Delivery.channel_id)
         .outerjoin(Notice, col(Notice.id) == Delivery.notice_id)
-        .where(Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None))
-        .order_by(col(Delivery.due_at), col(Delivery.id))
+        .where(each.c.turn == 1)
+        .order_by(*order)
         .limit(limit)
     )
     taken = []
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret", "language")}
+            of_channel = {name: getattr(channel, name) for name in ("user_id", "kind", "address", "secret", "language")}
             taken.append(
                 Parcel(
+                    at,
                     row.id,
                     attempt,
                     **of_channel,
@@ -315,9 +334,10 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
 
 def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bool = False) -> bool:
     """Note why a try failed. Return False if another process has tried it in the meantime. `for_good`: the receiver
-    has asked for no more, so the channel is switched off.
+    has asked for no more, so the channel is switched off. Times count from the try's beginning: its length would tell
+    the owner a closed port from a silent one.
     """
-    at = now(session)
+    at = parcel.at
     pause = min(FIRST_PAUSE * 2 ** (parcel.attempt - 1), LONGEST_PAUSE)
     values: dict[str, object] = {"detail": storable(detail, MOST_DETAIL), "due_at": at + pause}
     if for_good or parcel.attempt >= MOST_TRIES:
