@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.operators import reset_password, set_role
-from deadheat.league.states import Role
+from deadheat.league.states import NewcomerRule, Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site, bearer, token_in
 
@@ -343,6 +344,18 @@ def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.Monke
     for _ in range(4):
         slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
         slow.sign_in("ada")
+
+
+@pytest.mark.usefixtures("one_window")
+def test_guessing_the_invitation_code_ends_and_the_right_one_clears_the_count(site: Site, monkeypatch) -> None:
+    monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
+    slow = site.beside()
+    slow.world.write(set_newcomer_rule, slow.world.boss, NewcomerRule.CODE, "tea")
+    answers = []
+    for number, code in enumerate(["water", "coffee", "tea", "water", "coffee", "milk", "tea"]):
+        body = {"name": f"n{number}", "password": PASSWORD, "code": code}
+        answers.append(slow.client.post("/v1/users", json=body).status_code)
+    assert answers == [403, 403, 201, 403, 403, 403, 429]
 
 
 @pytest.mark.usefixtures("one_window")

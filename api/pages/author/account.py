@@ -193,9 +193,10 @@ def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Create an author's account and sign in."""
     body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
-    shared.rates.sign_up(request)
+    shared.rates.sign_up(request, body.code)
     with shared.db.transaction() as session:
         person = users.sign_up(session, body.name, body.password, body.code)
+    shared.rates.invited(request)
     return begin(shared, request, person, local_path(sent.get("next")))
 
 

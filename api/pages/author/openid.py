@@ -64,12 +64,13 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Choose a name, then sign in at the provider. Refusals that are known beforehand come first."""
     _provider(shared)
     body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
-    shared.rates.sign_up(request)
+    shared.rates.sign_up(request, body.code)
     must_be_free(body.name)
     with shared.db.reading() as session:
         check_newcomer(session, body.code)
         if user_named(session, body.name) is not None:
             raise NameTaken("user", body.name)
+    shared.rates.invited(request)
     return _away(shared, request, "up", local_path(sent.get("next")), name=body.name, code=body.code)
 
 
