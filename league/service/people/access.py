@@ -19,11 +19,11 @@ from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Token as TokenInfo
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import set_password
 from deadheat.league.states import Scope, TokenKind
-from deadheat.league.tables import Token, User
+from deadheat.league.tables import SigningKey, Token, User
 
 log = logging.getLogger(__name__)
 
@@ -171,6 +171,13 @@ def change_password(session: Session, person: Person, password: str, keep_tokens
 def end_everything(session: Session, user_id: int) -> None:
     """End every token and session of a user now."""
     _revoke(session, col(Token.user_id) == user_id)
+
+
+def signing_key(session: Session) -> str:
+    """Return the league's own key, which is made with the first use. It signs what browsers bring back."""
+    secret = surroundings(session).entropy(SECRET_BYTES).hex()
+    insert_new(session, SigningKey, [{"id": 1, "secret": secret}])
+    return session.get_one(SigningKey, 1).secret
 
 
 def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta) -> Issued:

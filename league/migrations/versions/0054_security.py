@@ -1,0 +1,31 @@
+"""The league has a key of its own, sessions know where they began, and people are notified of what opens their account.
+
+A removed channel stays without an owner until its last notice is sent.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+from deadheat.league.migrations.checks import add_kind, edit_in_sqlite, replaced
+
+revision = "0054"
+down_revision = "0053"
+
+
+def upgrade() -> None:
+    """Forward."""
+    op.create_table(
+        "signing_key",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("secret", sa.String(length=64), nullable=False),
+        sa.CheckConstraint("id = 1", name=op.f("ck_signing_key_one_row")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_signing_key")),
+    )
+    op.add_column("token", sa.Column("address", sa.String(length=64), server_default="", nullable=False))
+    if op.get_bind().dialect.name == "sqlite":
+        edit_in_sqlite("channel", lambda text: replaced(text, "user_id INTEGER NOT NULL", "user_id INTEGER"))
+    else:
+        op.alter_column("channel", "user_id", nullable=True)
+    add_kind("security", after="team-invited")
