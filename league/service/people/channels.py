@@ -20,15 +20,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache
 
-from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import Session, col, func, insert, select
-from sqlmodel.sql.expression import Select
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, delete, exists, func, select
 
 from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.database import now, settings_of, surroundings
@@ -37,6 +34,7 @@ from deadheat.league.outgoing import is_inside, read_url
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, Notice
@@ -50,6 +48,8 @@ OVER = N_("This link is no longer valid: it was used, it is too old, or the addr
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
 """The addresses that HTML's form fields accept (WHATWG), with a dot in the domain."""
+
+REMOVED = N_("Your notices are no longer sent to {channel}.")
 
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)
@@ -133,6 +133,7 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
     if is_inside(target.host) and not settings_of(session).webhooks_inside:
         raise BadSetting("url", _("its host is not on the public internet"))
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
+    account_changed(session, person.id, N_("Your notices are also sent to {channel}."), channel=_shown(row))
     return from_row(ChannelInfo, row), row.secret
 
 
@@ -149,7 +150,9 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
         raise BadSetting("address", _("it is not an e-mail address that this service accepts"))
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
-    session.flush()
+    account_changed(
+        session, person.id, N_("The address {channel} was added, and has to be confirmed."), channel=address
+    )
     return from_row(ChannelInfo, row)
 
 
@@ -168,9 +171,12 @@ def follow_link(session: Session, link: Link, channel_id: int, token: str) -> No
     row = _linked(session, link, channel_id, token)
     if link is Link.CONFIRM:
         row.confirmed_at = now(session)
+        session.flush()
     else:
         session.delete(row)
-    session.flush()
+        session.flush()
+        if row.user_id is not None:
+            account_changed(session, row.user_id, REMOVED, channel=_shown(row))
 
 
 def _add(session: Session, person: Person, kind: ChannelKind, address: str, confirmed_at: datetime | None) -> Channel:
@@ -208,9 +214,36 @@ def speak(session: Session, person: Person, chosen: str) -> None:
 
 
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
-    """Remove a channel, so that nothing is sent there. Raises NotFound."""
-    session.delete(_own(session, person, channel_id))
+    """Remove a channel, so that nothing is sent there but that it was removed. Raises NotFound."""
+    row = _own(session, person, channel_id)
+    session.exec(delete(Delivery).where(col(Delivery.channel_id) == row.id, Delivery.state == DeliveryState.WAITING))
+    account_changed(session, person.id, REMOVED, channel=_shown(row))
+    _let_go(session, row)
+
+
+def remove_channels(session: Session, user_id: int, kept: int | None = None) -> None:
+    """Remove all channels of an account but the one that is `kept`. What is on its way there is still sent."""
+    for row in session.exec(select(Channel).where(Channel.user_id == user_id, Channel.id != kept)).all():
+        _let_go(session, row)
+
+
+def _let_go(session: Session, row: Channel) -> None:
+    """Leave a channel without an owner until what is on its way has been sent (`forget_removed`)."""
+    row.user_id = None
+    if row.confirmed_at is None or row.disabled_at is not None:
+        session.delete(row)
     session.flush()
+
+
+def forget_removed(session: Session) -> None:
+    """Delete the removed channels to which nothing is on its way."""
+    waits = exists().where(col(Delivery.channel_id) == Channel.id, col(Delivery.state) == DeliveryState.WAITING)
+    session.exec(delete(Channel).where(col(Channel.user_id).is_(None), ~waits))
+
+
+def _shown(row: Channel) -> str:
+    """Return a channel's name for other channels: of a webhook the host alone, because its path may be a secret."""
+    return row.address if row.kind is ChannelKind.MAIL else read_url(row.address).host
 
 
 def switch_on(session: Session, person: Person, channel_id: int) -> None:
@@ -249,27 +282,6 @@ def deliveries(session: Session, person: Person, limit: int = 50) -> list[Delive
     mine = select(Delivery).join(Channel, col(Channel.id) == Delivery.channel_id).where(Channel.user_id == person.id)
     newest = session.exec(mine.order_by(col(Delivery.id).desc()).limit(limit))
     return [from_row(DeliveryInfo, row) for row in newest]
-
-
-def send_notices(session: Session, notice_ids: Collection[int]) -> None:
-    """Store a delivery of each new notice for every channel of its recipient."""
-    if not notice_ids:
-        return
-    at = now(session)
-    rows = [
-        {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
-        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
-        for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
-    ]
-    if rows:
-        session.connection().execute(insert(Delivery), rows)
-
-
-@cache
-def _heard() -> Select[int, int]:
-    """Return the statement for the channels of the recipients of `notices`."""
-    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
 
 
 def claim_deliveries(session: Session, limit: int) -> list[Parcel]:
@@ -342,11 +354,6 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that no other process has tried a delivery since it was read."""
     return (col(Delivery.id) == delivery_id, col(Delivery.tries) == tries, col(Delivery.state) == DeliveryState.WAITING)
-
-
-def in_use() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions under which notices are sent to a channel."""
-    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 
 def _own(session: Session, person: Person, channel_id: int) -> Channel:
