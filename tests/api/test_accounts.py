@@ -245,6 +245,35 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
 
 
+@pytest.mark.parametrize("kept", [{}, {"keep_ways": "true"}], ids=str)
+def test_a_new_password_asks_what_else_is_kept(ada: Browser, kept: dict[str, str]) -> None:
+    ada.submit("/account/webhooks", at="/account/webhooks", url="https://hooks.example/path")
+    ada.get("/account")
+    assert set(ada.form("/account/password").boxes) == {"keep_tokens", "keep_ways"}
+    ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, **kept)
+    assert ("hooks.example" in ada.get("/account/webhooks").text) == bool(kept)
+    assert "Your password was changed." in ada.get("/inbox").text
+
+
+def test_an_owner_sees_where_browsers_signed_in_and_ends_single_ones(site: Site) -> None:
+    site = site.beside(trusted_proxies="127.0.0.1")
+    ada = Browser(site).sign_up("ada")
+    others = []
+    for address, agent in (("192.0.2.7", "Firefox on Linux"), ("2001:db8:1:2::9", "Safari on iPhone")):
+        others.append(Browser(site))
+        others[-1].client.headers.update({"X-Forwarded-For": address, "User-Agent": agent})
+        others[-1].sign_in("ada")
+    shown = ada.get("/account").text
+    assert "192.0.2.7" in shown and "2001:db8:1:2::/64" in shown and shown.count("this one") == 1
+    assert "Somebody signed in from a new place: 192.0.2.7, with Firefox on Linux." in ada.get("/inbox").text
+    ada.get("/account")
+    ends = [form.action for form in ada.page.forms if form.action.endswith("/revoke")]
+    assert len(ends) == 2  # the present one is ended by signing out
+    ada.submit(ends[-1])
+    assert "192.0.2.7" not in ada.page.text and "2001:db8:1:2::/64" in ada.page.text
+    assert [one.client.get("/v1/users/me").status_code for one in (ada, *others)] == [200, 401, 200]
+
+
 def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser, site: Site, caplog) -> None:
     with caplog.at_level("INFO", "deadheat.league.service.people.access"):
         ada.submit("/account/password", at="/account", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")

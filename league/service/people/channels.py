@@ -216,7 +216,9 @@ def speak(session: Session, person: Person, chosen: str) -> None:
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
     """Remove a channel, so that nothing is sent there but that it was removed. Raises NotFound."""
     row = _own(session, person, channel_id)
-    session.exec(delete(Delivery).where(col(Delivery.channel_id) == row.id, Delivery.state == DeliveryState.WAITING))
+    session.exec(
+        delete(Delivery).where(col(Delivery.channel_id) == row.id, col(Delivery.state) == DeliveryState.WAITING)
+    )
     account_changed(session, person.id, REMOVED, channel=_shown(row))
     _let_go(session, row)
 
