@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league import errors
-from deadheat.league.service.people import access, channels, identities, notices
+from deadheat.league.service.people import access, channels, forgotten, identities, notices
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import TokenKind
 from deadheat.league.tables import Channel, Delivery, Identity, Notice, SigningKey, Token
 from tests.league.ground import settings
+from tests.league.refusals import refused
 from tests.league.world import World
 
 pytestmark = pytest.mark.databases
@@ -173,6 +176,24 @@ def test_a_new_password_keeps_only_what_its_owner_says(league: World, kept: dict
     assert (ways(league, ada), ways(league, bob)) == (left, (1, 3, 1))
     assert sent_to(league, confirmed_id)[-1] == "Your password was changed." + END
     assert sent_to(league, mail.id)[-1:] != sent_to(league, confirmed_id)[-1:]  # nobody else is told
+
+
+def test_who_forgot_the_password_keeps_only_the_address_that_was_used(league: World) -> None:
+    ada = league.author("ada")
+    league.write(access.issue_token, ada.id, "ci")
+    league.write(channels.add_webhook, ada, URL)
+    league.write(identities.link_identity, ada, ISSUER, "ada")
+    used, other = confirmed(league, ada, ADDRESS), confirmed(league, ada, "other@mail.example")
+    league.write(forgotten.ask_for_link, "ada")
+    links = {one.id: dict(parse_qsl(league.read(forgotten.link_query, one.id))) for one in (used, other)}
+    reset = partial(league.write, forgotten.reset_password)
+    reset(used.id, int(links[used.id]["until"]), links[used.id]["token"], PASSWORD)
+    assert ways(league, ada) == (0, 1, 0)
+    assert [one.address for one in league.read(channels.channels, ada)] == [ADDRESS]
+    assert sent_to(league, other.id)[-1] == "Your password was changed." + END
+    waiting = league.rows(select(Delivery).where(col(Delivery.resets_password).is_(True)))
+    assert [one.channel_id for one in waiting] == [used.id]
+    refused(errors.NotFound, reset, other.id, int(links[other.id]["until"]), links[other.id]["token"], PASSWORD)
 
 
 def test_the_league_has_one_key_and_keeps_it(league: World) -> None:

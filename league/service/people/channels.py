@@ -132,8 +132,8 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
         raise BadSetting("url", str(error)) from error
     if is_inside(target.host) and not settings_of(session).webhooks_inside:
         raise BadSetting("url", _("its host is not on the public internet"))
+    account_changed(session, person.id, N_("Your notices are also sent to {channel}."), channel=target.host)
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
-    account_changed(session, person.id, N_("Your notices are also sent to {channel}."), channel=_shown(row))
     return from_row(ChannelInfo, row), row.secret
 
 
@@ -216,25 +216,28 @@ def speak(session: Session, person: Person, chosen: str) -> None:
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
     """Remove a channel, so that nothing is sent there but that it was removed. Raises NotFound."""
     row = _own(session, person, channel_id)
-    session.exec(
-        delete(Delivery).where(col(Delivery.channel_id) == row.id, col(Delivery.state) == DeliveryState.WAITING)
-    )
+    session.exec(delete(Delivery).where(*_on_their_way(row)))
     account_changed(session, person.id, REMOVED, channel=_shown(row))
     _let_go(session, row)
 
 
 def remove_channels(session: Session, user_id: int, kept: int | None = None) -> None:
-    """Remove all channels of an account but the one that is `kept`. What is on its way there is still sent."""
+    """Remove all channels of an account but the one that is `kept`. Notices on their way there are still sent."""
     for row in session.exec(select(Channel).where(Channel.user_id == user_id, Channel.id != kept)).all():
         _let_go(session, row)
 
 
 def _let_go(session: Session, row: Channel) -> None:
-    """Leave a channel without an owner until what is on its way has been sent (`forget_removed`)."""
+    """Leave a channel without an owner until the notices on their way have been sent (`forget_removed`)."""
+    session.exec(delete(Delivery).where(*_on_their_way(row), col(Delivery.notice_id).is_(None)))
     row.user_id = None
     if row.confirmed_at is None or row.disabled_at is not None:
         session.delete(row)
     session.flush()
+
+
+def _on_their_way(row: Channel) -> tuple[ColumnElement[bool], ...]:
+    return col(Delivery.channel_id) == row.id, col(Delivery.state) == DeliveryState.WAITING
 
 
 def forget_removed(session: Session) -> None:
