@@ -22,8 +22,7 @@ from deadheat.league.errors import ProviderRefused
 MOST_COOKIE = 3000
 
 SECONDS = 600
-"""How long signing in at the provider may take. An account is thus linked at most this long after its owner showed who
-they are."""
+"""How long signing in at the provider may take, and thus how old the password's check is when an account is linked."""
 
 EXPIRED = N_("This sign-in has expired, or belongs to another browser. Begin again.")
 

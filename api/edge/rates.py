@@ -8,8 +8,7 @@ counted.
 An IPv6 address counts as its 64-bit network, which is what one customer gets. Password attempts for one name count by
 address, so that guessing locks nobody else out. A second count covers all addresses together; one address cannot reach
 its limit. A correct password clears both counts, so only guessing fills them. Attempts at the invitation code count in
-the same way. Each process also keeps both counts for itself and refuses by these, too, so that an emptied Redis gives
-nobody more guesses.
+the same way. Each process also keeps both counts for itself: emptying Redis must not give a guesser more tries.
 """
 
 from __future__ import annotations

@@ -46,17 +46,6 @@ class Token(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Browser(Record):
-    """A browser in which somebody is signed in. `address`: where the session began, empty if it is not known."""
-
-    id: int
-    label: str
-    address: str
-    created_at: datetime
-    last_used_at: datetime | None
-
-
-@dataclass(frozen=True, slots=True)
 class Notice(Record):
     """A notice about an event that concerns you."""
 

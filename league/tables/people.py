@@ -54,7 +54,6 @@ class SigningKey(SQLModel, table=True):
     """The league's own key: one row, or none before its first use (`league.service.people.access.signing_key`)."""
 
     __tablename__ = "signing_key"
-    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
 
     id: int = Field(default=1, primary_key=True)
     secret: str = Field(max_length=64)

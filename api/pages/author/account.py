@@ -259,9 +259,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
     body = checked(PasswordForm, posted.fields)
     confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
-        access.change_password(
-            session, person, body.new_password, keep_tokens=body.keep_tokens, keep_ways=body.keep_ways
-        )
+        access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
     return begin(shared, request, person, f"{HOME}#password")
 
 

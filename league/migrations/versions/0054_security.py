@@ -1,7 +1,4 @@
-"""The league has a key of its own, sessions know where they began, and people are notified of what opens their account.
-
-A removed channel stays without an owner until its last notice is sent.
-"""
+"""The league has its own key, sessions know where they began, and people are told what opens their account."""
 
 from __future__ import annotations
 
@@ -20,7 +17,6 @@ def upgrade() -> None:
         "signing_key",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("secret", sa.String(length=64), nullable=False),
-        sa.CheckConstraint("id = 1", name=op.f("ck_signing_key_one_row")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_signing_key")),
     )
     op.add_column("token", sa.Column("address", sa.String(length=64), server_default="", nullable=False))

@@ -19,7 +19,6 @@ from deadheat.engine.language import N_
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
-from deadheat.league.records.people import Browser
 from deadheat.league.records.people import Token as TokenInfo
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.people.channels import remove_channels
@@ -158,10 +157,10 @@ def tokens(session: Session, user_id: int) -> list[TokenInfo]:
     return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
 
 
-def browsers(session: Session, user_id: int) -> list[Browser]:
-    """Return the browsers in which the user is signed in, the newest first."""
+def browsers(session: Session, user_id: int) -> list[Token]:
+    """Return the sessions of the browsers in which the user is signed in, the newest first."""
     mine = select(Token).where(*_valid(session, user_id, TokenKind.SESSION)).order_by(col(Token.id).desc())
-    return [from_row(Browser, row) for row in session.exec(mine)]
+    return list(session.exec(mine))
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
@@ -177,23 +176,17 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
 
 
 def change_password(
-    session: Session,
-    person: Person,
-    password: str,
-    *,
-    keep_tokens: bool = False,
-    keep_ways: bool = False,
-    address: int | None = None,
+    session: Session, person: Person, password: str, keep_tokens: bool = False, keep_ways: bool = False, used: int = 0
 ) -> None:
     """Change a password. This ends every session, and unless the owner keeps them every token (`keep_tokens`), channel
     and linked identity (`keep_ways`), because somebody who knew the old password may have added some. The channel
-    `address` has just proved to be the owner's. The first password removes no other way in, because none could be
-    added by the old one. Only the service's log records it: the audit log is public.
+    `used` has just proved to be the owner's. A first password leaves channels and identity. Only the service's log
+    records it: the audit log is public.
     """
     had_one = set_password(session, person.id, password)
     account_changed(session, person.id, N_("Your password was changed."))
     if had_one and not keep_ways:
-        remove_channels(session, person.id, address)
+        remove_channels(session, person.id, used)
         forget_identities(session, person.id)
     kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
     _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))

@@ -23,6 +23,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, delete, exists, func, select
@@ -176,7 +177,7 @@ def follow_link(session: Session, link: Link, channel_id: int, token: str) -> No
         session.delete(row)
         session.flush()
         if row.user_id is not None:
-            account_changed(session, row.user_id, REMOVED, channel=_shown(row))
+            account_changed(session, row.user_id, REMOVED, channel=row.address)
 
 
 def _add(session: Session, person: Person, kind: ChannelKind, address: str, confirmed_at: datetime | None) -> Channel:
@@ -217,11 +218,12 @@ def remove_channel(session: Session, person: Person, channel_id: int) -> None:
     """Remove a channel, so that nothing is sent there but that it was removed. Raises NotFound."""
     row = _own(session, person, channel_id)
     session.exec(delete(Delivery).where(*_on_their_way(row)))
-    account_changed(session, person.id, REMOVED, channel=_shown(row))
+    name = urlsplit(row.address).hostname or row.address  # a webhook's path may be a secret
+    account_changed(session, person.id, REMOVED, channel=name)
     _let_go(session, row)
 
 
-def remove_channels(session: Session, user_id: int, kept: int | None = None) -> None:
+def remove_channels(session: Session, user_id: int, kept: int = 0) -> None:
     """Remove all channels of an account but the one that is `kept`. Notices on their way there are still sent."""
     for row in session.exec(select(Channel).where(Channel.user_id == user_id, Channel.id != kept)).all():
         _let_go(session, row)
@@ -244,11 +246,6 @@ def forget_removed(session: Session) -> None:
     """Delete the removed channels to which nothing is on its way."""
     waits = exists().where(col(Delivery.channel_id) == Channel.id, col(Delivery.state) == DeliveryState.WAITING)
     session.exec(delete(Channel).where(col(Channel.user_id).is_(None), ~waits))
-
-
-def _shown(row: Channel) -> str:
-    """Return a channel's name for other channels: of a webhook the host alone, because its path may be a secret."""
-    return row.address if row.kind is ChannelKind.MAIL else read_url(row.address).host
 
 
 def switch_on(session: Session, person: Person, channel_id: int) -> None:

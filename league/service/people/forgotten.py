@@ -63,11 +63,9 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
-    """Set another password by means of a link, and keep nothing else that opened the account but this address.
-    Raises NotFound.
-    """
+    """Set another password by means of a link; of other ways in only its address is kept. Raises NotFound."""
     session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # one request at a time
-    change_password(session, owner_of_link(session, channel_id, until, token), password, address=channel_id)
+    change_password(session, owner_of_link(session, channel_id, until, token), password, used=channel_id)
 
 
 def _token(session: Session, channel: Channel, until: int) -> str:

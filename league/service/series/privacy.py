@@ -3,8 +3,7 @@
 Lists, feeds, exports and everything else that is the same for everybody leave private matches out (`SHOWN`,
 `shown_series`). People who may see a challenge see the whole list of its matches. A single match is looked up for a
 person (`must_see`): only the owners of the bot for which it was requested, and organisers without a bot in the season,
-can see a private one. For everybody else, including the opponent's owners, it does not exist. A bot that left the
-season still counts: its owner may not look and come back.
+or one that left it, can see a private one. For everybody else, including the opponent's owners, it does not exist.
 """
 
 from __future__ import annotations
