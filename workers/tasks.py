@@ -28,6 +28,7 @@ from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
@@ -237,6 +238,7 @@ def forget() -> None:
     """Remove old notices, and store standings that are still computed at each reading."""
     with context().database.transaction() as session:
         forget_old(session)
+        forget_removed(session)
     kept = True
     while kept:
         with context().database.transaction() as session:

@@ -2,7 +2,8 @@
 
 A browser sent to the provider gets a cookie with a random secret and the purpose of the visit. State, nonce and PKCE's
 verifier are HMACs over the purpose, keyed with the secret, so an answer fits only the browser and the purpose that
-asked for it. Nothing is kept here. The cookie is used once.
+asked for it. The league signs the cookie with a key of its own: who holds somebody's session, or writes cookies, cannot
+make one for a purpose that was not allowed. Nothing is kept here. The cookie is used once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import hmac
 import json
 import secrets
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any, Literal
 
 from deadheat.engine.language import N_, gettext
@@ -19,42 +21,46 @@ from deadheat.league.errors import ProviderRefused
 
 MOST_COOKIE = 3000
 
+SECONDS = 600
+"""How long signing in at the provider may take, and thus how old the password's check is when an account is linked."""
+
 EXPIRED = N_("This sign-in has expired, or belongs to another browser. Begin again.")
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The purpose of a visit to the provider. `name` and `code`: of a new account; `user_id`: of a linked account."""
+    """The purpose of a visit to the provider. `name` and `code`: of a new account; `session`: the anti-forgery token of
+    the session that links its account; `began_at`: in seconds.
+    """
 
     act: Literal["in", "up", "link"]
     back: str
     name: str = ""
     code: str = ""
-    user_id: int = 0
+    session: str = ""
+    began_at: float = 0.0
     secret: str = ""
 
     @classmethod
-    def begun(cls, act: Literal["in", "up", "link"], back: str, **more: Any) -> Flow:
+    def begun(cls, act: Literal["in", "up", "link"], back: str, at: datetime, **more: Any) -> Flow:
         """Begin a flow with a fresh secret."""
-        return cls(act, back, secret=secrets.token_urlsafe(32), **more)
+        return cls(act, back, began_at=at.timestamp(), secret=secrets.token_urlsafe(32), **more)
 
     @classmethod
-    def read(cls, cookie: str) -> Flow:
-        """Read the browser's cookie. Raises ProviderRefused if it is missing or not ours."""
-        try:
-            given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
-            flow = cls(**given)
-        except (ValueError, TypeError) as error:
-            raise ProviderRefused(gettext(EXPIRED)) from error
-        texts = (flow.act, flow.back, flow.name, flow.code, flow.secret)
-        if not all(isinstance(text, str) for text in texts) or type(flow.user_id) is not int or len(flow.secret) < 43:
+    def read(cls, cookie: str, key: str, at: datetime) -> Flow:
+        """Read the browser's cookie. Raises ProviderRefused if it is missing, too old or not signed with the key."""
+        text, _, signature = cookie.partition(".")
+        if len(cookie) > MOST_COOKIE or not hmac.compare_digest(_signature(text, key).encode(), signature.encode()):
+            raise ProviderRefused(gettext(EXPIRED))
+        flow = cls(**json.loads(base64.urlsafe_b64decode(text + "==")))
+        if not 0 <= at.timestamp() - flow.began_at <= SECONDS:
             raise ProviderRefused(gettext(EXPIRED))
         return flow
 
-    @property
-    def cookie(self) -> str:
-        """The cookie's text, which `read` parses."""
-        return base64url(json.dumps(asdict(self)).encode())
+    def cookie(self, key: str) -> str:
+        """Return the cookie's text, which `read` parses."""
+        text = base64url(json.dumps(asdict(self)).encode())
+        return f"{text}.{_signature(text, key)}"
 
     @property
     def state(self) -> str:
@@ -72,8 +78,12 @@ class Flow:
         return self._derived("verifier")
 
     def _derived(self, what: str) -> str:
-        about = json.dumps([what, self.act, self.back, self.name, self.code, self.user_id])
+        about = json.dumps([what, self.act, self.back, self.name, self.code, self.session])
         return base64url(hmac.digest(self.secret.encode(), about.encode(), "sha256"))
+
+
+def _signature(text: str, key: str) -> str:
+    return base64url(hmac.digest(key.encode(), text.encode(), "sha256"))
 
 
 def base64url(content: bytes) -> str:

@@ -7,7 +7,8 @@ counted.
 
 An IPv6 address counts as its 64-bit network, which is what one customer gets. Password attempts for one name count by
 address, so that guessing locks nobody else out. A second count covers all addresses together; one address cannot reach
-its limit. A correct password clears both counts, so only guessing fills them.
+its limit. A correct password clears both counts, so only guessing fills them. Attempts at the invitation code count in
+the same way. Each process also keeps both counts for itself: emptying Redis must not give a guesser more tries.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from operator import methodcaller
 from typing import TypeVar
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
@@ -51,6 +53,9 @@ ADDRESSES_PER_NAME = 15
 """This many addresses may each use up their tries for one name before all others must wait. 300 guesses in a quarter of
 an hour find only passwords at the very top of a list, and cost an attacker this many addresses."""
 
+INVITATION = "The invitation code"
+"""The name under which attempts at it count. A person's name counts in lower case, so nobody has this one."""
+
 MAILS_PER_HOUR = 5
 """Messages to unconfirmed addresses that one user may cause."""
 
@@ -83,6 +88,7 @@ class Rates:
     def __init__(self, settings: Settings) -> None:
         self._alone = _Limiter(_Memory())
         self._shared = _Limiter(_storage(settings))
+        self._floor = _Limiter(_Memory())
         self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
         self._writes = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes")
         self._writes_by = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes-by")
@@ -112,22 +118,26 @@ class Rates:
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
-        quarter = N_("in a quarter of an hour")
-        self._spend(self._guesses, _by_name(request, name), N_("sign-in attempts for one name"), quarter)
-        self._spend(self._all_guesses, name.lower(), N_("sign-in attempts for one name from everywhere"), quarter)
+        from_one, from_all = N_("sign-in attempts for one name"), N_("sign-in attempts for one name from everywhere")
+        self._guess(request, name.lower(), from_one, from_all)
 
     def signed_in(self, request: Request, name: str) -> None:
         """Clear the counts of wrong passwords."""
-        self._ask(lambda limiter: limiter.clear(self._guesses, _by_name(request, name)))
-        self._ask(lambda limiter: limiter.clear(self._all_guesses, name.lower()))
+        self._guessed(request, name.lower())
 
     def provider(self, request: Request) -> None:
         """Count an answer that a browser brings from the OpenID provider; checking it costs a request there."""
         self._spend(self._sign_ins, address(request), N_("sign-in attempts from one address"), N_("a minute"))
 
-    def sign_up(self, request: Request) -> None:
-        """Count a new account."""
+    def sign_up(self, request: Request, code: str = "") -> None:
+        """Count a new account, and an attempt at the invitation code if there is one."""
         self._spend(self._sign_ups, address(request), N_("new accounts from one address"), N_("an hour"))
+        if code:
+            self._guess(request, INVITATION, *[N_("attempts at the invitation code")] * 2)
+
+    def invited(self, request: Request) -> None:
+        """Clear the counts of wrong invitation codes."""
+        self._guessed(request, INVITATION)
 
     def confirmation(self, user_id: int, mail_address: str) -> None:
         """Count a message that a user has sent to an address that may not be theirs."""
@@ -138,6 +148,21 @@ class Rates:
         """Count a request for a password reset link, whether or not an account has that name."""
         self._spend(self._sign_ups, address(request), N_("requests from one address"), N_("an hour"))
         self._spend(self._mails, f"name {name.lower()}", N_("requests for one name"), N_("an hour"))
+
+    def _guess(self, request: Request, whose: str, from_one: str, from_all: str) -> None:
+        quarter = N_("in a quarter of an hour")
+        for (item, key), what in zip(self._counts(request, whose), (from_one, from_all), strict=True):
+            if not self._floor.hit(item, key):
+                raise self._over(self._floor, item, key, what, quarter)
+            self._spend(item, key, what, quarter)
+
+    def _guessed(self, request: Request, whose: str) -> None:
+        for item, key in self._counts(request, whose):
+            self._floor.clear(item, key)
+            self._ask(methodcaller("clear", item, key))
+
+    def _counts(self, request: Request, whose: str) -> tuple[tuple[RateLimitItem, str], ...]:
+        return (self._guesses, f"{address(request)} {whose}"), (self._all_guesses, whose)
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):
@@ -197,10 +222,6 @@ def _mailbox(mail_address: str) -> str:
     """Return what the spellings have in common that many providers deliver to one mailbox: case, dots, `+something`."""
     name, _, domain = mail_address.lower().rpartition("@")
     return f"{name.partition('+')[0].replace('.', '')}@{domain}"
-
-
-def _by_name(request: Request, name: str) -> str:
-    return f"{address(request)} {name.lower()}"
 
 
 def address(request: Request) -> str:

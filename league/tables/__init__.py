@@ -20,6 +20,7 @@ from deadheat.league.tables.people import (
     Identity,
     Newcomers,
     Notice,
+    SigningKey,
     Team,
     TeamMember,
     Token,

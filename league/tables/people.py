@@ -50,6 +50,15 @@ class Newcomers(SQLModel, table=True):
     code: str = Field(default="", max_length=64)
 
 
+class SigningKey(SQLModel, table=True):
+    """The league's own key: one row, or none before its first use (`league.service.people.access.signing_key`)."""
+
+    __tablename__ = "signing_key"
+
+    id: int = Field(default=1, primary_key=True)
+    secret: str = Field(max_length=64)
+
+
 class Token(SQLModel, table=True):
     """An access token or a browser session. Only the secret's SHA-256 is stored: 256 random bits need no slow hash."""
 
@@ -58,6 +67,9 @@ class Token(SQLModel, table=True):
     kind: TokenKind = Field(default=TokenKind.TOKEN, sa_column=word(TokenKind, "kind"))
     scope: Scope = Field(default=Scope.FULL, sa_column=word(Scope, "scope"))
     label: str = Field(max_length=64)
+    address: str = Field(
+        default="", max_length=64, sa_column_kwargs={"server_default": ""}
+    )  # where a session began, as `api.edge.rates` counts addresses
     sha256: str = Field(max_length=SHA256_HEX, unique=True)
     created_at: datetime = Field(sa_type=UtcDateTime)
     expires_at: datetime = Field(sa_type=UtcDateTime)
@@ -112,7 +124,7 @@ class Channel(SQLModel, table=True):
     """
 
     id: int = Field(default=None, primary_key=True)
-    user_id: int = Field(foreign_key="user_account.id", index=True)
+    user_id: int | None = Field(foreign_key="user_account.id", index=True)  # None: removed, once its deliveries ended
     kind: ChannelKind = Field(sa_column=word(ChannelKind, "channel_kind"))
     address: str = Field(max_length=500)
     secret: str = Field(max_length=64)

@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.operators import reset_password, set_role
-from deadheat.league.states import Role
+from deadheat.league.states import NewcomerRule, Role
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site, bearer, token_in
 
@@ -244,6 +245,35 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
     site.problem(401, site.client.get("/v1/users/me", headers=token), "bad-token")
 
 
+@pytest.mark.parametrize("keep", ["false", "true"])
+def test_a_new_password_asks_what_else_is_kept(ada: Browser, keep: str) -> None:
+    ada.submit("/account/webhooks", at="/account/webhooks", url="https://hooks.example/path")
+    ada.get("/account")
+    assert set(ada.form("/account/password").boxes) == {"keep_tokens", "keep_ways"}
+    ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_ways=keep)
+    assert ("hooks.example" in ada.get("/account/webhooks").text) == (keep == "true")
+    assert "Your password was changed." in ada.get("/inbox").text
+
+
+def test_an_owner_sees_where_browsers_signed_in_and_ends_single_ones(site: Site) -> None:
+    site = site.beside(trusted_proxies="127.0.0.1")
+    ada = Browser(site).sign_up("ada")
+    others = []
+    for address, agent in (("192.0.2.7", "Firefox on Linux"), ("2001:db8:1:2::9", "Safari on iPhone")):
+        others.append(Browser(site))
+        others[-1].client.headers.update({"X-Forwarded-For": address, "User-Agent": agent})
+        others[-1].sign_in("ada")
+    shown = ada.get("/account").text
+    assert "192.0.2.7" in shown and "2001:db8:1:2::/64" in shown and shown.count("this one") == 1
+    assert "Somebody signed in from a new place: 192.0.2.7, with Firefox on Linux." in ada.get("/inbox").text
+    ada.get("/account")
+    ends = [form.action for form in ada.page.forms if form.action.endswith("/revoke")]
+    assert len(ends) == 2  # the present one is ended by signing out
+    ada.submit(ends[-1])
+    assert "192.0.2.7" not in ada.page.text and "2001:db8:1:2::/64" in ada.page.text
+    assert [one.client.get("/v1/users/me").status_code for one in (ada, *others)] == [200, 401, 200]
+
+
 def test_nobody_reads_in_the_audit_log_when_a_password_was_changed(ada: Browser, site: Site, caplog) -> None:
     with caplog.at_level("INFO", "deadheat.league.service.people.access"):
         ada.submit("/account/password", at="/account", password=PASSWORD, new_password=NEW_PASSWORD, keep_tokens="true")
@@ -343,6 +373,18 @@ def test_a_right_password_clears_the_count(site: Site, monkeypatch: pytest.Monke
     for _ in range(4):
         slow.problem(401, slow.client.post("/v1/tokens", json={"name": "ada", "password": "guess"}))
         slow.sign_in("ada")
+
+
+@pytest.mark.usefixtures("one_window")
+def test_guessing_the_invitation_code_ends_and_the_right_one_clears_the_count(site: Site, monkeypatch) -> None:
+    monkeypatch.setattr("deadheat.api.edge.rates.TRIES_PER_NAME", 3)
+    slow = site.beside()
+    slow.world.write(set_newcomer_rule, slow.world.boss, NewcomerRule.CODE, "tea")
+    answers = []
+    for number, code in enumerate(["water", "coffee", "tea", "water", "coffee", "milk", "tea"]):
+        body = {"name": f"n{number}", "password": PASSWORD, "code": code}
+        answers.append(slow.client.post("/v1/users", json=body).status_code)
+    assert answers == [403, 403, 201, 403, 403, 403, 429]
 
 
 @pytest.mark.usefixtures("one_window")

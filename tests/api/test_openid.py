@@ -21,7 +21,9 @@ from urllib3 import Timeout
 from urllib3.exceptions import ConnectTimeoutError
 
 from deadheat.api.edge import openid
+from deadheat.api.edge.flow import Flow
 from deadheat.league.config import Settings
+from deadheat.league.service.people.access import signing_key
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.closing import ban
 from deadheat.league.service.rulings.operators import set_role
@@ -288,12 +290,36 @@ def test_a_cookie_that_is_not_ours_is_refused(browser: Browser, cookie: str) -> 
 def test_changing_what_a_cookie_is_for_spoils_it(browser: Browser, provider: Provider, linked: Site) -> None:
     browser.get("/sign-in/openid")
     answer = provider.authorise(sent_to(browser))
-    flow = json.loads(base64.urlsafe_b64decode(browser.client.cookies["openid"] + "=="))
+    text, _, signature = browser.client.cookies["openid"].partition(".")
+    flow = json.loads(base64.urlsafe_b64decode(text + "=="))
     changed = base64.urlsafe_b64encode(json.dumps({**flow, "act": "up", "name": "eve"}).encode()).decode()
+    changed = f"{changed}.{signature}"
     browser.client.cookies.clear()
     browser.client.cookies.set("openid", changed)
     come_back(browser, answer, 403)
     assert identities(linked) == []
+
+
+@pytest.mark.parametrize("act", ["link", "up"])
+def test_nobody_makes_a_cookie_for_a_purpose_that_was_not_allowed(
+    browser: Browser, provider: Provider, linked: Site, act: Any
+) -> None:
+    """With a stolen session but no password, or to get around the limit for new accounts."""
+    session = ""
+    if act == "link":
+        browser.sign_up("ada").get("/account")
+        session = browser.form("/account/openid").fields["csrf"]
+    forged = Flow.begun(act, "/account", linked.world.clock.now, name="eve", session=session)
+    answer = provider.authorise(linked.app.state.services.provider.address(forged))
+    for key in ("", "guessed", forged.secret):
+        browser.client.cookies.set("openid", forged.cookie(key))
+        come_back(browser, answer, 403)
+    assert identities(linked) == [] and who(browser) == ("ada" if act == "link" else None)
+    with linked.world.db.transaction() as writing:
+        key = signing_key(writing)
+    browser.client.cookies.set("openid", forged.cookie(key))
+    come_back(browser, answer)  # so only the key was missing
+    assert len(identities(linked)) == 1
 
 
 # What is asked of the provider -------------------------------------------------------------------------------------
@@ -389,6 +415,33 @@ def test_linking_takes_our_form_and_the_account_that_began_it(
     other.sign_up("bob")
     other.client.cookies.set("openid", flow)
     come_back(other, answer, 403)
+    assert identities(linked) == []
+
+
+@pytest.mark.parametrize("minutes", [9, 11])
+def test_a_link_is_made_soon_after_the_password_was_given(
+    browser: Browser, provider: Provider, linked: Site, minutes: int
+) -> None:
+    browser.sign_up("ada")
+    browser.submit("/account/openid", at="/account", password=PASSWORD)
+    answer = provider.authorise(sent_to(browser))
+    later(linked, minutes)
+    come_back(browser, answer, 200 if minutes < 10 else 403)
+    assert len(identities(linked)) == (minutes < 10)
+
+
+@pytest.mark.parametrize("in_the_new_session", [False, True])
+def test_a_new_password_ends_a_link_that_was_begun_before(
+    browser: Browser, provider: Provider, linked: Site, in_the_new_session: bool
+) -> None:
+    browser.sign_up("ada")
+    browser.submit("/account/openid", at="/account", password=PASSWORD)
+    answer, flow = provider.authorise(sent_to(browser)), browser.client.cookies["openid"]
+    owner = Browser(linked)
+    owner.submit("/sign-in", at="/sign-in", name="ada", password=PASSWORD)
+    owner.submit("/account/password", at="/account", password=PASSWORD, new_password="another password")
+    owner.client.cookies.set("openid", flow)
+    come_back(owner if in_the_new_session else browser, answer, 403)
     assert identities(linked) == []
 
 

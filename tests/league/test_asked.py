@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,7 @@ from deadheat.league.service.seasons.challenges import plan_series
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, SeasonState
+from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
@@ -338,6 +339,26 @@ def test_nobody_appeals_what_an_author_asked_for(league: League) -> None:
         with pytest.raises(errors.WrongState, match="It is unrated"):
             league.world.write(appeals.open_appeal, who, public.id, "unfair", {})
     league.world.refused(errors.NotFound, appeals.open_appeal, league.rival, private.id, "unfair", {})
+
+
+def test_an_organiser_who_competes_does_not_see_rivals_private_matches(league: League) -> None:
+    asked_for = league.ask(1, private=True)
+    league.play()
+    (match,) = league.matches()
+    world = league.world
+    boss = world.boss
+    assert world.read(asked.asked_challenge, boss, asked_for.id).id == asked_for.id
+    bot_id = world.entrant(league.season_id, owner=boss)[1]
+    looks = (league_matches.match_detail, league_matches.transcript_of)
+    with world.db.reading() as session:
+        for look in looks:
+            refused(errors.NotFound, look, session, match.id, boss)
+        refused(errors.NotFound, asked.asked_challenge, session, boss, asked_for.id)
+    world.write(absence.withdraw, boss, league.season_id, bot_id)
+    world.refused(errors.NotFound, asked.asked_challenge, boss, asked_for.id)  # they could come back with what they saw
+    judge = replace(world.author(), role=Role.ORGANISER)
+    world.entrant(world.season(0), owner=judge)  # a bot in another season does not matter
+    assert world.read(asked.asked_challenge, judge, asked_for.id).id == asked_for.id
 
 
 def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: League) -> None:

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select, update
 
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.transcript import Exchange, Transcript, encode
 from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.database import now
 from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations.playing import plan_evaluation
@@ -34,7 +35,8 @@ from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import host_seen, record_check
 from deadheat.league.states import Role, TokenKind
-from deadheat.league.tables import Exhibition, Match, Season, Series, Token, User
+from deadheat.league.tables import Exhibition, Match, Notice, Season, Series, Token, User
+from deadheat.league.words import NoticeKind
 from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
@@ -68,6 +70,7 @@ class PlantedLeague:
         self.browsers = {"anonymous": Browser(self.site)}
         self.named: dict[str, object] = {"name": "bob", "password": "a long enough password"}
         self._people()
+        self._webhook()
         self._builds("ada")
         self._builds("bob")
         self._season()
@@ -75,12 +78,12 @@ class PlantedLeague:
         self._exhibition()
         self._deal()
         self._challenge()
-        self._webhook()
         self._evaluation()
         with self.site.world.db.reading() as session:
             for season in session.exec(select(Season)):
                 if season.secret is not None:
                     self.secrets[f"dice of season {season.id}"] = season.secret.hex()
+        self._read_newest()
         self._what_the_database_keeps()
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
         with sqlite3.connect(self._file) as present:
@@ -298,6 +301,12 @@ class PlantedLeague:
             made, secret = add_webhook(session, ada, f"https://a.example/{planted('webhook', 'ada')}")
         self.named["channel_id"] = made.id
         self.secrets["webhook of ada"], self.secrets["secret of a webhook"] = planted("webhook", "ada"), secret
+
+    def _read_newest(self) -> None:
+        """Have all notices read that are newer than Ada's one with a reason, so that every page shows that one."""
+        with self.site.world.db.transaction() as session:
+            broken = select(Notice.id).where(Notice.kind == NoticeKind.VERSION_BROKEN).order_by(col(Notice.id)).limit(1)
+            session.exec(update(Notice).where(col(Notice.id) > session.exec(broken).one()).values(read_at=now(session)))
 
     def _evaluation(self) -> None:
         """Begin an evaluation; the series of its first round wait."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
 from starlette.requests import Request
 
 from deadheat.api.edge.rates import ADDRESSES_PER_NAME, REDIS_TIMEOUT, Rates
@@ -73,3 +74,34 @@ def test_a_network_of_64_bits_is_one_address(redis_url: str) -> None:
     with pytest.raises(OverQuota):
         one.write(asking("2001:db8:1:2:ffff::1"))
     one.write(asking("2001:db8:1:3::1"))
+
+
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_an_emptied_redis_gives_nobody_more_guesses(redis_url: str, everywhere: bool) -> None:
+    rates, _ = processes(redis_url)
+    guessers = [asking(f"192.0.2.{number}") for number in range(ADDRESSES_PER_NAME if everywhere else 1)]
+    for guesser in guessers:
+        for _ in range(3):
+            rates.sign_in(guesser, "ada")
+    with Redis.from_url(redis_url) as emptied:
+        emptied.flushall()
+    with pytest.raises(OverQuota, match="from everywhere" if everywhere else None):
+        rates.sign_in(asking("198.51.100.2") if everywhere else guessers[0], "Ada")
+    rates.signed_in(guessers[0], "ada")
+    rates.sign_in(guessers[0], "ada")
+
+
+def test_the_invitation_code_is_guessed_no_faster_than_a_password(redis_url: str) -> None:
+    one, other = processes(redis_url)
+    for number in range(ADDRESSES_PER_NAME):
+        for rates in (one, other, one):
+            rates.sign_up(asking(f"192.0.2.{number}"), "guess")
+        with pytest.raises(OverQuota, match="invitation code"):
+            other.sign_up(asking(f"192.0.2.{number}"), "guess")
+        other.sign_up(asking(f"192.0.2.{number}"))  # only attempts at the code count
+        if number < ADDRESSES_PER_NAME - 1:
+            one.sign_in(asking(f"192.0.2.{number}"), "the invitation code")  # nobody's name fills this count
+    with pytest.raises(OverQuota, match="invitation code"):
+        one.sign_up(asking("198.51.100.2"), "guess")
+    one.invited(asking("198.51.100.2"))
+    one.sign_up(asking("198.51.100.2"), "guess")

@@ -47,7 +47,7 @@ def send_due(context: Context) -> int:
     with ThreadPoolExecutor(sum(AT_ONCE.values())) as pool:
         while True:
             for kind, most in AT_ONCE.items():
-                busy = {parcel.user_id for parcel in under_way.values() if parcel.kind is kind}
+                busy = {parcel.person for parcel in under_way.values() if parcel.kind is kind}
                 late = time.monotonic() > until and (kind is ChannelKind.WEBHOOK or len(under_way) == len(busy))
                 if not late and len(busy) < most:
                     with context.database.transaction() as session:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
+from deadheat.api.edge.rates import address
 from deadheat.api.pages.forms import (
     HOME,
     Complaint,
@@ -100,6 +101,7 @@ class PasswordForm(BaseModel):
     password: str = ""
     new_password: schemas.Password
     keep_tokens: bool = False
+    keep_ways: bool = False
 
 
 def account_page(
@@ -120,7 +122,7 @@ def account_page(
         values = {
             "bots": own_bots,
             "tokens": tokens(session, person.id),
-            "browsers": tokens(session, person.id, TokenKind.SESSION),
+            "browsers": access.browsers(session, person.id),
             "now": now(session),
             "by_password": has_password(session, person),
             "linked": shared.provider is not None and is_linked(session, person, shared.provider.issuer),
@@ -193,9 +195,10 @@ def sign_up_page(shared: Shared, visit: Present, next_path: Next = None) -> Resp
 def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Create an author's account and sign in."""
     body = checked(schemas.SignUp, {name: sent.get(name, "") for name in ("name", "password", "code")})
-    shared.rates.sign_up(request)
+    shared.rates.sign_up(request, body.code)
     with shared.db.transaction() as session:
         person = users.sign_up(session, body.name, body.password, body.code)
+    shared.rates.invited(request)
     return begin(shared, request, person, local_path(sent.get("next")))
 
 
@@ -251,12 +254,12 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 @router.post("/account/password")
 @posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Change the password. Every other browser is signed out, and every token ends unless tokens are kept."""
+    """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
     person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
     confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
-        access.change_password(session, person, body.new_password, body.keep_tokens)
+        access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
     return begin(shared, request, person, f"{HOME}#password")
 
 
@@ -319,7 +322,8 @@ def begin(shared: Services, request: Request, person: Person, path: str) -> Resp
     """Begin a new session in place of the browser's previous one."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
-        issued = begin_session(session, person.id, _browser(request.headers.get("user-agent", "")), former)
+        label = _browser(request.headers.get("user-agent", ""))
+        issued = begin_session(session, person.id, label, former, address(request))
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer

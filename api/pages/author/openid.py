@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge import sessions
-from deadheat.api.edge.flow import Flow
+from deadheat.api.edge.flow import SECONDS, Flow
 from deadheat.api.errors import STATUS
 from deadheat.api.pages.author import account
 from deadheat.api.pages.author.account import Next, begin, confirm
@@ -28,8 +28,10 @@ from deadheat.api.pages.forms import (
 from deadheat.api.schemas.people import NewAuthor
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
+from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NameTaken, NotFound, ProviderAway, ProviderRefused
 from deadheat.league.service.people import identities
+from deadheat.league.service.people.access import signing_key
 from deadheat.league.service.people.newcomers import check_newcomer
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import must_be_free, user_named
@@ -37,8 +39,6 @@ from deadheat.league.service.people.users import must_be_free, user_named
 router = APIRouter()
 
 COOKIE = "openid"
-COOKIE_SECONDS = 600
-"""How long signing in at the provider may take."""
 
 UNKNOWN = N_(
     "This sign-in has no account here yet. Choose a name to create one. If you already have an account, sign in with "
@@ -64,12 +64,13 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
     """Choose a name, then sign in at the provider. Refusals that are known beforehand come first."""
     _provider(shared)
     body = checked(NewAuthor, {name: sent.get(name, "") for name in ("name", "code")})
-    shared.rates.sign_up(request)
+    shared.rates.sign_up(request, body.code)
     must_be_free(body.name)
     with shared.db.reading() as session:
         check_newcomer(session, body.code)
         if user_named(session, body.name) is not None:
             raise NameTaken("user", body.name)
+    shared.rates.invited(request)
     return _away(shared, request, "up", local_path(sent.get("next")), name=body.name, code=body.code)
 
 
@@ -79,7 +80,7 @@ def link(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Link the account to an identity: check the account's password, then go to the provider."""
     _provider(shared)
     confirm(shared, request, posted.visit, posted.fields.get("password", ""))
-    return _away(shared, request, "link", f"{HOME}#openid", user_id=posted.visit.person.id)
+    return _away(shared, request, "link", f"{HOME}#openid", session=posted.visit.csrf)
 
 
 @router.post("/account/openid/unlink")
@@ -100,10 +101,12 @@ def come_back(shared: Shared, request: Request, visit: Present) -> Response:
     shared.rates.provider(request)
     flow = None
     try:
-        flow = Flow.read(request.cookies.get(_name(request, shared), ""))
+        with shared.db.transaction() as session:
+            key, at = signing_key(session), now(session)
+        flow = Flow.read(request.cookies.get(_name(request, shared), ""), key, at)
         subject = provider.subject(flow, dict(request.query_params))
         if flow.act == "link":
-            answer = _link(shared, visit, flow.user_id, subject)
+            answer = _link(shared, visit, flow.session, subject)
         else:
             answer = _enter(shared, request, flow, subject)
     except LeagueError as error:
@@ -130,9 +133,9 @@ def _enter(shared: Services, request: Request, flow: Flow, subject: str) -> Resp
     return begin(shared, request, person, back)
 
 
-def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> Response:
-    """Link an identity to the account that began the flow, which must still be signed in, in the same browser."""
-    if visit is None or visit.person.id != user_id:
+def _link(shared: Services, visit: Visit | None, began: str, subject: str) -> Response:
+    """Link an identity to the account of the session that began the flow. A new password has ended that session."""
+    if visit is None or visit.csrf != began:
         raise ProviderRefused(_("You are not signed in to the account that was to be linked. Sign in and begin again."))
     with shared.db.transaction() as session:
         identities.link_identity(session, visit.person, _provider(shared).issuer, subject)
@@ -142,9 +145,11 @@ def _link(shared: Services, visit: Visit | None, user_id: int, subject: str) -> 
 def _away(shared: Services, request: Request, act: Any, back: str, **more: Any) -> Response:
     """Return a page that forwards by itself, because the content policy lets no form lead to another site."""
     provider = _provider(shared)
-    flow = Flow.begun(act, back, **more)
+    with shared.db.transaction() as session:
+        key, at = signing_key(session), now(session)
+    flow = Flow.begun(act, back, at, **more)
     answer = private(shared, "openid.html", None, None, address=provider.address(flow), host=provider.host)
-    _set_cookie(answer, request, shared, flow.cookie, COOKIE_SECONDS)
+    _set_cookie(answer, request, shared, flow.cookie(key), SECONDS)
     return answer
 
 

@@ -16,9 +16,11 @@ router = APIRouter(prefix="/v1/users", tags=["users"])
 @router.post("", status_code=201, responses={403: {}, 409: {}, 422: {}, 429: {}})
 def sign_up(shared: Shared, request: Request, body: schemas.SignUp) -> User:
     """Sign up as an author; then ask for a token."""
-    shared.rates.sign_up(request)
+    shared.rates.sign_up(request, body.code)
     with shared.db.transaction() as session:
-        return _told(users.sign_up(session, body.name, body.password, body.code))
+        person = users.sign_up(session, body.name, body.password, body.code)
+    shared.rates.invited(request)
+    return _told(person)
 
 
 @router.get("/me", responses={401: {}})

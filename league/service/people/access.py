@@ -15,15 +15,19 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, bindparam
 from sqlmodel import Session, col, delete, select, update
 
+from deadheat.engine.language import N_
 from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.errors import AccountClosed, BadToken, NotFound, TooMany
 from deadheat.league.records import from_row
 from deadheat.league.records.people import Token as TokenInfo
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import insert_new, set_values
+from deadheat.league.service.people.channels import remove_channels
+from deadheat.league.service.people.identities import forget_identities
+from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import set_password
 from deadheat.league.states import Scope, TokenKind
-from deadheat.league.tables import Token, User
+from deadheat.league.tables import SigningKey, Token, User
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +67,9 @@ class Access:
 
 
 def issue_token(
-    session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None
+    session: Session, user_id: int, label: str, scope: Scope = Scope.FULL, days: int | None = None, tell: bool = True
 ) -> Issued:
-    """Issue a token for at most the configured time, which is also the default.
+    """Issue a token for at most the configured time, which is also the default, and `tell` its owner.
 
     Raises:
         TooMany: the user has `MAX_TOKENS` valid ones.
@@ -74,11 +78,15 @@ def issue_token(
     if len(session.exec(select(Token.id).where(*valid).limit(MAX_TOKENS)).all()) >= MAX_TOKENS:
         raise TooMany("valid tokens", MAX_TOKENS)
     longest = settings_of(session).token_days
+    if tell:
+        account_changed(session, user_id, N_("The access token {label} was created."), label=label)
     return _issue(session, user_id, TokenKind.TOKEN, label, scope, timedelta(days=min(days or longest, longest)))
 
 
-def begin_session(session: Session, user_id: int, label: str, former: str | None = None) -> Issued:
-    """Begin a browser's session. The secret that the browser sent, `former`, is invalid afterwards."""
+def begin_session(session: Session, user_id: int, label: str, former: str | None = None, address: str = "") -> Issued:
+    """Begin a browser's session. The secret that the browser sent, `former`, is invalid afterwards. The owner is told
+    if no session began at this address before, except of the first one.
+    """
     if former is not None:
         end_session(session, former)
     at = now(session)
@@ -88,7 +96,11 @@ def begin_session(session: Session, user_id: int, label: str, former: str | None
     kept = session.exec(select(Token.id).where(*valid).order_by(col(Token.id).desc()).limit(MAX_SESSIONS - 1)).all()
     _revoke(session, *valid, col(Token.id).not_in(kept))
     days = timedelta(days=settings_of(session).session_days)
-    return _issue(session, user_id, TokenKind.SESSION, label, Scope.FULL, days)
+    earlier = select(Token.address).where(Token.user_id == user_id, Token.kind == TokenKind.SESSION).distinct()
+    if (known := session.exec(earlier).all()) and address not in known:
+        new = N_("Somebody signed in from a new place: {address}, with {browser}.")
+        account_changed(session, user_id, new, address=address, browser=label)
+    return _issue(session, user_id, TokenKind.SESSION, label, Scope.FULL, days, address)
 
 
 def end_session(session: Session, secret: str) -> None:
@@ -139,10 +151,16 @@ def note_use(session: Session, token_id: int) -> None:
     session.exec(update(Token).where(col(Token.id) == token_id).values(last_used_at=now(session)))
 
 
-def tokens(session: Session, user_id: int, kind: TokenKind = TokenKind.TOKEN) -> list[TokenInfo]:
+def tokens(session: Session, user_id: int) -> list[TokenInfo]:
     """Return the user's newest tokens, at most 200."""
-    mine = select(Token).where(Token.user_id == user_id, Token.kind == kind)
+    mine = select(Token).where(Token.user_id == user_id, Token.kind == TokenKind.TOKEN)
     return [from_row(TokenInfo, row) for row in session.exec(mine.order_by(col(Token.id).desc()).limit(200))]
+
+
+def browsers(session: Session, user_id: int) -> list[Token]:
+    """Return the sessions of the browsers in which the user is signed in, the newest first."""
+    mine = select(Token).where(*_valid(session, user_id, TokenKind.SESSION)).order_by(col(Token.id).desc())
+    return list(session.exec(mine))
 
 
 def revoke(session: Session, user_id: int, token_id: int) -> None:
@@ -157,11 +175,19 @@ def revoke(session: Session, user_id: int, token_id: int) -> None:
     _revoke(session, col(Token.id) == token_id)
 
 
-def change_password(session: Session, person: Person, password: str, keep_tokens: bool = False) -> None:
-    """Change a password. This ends every session, and every token unless the owner keeps them, because somebody who
-    knew the old password may have created some. Only the service's log records it: the audit log is public.
+def change_password(
+    session: Session, person: Person, password: str, keep_tokens: bool = False, keep_ways: bool = False, used: int = 0
+) -> None:
+    """Change a password. This ends every session, and unless the owner keeps them every token (`keep_tokens`), channel
+    and linked identity (`keep_ways`), because somebody who knew the old password may have added some. The channel
+    `used` has just proved to be the owner's. A first password leaves channels and identity. Only the service's log
+    records it: the audit log is public.
     """
-    set_password(session, person.id, password)
+    had_one = set_password(session, person.id, password)
+    account_changed(session, person.id, N_("Your password was changed."))
+    if had_one and not keep_ways:
+        remove_channels(session, person.id, used)
+        forget_identities(session, person.id)
     kinds = (TokenKind.SESSION,) if keep_tokens else tuple(TokenKind)
     _revoke(session, col(Token.user_id) == person.id, col(Token.kind).in_(kinds))
     ended = "sessions" if keep_tokens else "sessions and tokens"
@@ -173,7 +199,16 @@ def end_everything(session: Session, user_id: int) -> None:
     _revoke(session, col(Token.user_id) == user_id)
 
 
-def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta) -> Issued:
+def signing_key(session: Session) -> str:
+    """Return the league's own key, which is made with the first use. It signs what browsers bring back."""
+    secret = surroundings(session).entropy(SECRET_BYTES).hex()
+    insert_new(session, SigningKey, [{"id": 1, "secret": secret}])
+    return session.get_one(SigningKey, 1).secret
+
+
+def _issue(
+    session: Session, user_id: int, kind: TokenKind, label: str, scope: Scope, lasts: timedelta, address: str = ""
+) -> Issued:
     random = base64.urlsafe_b64encode(surroundings(session).entropy(SECRET_BYTES)).rstrip(b"=")
     secret = PREFIX[kind] + random.decode()
     at = now(session)
@@ -182,6 +217,7 @@ def _issue(session: Session, user_id: int, kind: TokenKind, label: str, scope: S
         kind=kind,
         scope=scope,
         label=label,
+        address=address,
         sha256=digest(secret),
         created_at=at,
         expires_at=at + lasts,

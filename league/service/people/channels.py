@@ -27,11 +27,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache
+from urllib.parse import urlsplit
 
-from sqlalchemy import ColumnElement, bindparam
-from sqlmodel import Session, col, func, insert, select
-from sqlmodel.sql.expression import Select
+from sqlalchemy import ColumnElement
+from sqlmodel import Session, col, delete, exists, func, select
 
 from deadheat.engine.language import N_, _, gettext, language
 from deadheat.league.database import now, settings_of, surroundings
@@ -40,6 +39,7 @@ from deadheat.league.outgoing import must_be_outside, read_url
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.ground.storable import storable
+from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, Notice
@@ -53,6 +53,8 @@ OVER = N_("This link is no longer valid: it was used, it is too old, or the addr
 MOST_ADDRESS = 254
 ADDRESS = re.compile(r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+", re.ASCII)
 """The addresses that HTML's form fields accept (WHATWG), with a dot in the domain."""
+
+REMOVED = N_("Your notices are no longer sent to {channel}.")
 
 MOST_TRIES = 10
 FIRST_PAUSE = timedelta(seconds=30)
@@ -113,7 +115,7 @@ class Parcel:
     at: datetime
     delivery_id: int
     attempt: int
-    user_id: int
+    person: int  # the owner, or the channel's own negative number if it was removed
     kind: ChannelKind
     address: str
     secret: str
@@ -137,6 +139,7 @@ def add_webhook(session: Session, person: Person, url: str) -> tuple[ChannelInfo
             must_be_outside(target)
     except ValueError as error:
         raise BadSetting("url", str(error)) from error
+    account_changed(session, person.id, N_("Your notices are also sent to {channel}."), channel=target.host)
     row = _add(session, person, ChannelKind.WEBHOOK, url, confirmed_at=now(session))
     return from_row(ChannelInfo, row), row.secret
 
@@ -154,7 +157,9 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
         raise BadSetting("address", _("it is not an e-mail address that this service accepts"))
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
-    session.flush()
+    account_changed(
+        session, person.id, N_("The address {channel} was added, and has to be confirmed."), channel=address
+    )
     return from_row(ChannelInfo, row)
 
 
@@ -173,9 +178,12 @@ def follow_link(session: Session, link: Link, channel_id: int, token: str) -> No
     row = _linked(session, link, channel_id, token)
     if link is Link.CONFIRM:
         row.confirmed_at = now(session)
+        session.flush()
     else:
         session.delete(row)
-    session.flush()
+        session.flush()
+        if row.user_id is not None:
+            account_changed(session, row.user_id, REMOVED, channel=row.address)
 
 
 def _add(session: Session, person: Person, kind: ChannelKind, address: str, confirmed_at: datetime | None) -> Channel:
@@ -213,9 +221,37 @@ def speak(session: Session, person: Person, chosen: str) -> None:
 
 
 def remove_channel(session: Session, person: Person, channel_id: int) -> None:
-    """Remove a channel, so that nothing is sent there. Raises NotFound."""
-    session.delete(_own(session, person, channel_id))
+    """Remove a channel, so that nothing is sent there but that it was removed. Raises NotFound."""
+    row = _own(session, person, channel_id)
+    session.exec(delete(Delivery).where(*_on_their_way(row)))
+    name = urlsplit(row.address).hostname or row.address  # a webhook's path may be a secret
+    account_changed(session, person.id, REMOVED, channel=name)
+    _let_go(session, row)
+
+
+def remove_channels(session: Session, user_id: int, kept: int = 0) -> None:
+    """Remove all channels of an account but the one that is `kept`. Notices on their way there are still sent."""
+    for row in session.exec(select(Channel).where(Channel.user_id == user_id, Channel.id != kept)).all():
+        _let_go(session, row)
+
+
+def _let_go(session: Session, row: Channel) -> None:
+    """Leave a channel without an owner until the notices on their way have been sent (`forget_removed`)."""
+    session.exec(delete(Delivery).where(*_on_their_way(row), col(Delivery.notice_id).is_(None)))
+    row.user_id = None
+    if row.confirmed_at is None or row.disabled_at is not None:
+        session.delete(row)
     session.flush()
+
+
+def _on_their_way(row: Channel) -> tuple[ColumnElement[bool], ...]:
+    return col(Delivery.channel_id) == row.id, col(Delivery.state) == DeliveryState.WAITING
+
+
+def forget_removed(session: Session) -> None:
+    """Delete the removed channels to which nothing is on its way."""
+    waits = exists().where(col(Delivery.channel_id) == Channel.id, col(Delivery.state) == DeliveryState.WAITING)
+    session.exec(delete(Channel).where(col(Channel.user_id).is_(None), ~waits))
 
 
 def switch_on(session: Session, person: Person, channel_id: int) -> None:
@@ -256,42 +292,22 @@ def deliveries(session: Session, person: Person, limit: int = 50) -> list[Delive
     return [from_row(DeliveryInfo, row) for row in newest]
 
 
-def send_notices(session: Session, notice_ids: Collection[int]) -> None:
-    """Store a delivery of each new notice for every channel of its recipient."""
-    if not notice_ids:
-        return
-    at = now(session)
-    rows = [
-        {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
-        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
-        for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
-    ]
-    if rows:
-        session.connection().execute(insert(Delivery), rows)
-
-
-@cache
-def _heard() -> Select[int, int]:
-    """Return the statement for the channels of the recipients of `notices`."""
-    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
-
-
 def claim_deliveries(
     session: Session, kind: ChannelKind, limit: int, busy: Collection[int] = frozenset()
 ) -> list[Parcel]:
-    """Claim due deliveries of one kind, one a person at most and none of the accounts `busy`: links and tests first,
+    """Claim due deliveries of one kind, one a person at most and none of the persons `busy`: links and tests first,
     then the longest due, and after all others what goes to failing channels. Each is the caller's until its lease ends.
     """
     at = now(session)
     rank = (col(Channel.failing_since).is_not(None), col(Delivery.notice_id).is_not(None))
     order = (*rank, col(Delivery.due_at), col(Delivery.id))
-    turn = func.row_number().over(partition_by=col(Channel.user_id), order_by=order)
+    whose = func.coalesce(Channel.user_id, -col(Channel.id))  # a removed channel has no owner
+    turn = func.row_number().over(partition_by=whose, order_by=order)
     ours = select(col(Delivery.id), turn.label("turn")).join(Channel, col(Channel.id) == Delivery.channel_id)
     ours = ours.where(
         Delivery.state == DeliveryState.WAITING, Delivery.due_at <= at, col(Channel.disabled_at).is_(None)
     )
-    each = ours.where(Channel.kind == kind, col(Channel.user_id).not_in(busy)).subquery()
+    each = ours.where(Channel.kind == kind, whose.not_in(busy)).subquery()
     due = (
         select(Delivery, Channel, Notice)
         .join(each, each.c.id == Delivery.id)
@@ -305,12 +321,13 @@ def claim_deliveries(
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            of_channel = {name: getattr(channel, name) for name in ("user_id", "kind", "address", "secret", "language")}
+            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret", "language")}
             taken.append(
                 Parcel(
                     at,
                     row.id,
                     attempt,
+                    channel.user_id or -channel.id,
                     **of_channel,
                     channel_id=channel.id,
                     is_confirmed=channel.confirmed_at is not None,
@@ -362,11 +379,6 @@ def signature(secret: str, timestamp: int, body: bytes) -> str:
 def _held(delivery_id: int, tries: int) -> tuple[ColumnElement[bool], ...]:
     """Return the conditions that no other process has tried a delivery since it was read."""
     return (col(Delivery.id) == delivery_id, col(Delivery.tries) == tries, col(Delivery.state) == DeliveryState.WAITING)
-
-
-def in_use() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions under which notices are sent to a channel."""
-    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 
 def _own(session: Session, person: Person, channel_id: int) -> Channel:

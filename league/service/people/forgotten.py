@@ -19,7 +19,8 @@ from deadheat.engine.language import gettext
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people.access import change_password
-from deadheat.league.service.people.channels import OVER, in_use
+from deadheat.league.service.people.channels import OVER
+from deadheat.league.service.people.notices import in_use
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, User
@@ -52,7 +53,7 @@ def link_query(session: Session, channel_id: int) -> str:
 def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> Person:
     """Find the account whose password a link resets. Raises NotFound: the link is invalid or has expired."""
     channel = session.get(Channel, channel_id)
-    if channel is None or channel.kind is not ChannelKind.MAIL or now(session).timestamp() > until:
+    if channel is None or channel.user_id is None or now(session).timestamp() > until:
         raise NotFound("link", channel_id, gettext(OVER))
     user = session.get_one(User, channel.user_id)
     genuine = hmac.compare_digest(_token(session, channel, until), token)
@@ -62,9 +63,9 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:
-    """Set another password by means of a link, and end all sessions and tokens. Raises NotFound."""
+    """Set another password by means of a link; of other ways in only its address is kept. Raises NotFound."""
     session.exec(select(Channel.id).where(Channel.id == channel_id).with_for_update()).first()  # one request at a time
-    change_password(session, owner_of_link(session, channel_id, until, token), password)
+    change_password(session, owner_of_link(session, channel_id, until, token), password, used=channel_id)
 
 
 def _token(session: Session, channel: Channel, until: int) -> str:

@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import logging
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from sqlmodel import Session, col, delete, select
 
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import AccountClosed, AlreadyLinked, WrongState
 from deadheat.league.service.ground.steps import flush_unless_taken
 from deadheat.league.service.people.newcomers import check_newcomer
+from deadheat.league.service.people.notices import account_changed
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import insert_user, must_be_free
 from deadheat.league.states import Role
@@ -52,7 +54,7 @@ def sign_up_as(session: Session, name: str, code: str, issuer: str, subject: str
     must_be_free(name)
     check_newcomer(session, code)
     person = insert_user(session, name, None, Role.AUTHOR)
-    link_identity(session, person, issuer, subject)
+    _add(session, person, issuer, subject)
     return person
 
 
@@ -62,6 +64,11 @@ def link_identity(session: Session, person: Person, issuer: str, subject: str) -
     Raises:
         AlreadyLinked: it opens another account, or another identity of that issuer opens this one.
     """
+    _add(session, person, issuer, subject)
+    account_changed(session, person.id, N_("Your account was linked to {provider}."), provider=urlsplit(issuer).netloc)
+
+
+def _add(session: Session, person: Person, issuer: str, subject: str) -> None:
     session.add(Identity(user_id=person.id, issuer=issuer, subject=subject, created_at=now(session)))
     flush_unless_taken(session, AlreadyLinked())
     log.info("user %d signs in through %s from now on", person.id, issuer)
@@ -72,12 +79,13 @@ def unlink_identity(session: Session, person: Person, issuer: str) -> None:
     if not has_password(session, person):
         raise WrongState("unlinked", _("Set a password first: otherwise nobody could sign in to this account."))
     session.exec(delete(Identity).where(col(Identity.user_id) == person.id, col(Identity.issuer) == issuer))
+    account_changed(session, person.id, N_("The link to {provider} was removed."), provider=urlsplit(issuer).netloc)
     log.info("user %d no longer signs in through %s", person.id, issuer)
 
 
 def forget_identities(session: Session, user_id: int) -> None:
-    """Remove the identities of an account that its owner closes, so that they can open another one. A banned account
-    keeps its identities.
+    """Remove the identities of an account that its owner closes, so that they can open another one, or whose password
+    is replaced. A banned account keeps its identities.
     """
     session.exec(delete(Identity).where(col(Identity.user_id) == user_id))
 

@@ -1,7 +1,7 @@
 """Who may sign up: everybody, those with the organisers' code, or nobody.
 
 The code is not a password: everybody has the same one, organisers can read it at their desk, and a new one replaces it
-at once. Wrong codes count as attempts to sign up (`api.edge.rates`).
+at once. Guessing it is limited as guessing a password is (`api.edge.rates`).
 """
 
 from __future__ import annotations

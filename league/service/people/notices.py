@@ -19,9 +19,10 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import bindparam, union_all
+from sqlalchemy import ColumnElement, bindparam, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, delete, func, select
+from sqlmodel import Session, col, delete, func, insert, select
+from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
@@ -33,14 +34,23 @@ from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_first
 from deadheat.league.service.ground.steps import insert_new, set_values
 from deadheat.league.service.ground.storable import storable
-from deadheat.league.service.people.channels import send_notices
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import SEASON_STEPS, AppealState, ChallengeState, Role, VersionState, dated_steps
+from deadheat.league.states import (
+    SEASON_STEPS,
+    AppealState,
+    ChallengeState,
+    DeliveryState,
+    Role,
+    VersionState,
+    dated_steps,
+)
 from deadheat.league.tables import (
     Appeal,
     Bot,
     BotVersion,
     Challenge,
+    Channel,
+    Delivery,
     Entry,
     Evaluation,
     EvaluationPlayer,
@@ -70,7 +80,7 @@ MANY_FAULTS = 5
 without rests.
 """
 
-KNOWN_WORDS = frozenset({"state", "becomes", "fault", "result", "verdict"})
+KNOWN_WORDS = frozenset({"event", "state", "becomes", "fault", "result", "verdict"})
 """Facts in our own words, which are translated for the reader and may contain other facts; the others are names,
 figures and reasons, which contain none.
 """
@@ -255,6 +265,12 @@ def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
     _tell(session, [member.user_id], NoticeKind.TEAM_INVITED, subject, facts)
 
 
+def account_changed(session: Session, user_id: int, event: str, **facts: str) -> None:
+    """Tell a person of a change to what opens their account, or to where they are told of it; every time."""
+    subject = f"account/{now(session):%Y%m%dT%H%M%S.%f}/{sha256(repr((event, facts)).encode()).hexdigest()[:16]}"
+    _tell(session, [user_id], NoticeKind.SECURITY, subject, {"event": event, **facts})
+
+
 def inbox(
     session: Session, person: Person, *, unread: bool = False, before: int | None = None, limit: int = 50
 ) -> list[NoticeInfo]:
@@ -328,7 +344,33 @@ def _rows(
 
 def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     """Send notices to everybody who has not received them. The order of ids prevents deadlocks."""
-    send_notices(session, insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"]))))
+    _send(session, insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"]))))
+
+
+def _send(session: Session, notice_ids: Collection[int]) -> None:
+    """Store a delivery of each new notice for every channel of its recipient."""
+    if not notice_ids:
+        return
+    at = now(session)
+    rows = [
+        {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
+        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
+        for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
+    ]
+    if rows:
+        session.connection().execute(insert(Delivery), rows)
+
+
+@cache
+def _heard() -> Select[int, int]:
+    """Return the statement for the channels of the recipients of `notices`."""
+    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
+    return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
+
+
+def in_use() -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions under which notices are sent to a channel."""
+    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:

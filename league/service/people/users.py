@@ -101,13 +101,15 @@ def keep_hash_current(session: Session, person: Person, password: str) -> None:
         session.flush()
 
 
-def set_password(session: Session, user_id: int, password: str) -> None:
-    """Set a password; the caller has checked the permission. On SQLite other writers wait for the hashing, unless this
-    is the transaction's first statement.
+def set_password(session: Session, user_id: int, password: str) -> bool:
+    """Set a password, and return whether the account had one; the caller has checked the permission. On SQLite other
+    writers wait for the hashing, unless this is the transaction's first statement.
     """
     password_hash = _hash(password)
-    session.get_one(User, user_id).password_hash = password_hash
+    row = session.get_one(User, user_id)
+    had, row.password_hash = row.password_hash is not None, password_hash
     session.flush()
+    return had
 
 
 def user_named(session: Session, name: str) -> User | None:

@@ -2,8 +2,8 @@
 
 Lists, feeds, exports and everything else that is the same for everybody leave private matches out (`SHOWN`,
 `shown_series`). People who may see a challenge see the whole list of its matches. A single match is looked up for a
-person (`must_see`): only organisers and the owners of the bot for which it was requested can see a private one. For
-everybody else, including the opponent's owners, it does not exist.
+person (`must_see`): only the owners of the bot for which it was requested, and organisers without a bot in the season,
+or one that left it, can see a private one. For everybody else, including the opponent's owners, it does not exist.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.states import Asked
-from deadheat.league.tables import Attempt, Bot, BotVersion, Challenge, Match, Series
+from deadheat.league.tables import Attempt, Bot, BotVersion, Challenge, Entry, Match, Series
 
 SHOWN: ColumnElement[bool] = col(Match.asked).is_distinct_from(Asked.PRIVATE)
 """The condition on `Match` that everybody may see it."""
@@ -57,7 +57,11 @@ def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int)
         .join(Bot, col(Bot.id) == BotVersion.bot_id)
         .where(Challenge.id == challenge_id, owned_by(viewer))
     )
-    return viewer.organises or session.exec(own).first() is not None
+    if session.exec(own).first() is not None:
+        return True
+    rivals = select(Entry.id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(viewer))
+    rivals = rivals.join(Challenge, col(Challenge.season_id) == Entry.season_id).where(Challenge.id == challenge_id)
+    return viewer.organises and session.exec(rivals).first() is None
 
 
 def is_private(session: Session, match_id: int) -> bool:
