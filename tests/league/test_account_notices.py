@@ -14,7 +14,7 @@ from deadheat.league import errors
 from deadheat.league.service.people import access, channels, forgotten, identities, notices
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import TokenKind
+from deadheat.league.states import ChannelKind, TokenKind
 from deadheat.league.tables import Channel, Delivery, Identity, Notice, SigningKey, Token
 from tests.league.ground import settings
 from tests.league.refusals import refused
@@ -129,7 +129,7 @@ def test_a_removed_channel_is_told_so_and_then_forgotten(league: World) -> None:
     league.write(access.issue_token, ada.id, "later")
     league.refused(errors.NotFound, channels.send_test, ada, mail.id)
     league.write(channels.forget_removed)
-    (parcel,) = league.write(channels.claim_deliveries, 8)
+    (parcel,) = league.write(channels.claim_deliveries, ChannelKind.MAIL, 8)
     assert parcel.notice is not None and notices.notice_info(parcel.notice).text == said
     assert league.write(channels.delivered, parcel, "250")
     league.write(channels.forget_removed)

@@ -276,12 +276,12 @@ def test_a_reset_link_waits_for_no_webhook(world: World, server: MailServer, mon
     shared_by: list[int] = []
 
     def hang(_: object, parcel: Parcel) -> tuple[bool, bool, str]:
-        flying.append(parcel.user_id)
-        shared_by.append(flying.count(parcel.user_id))
+        flying.append(parcel.person)
+        shared_by.append(flying.count(parcel.person))
         began.set()
         if not mailed.wait(60):
             timed_out.set()
-        flying.remove(parcel.user_id)
+        flying.remove(parcel.person)
         return True, False, "200"
 
     def by_mail(context: Context, parcel: Parcel) -> tuple[bool, bool, str]:
@@ -319,5 +319,5 @@ def test_links_come_before_notices_and_failing_addresses_last(world: World, serv
     world.bot("slow", owner=ada)
     world.write(ask_for_link, "bob")
     claimed = world.write(channels.claim_deliveries, ChannelKind.MAIL, 3)
-    assert [parcel.user_id for parcel in claimed] == [bob.id, ada.id, eve.id]
+    assert [parcel.person for parcel in claimed] == [bob.id, ada.id, eve.id]
     assert not world.write(channels.claim_deliveries, ChannelKind.WEBHOOK, 3)
