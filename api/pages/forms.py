@@ -15,6 +15,7 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from fastapi import Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 from starlette.datastructures import UploadFile
@@ -164,16 +165,19 @@ Submitted = Annotated[Posted, Depends(posted)]
 
 
 def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
-    """Validate the form as one of the API's shapes. Empty fields count as omitted. Raises ValidationError."""
+    """Validate the form as one of the API's shapes. Empty fields count as omitted. Raises RequestValidationError."""
     kept = {name: value for name, value in given.items() if value != ""}
-    return shape.model_validate(kept, context=base.TEXT)
+    try:
+        return shape.model_validate(kept, context=base.TEXT)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
     """Carry out a form, or show its page again with the complaints."""
     try:
         return act()
-    except ValidationError as error:
+    except RequestValidationError as error:
         said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
         return again(Complaint(form, 422, whole or _("Please correct the marked fields."), said, _typed(given)))

@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from deadheat.api.cursors import CURSOR, read_cursor, write_cursor
+from deadheat.api.cursors import CURSOR, MAX_ID, read_cursor, write_cursor
 
 Item = TypeVar("Item")
 
@@ -45,9 +45,6 @@ PAGE_LIMIT = 100
 """The most rows in one page of matches, appeals or audit records, whatever was requested: each has some kilobytes."""
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
-
-MAX_ID = 2**31 - 1
-"""The largest of the database's integers. A larger number identifies nothing."""
 
 RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 

@@ -21,7 +21,7 @@ from deadheat.api.routes import rulings
 from deadheat.api.routes.season import announcements as api_announcements
 from deadheat.api.schemas import base
 from deadheat.api.schemas import rulings as shapes
-from deadheat.api.schemas.base import MAX_ID
+from deadheat.api.cursors import MAX_ID
 from deadheat.api.services import Services
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.service.people.announcements import announcements
