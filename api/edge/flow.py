@@ -44,7 +44,8 @@ class Flow:
         try:
             given: Any = json.loads(base64.urlsafe_b64decode(cookie + "==")) if len(cookie) <= MOST_COOKIE else None
             flow = cls(**given)
-        except (ValueError, TypeError) as error:
+            json.dumps(given, ensure_ascii=False).encode()  # no lone surrogates
+        except (ValueError, TypeError, RecursionError) as error:
             raise ProviderRefused(gettext(EXPIRED)) from error
         texts = (flow.act, flow.back, flow.name, flow.code, flow.secret)
         if not all(isinstance(text, str) for text in texts) or type(flow.user_id) is not int or len(flow.secret) < 43:

@@ -18,6 +18,7 @@ from fastapi import Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
@@ -136,6 +137,9 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 async def fields(request: Request, shared: Shared) -> Fields:
     """Read the fields that a page of this site posted. All are plain text, including a file's."""
     sessions.must_be_ours(request, shared.settings)
+    options = parse_options_header(request.headers.get("content-type"))[1]
+    if options.get(b"charset", b"utf-8").lower() != b"utf-8":  # some of Python's codecs fail, or take long
+        raise HTTPException(415, _("Send the form in UTF-8."))
     async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
         sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
     for name, value in sent.items():

@@ -57,11 +57,11 @@ PostgreSQL stores no NUL, and terminals obey some of them.
 
 UNSEEN = "It contains invisible control characters. Remove them."
 
-_unseen = re.compile(f"[{_CONTROL}]")
+_unseen = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text has no control characters (`PLAIN`)."""
+    """Return whether a text has no control characters (`PLAIN`) and no lone surrogates, which UTF-8 lacks."""
     return _unseen.search(text) is None
 
 
@@ -147,9 +147,8 @@ class Paged(Items[Item], Generic[Item]):
 
 def _is_plain(value: Any) -> bool:
     """Return whether the texts in a field are plain. Nested shapes check their own texts."""
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    return is_plain(value) if isinstance(value, str) else True
+    texts = value if isinstance(value, list) else [value]  # no field has lists in lists
+    return all(is_plain(text) for text in texts if isinstance(text, str))
 
 
 def _say_plain(schema: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import json
 import re
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import httpx
 import pytest
@@ -21,6 +23,7 @@ from urllib3 import Timeout
 from urllib3.exceptions import ConnectTimeoutError
 
 from deadheat.api.edge import openid
+from deadheat.api.edge.flow import Flow, base64url
 from deadheat.league.config import Settings
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.closing import ban
@@ -180,6 +183,7 @@ LIES: dict[str, dict[str, Any]] = {
     "an empty subject": {"sub": ""},
     "a subject that is none": {"sub": 7},
     "a subject without end": {"sub": "x" * 256},
+    "a subject with NUL": {"sub": "subject-1\0"},
 }
 
 
@@ -279,10 +283,42 @@ def test_a_refusal_of_the_provider_is_told(browser: Browser, provider: Provider)
     assert "did not let you in" in browser.page.text
 
 
-@pytest.mark.parametrize("cookie", ["", "x", "e30=", "bnVsbA==", "W10=", "A" * 4000])
+FORGED = {"act": "up", "back": "/", "name": "not a name", "code": "", "secret": "s" * 43}
+
+
+def coded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        "",
+        "x",
+        "e30=",
+        "bnVsbA==",
+        "W10=",
+        "A" * 4000,
+        coded("[" * 2000),
+        coded(json.dumps(FORGED | {"back": "\ud800"})),
+    ],
+)
 def test_a_cookie_that_is_not_ours_is_refused(browser: Browser, cookie: str) -> None:
     browser.client.cookies.set("openid", cookie)
     come_back(browser, {"code": "x", "state": "y"}, 403)
+
+
+def test_a_name_that_a_visitor_forges_is_refused(browser: Browser, provider: Provider) -> None:
+    browser.get("/sign-in/openid")
+    flow = Flow(**FORGED)
+    asked = dict(parse_qsl(urlsplit(sent_to(browser)).query))
+    challenge = base64url(hashlib.sha256(flow.verifier.encode()).digest())
+    asked |= {"state": flow.state, "nonce": flow.nonce, "code_challenge": challenge}
+    answer = provider.authorise(f"{provider.issuer}/authorize?{urlencode(asked)}")
+    browser.client.cookies.clear()
+    browser.client.cookies.set("openid", flow.cookie)
+    come_back(browser, answer, 422)
+    assert who(browser) is None
 
 
 def test_changing_what_a_cookie_is_for_spoils_it(browser: Browser, provider: Provider, linked: Site) -> None:
