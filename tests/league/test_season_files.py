@@ -415,9 +415,9 @@ def test_what_would_take_long_to_read_is_refused_before(text: str, monkeypatch: 
 
 @pytest.mark.parametrize("quote", ['"', "'", '"""', "'''"])
 def test_brackets_and_dots_in_texts_and_comments_are_not_nested(quote: str) -> None:
-    text = f"W{'[.{' * 20}"
-    read = season_file.read(NAMED.replace('"Winter"', f"{quote}{text}{quote} # {text}"))
-    assert (read.declared.name, read.mistakes) == (text, ())
+    text = "[.{" * 20
+    read = season_file.read(f"{NAMED}[entry]\ninvited = [{quote}{text}{quote}] # {text}")
+    assert read.mistakes == (("entry.invited", "number 1: it should have at most 32 characters"),)
 
 
 def test_only_so_many_mistakes_are_told() -> None:
