@@ -54,6 +54,10 @@ an hour find only passwords at the very top of a list, and cost an attacker this
 MAILS_PER_HOUR = 5
 """Messages to unconfirmed addresses that one user may cause."""
 
+PICTURES_PER_MINUTE = 60
+"""Pictures of matches that one address may have drawn by a process: each costs as much CPU as some pages. Those that
+are kept do not count."""
+
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
 
@@ -81,6 +85,7 @@ class Rates:
         self._alone = _Limiter(_Memory())
         self._shared = _Limiter(_storage(settings))
         self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
+        self._pictures = RateLimitItemPerMinute(PICTURES_PER_MINUTE, namespace="pictures")
         self._writes = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes")
         self._writes_by = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes-by")
         self._sign_ins = RateLimitItemPerMinute(settings.sign_ins_per_minute, namespace="sign-ins")
@@ -100,10 +105,11 @@ class Rates:
 
     def read(self, request: Request) -> None:
         """Count an answer that must be computed."""
-        if not self._alone.hit(self._reads, address(request)):
-            raise self._over(
-                self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute")
-            )
+        self._spend_alone(self._reads, request)
+
+    def picture(self, request: Request) -> None:
+        """Count a picture that must be drawn."""
+        self._spend_alone(self._pictures, request)
 
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
@@ -133,6 +139,11 @@ class Rates:
         """Count a request for a password reset link, whether or not an account has that name."""
         self._spend(self._sign_ups, address(request), N_("requests from one address"), N_("an hour"))
         self._spend(self._mails, f"name {name.lower()}", N_("requests for one name"), N_("an hour"))
+
+    def _spend_alone(self, item: RateLimitItem, request: Request) -> None:
+        key = address(request)
+        if not self._alone.hit(item, key):
+            raise self._over(self._alone, item, key, N_("requests from one address"), N_("a minute"))
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):

@@ -61,7 +61,9 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         site=shared.settings.site_url or str(request.base_url).rstrip("/"),
         embeds=bool(shared.settings.embed_origins),
     )
-    headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None
+    # Without the site's own address, the page contains the one that this request named.
+    once = detail.asked is Asked.PRIVATE or not shared.settings.site_url
+    headers = {"Cache-Control": NOWHERE} if once else None
     return Response(content, headers=headers, media_type="text/html")
 
 
