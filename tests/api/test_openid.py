@@ -283,7 +283,7 @@ def test_a_refusal_of_the_provider_is_told(browser: Browser, provider: Provider)
     assert "did not let you in" in browser.page.text
 
 
-FORGED = {"act": "up", "back": "/", "name": "not a name", "code": "", "secret": "s" * 43}
+FORGED: dict[str, Any] = {"act": "up", "back": "/", "name": "not a name", "code": "", "secret": "s" * 43}
 
 
 def coded(text: str) -> str:

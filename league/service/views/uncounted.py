@@ -54,7 +54,7 @@ _OUT = (
 )
 """The condition that the participant of a match is disqualified."""
 
-BEARINGS = (
+BEARINGS: Any = (
     columns(
         col(Match.id),
         col(Series.purpose),
