@@ -6,6 +6,9 @@ import re
 
 from deadheat.league.errors import BadCursor
 
+MAX_ID = 2**31 - 1
+"""The largest of the database's integers. A larger number identifies nothing."""
+
 CURSOR = r"^1-[0-9]{1,10}$"
 """The pattern of a cursor, for the API's document. The number before the dash is the version of the format."""
 
@@ -21,6 +24,6 @@ def read_cursor(cursor: str | None) -> int | None:
     """Read a cursor; None means the first page. Raises BadCursor."""
     if cursor is None:
         return None
-    if _cursor.fullmatch(cursor) is None:
+    if _cursor.fullmatch(cursor) is None or (last_id := int(cursor[2:])) > MAX_ID:
         raise BadCursor
-    return int(cursor[2:])
+    return last_id

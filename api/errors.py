@@ -182,7 +182,7 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
     """Answer 400 to malformed JSON, and 422 with all complaints to invalid JSON. The input is not repeated."""
     assert isinstance(error, RequestValidationError)
     complaints = error.errors()
-    if _of_a_page(request) and any(complaint["loc"][0] == "path" for complaint in complaints):
+    if _of_a_page(request) and any(complaint["loc"][:1] == ("path",) for complaint in complaints):
         return problem(request, 404, "not-found", NO_PAGE)
     for complaint in complaints:
         if complaint["type"] == "json_invalid":

@@ -14,6 +14,7 @@ This module is pure, as `league.terms` is.
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,14 @@ from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
 
 MAX_CHARACTERS = 48_000
 """The most characters of a file: as JSON, it then fits into a request to the API. It has room for 3,000 authors."""
+
+MOST_NESTED = 8
+"""The most brackets within each other, and the most dots in a key; a declaration has 2 and 1. The parser's time grows
+with the square of either, and Python's own stack ends at some hundred brackets.
+"""
+
+MOST_MISTAKES = 100
+"""The most mistakes that are told at once."""
 
 NONE = "none"
 """The text for no value, where a setting may have none."""
@@ -121,10 +130,12 @@ def read(text: str) -> Read:
     """Read a file. Never fail: everything wrong is among the mistakes."""
     try:
         text.encode()
+        if len(text) > MAX_CHARACTERS or _is_nested(text):
+            return Read(Declaration(), (("", _("it is longer or more deeply nested than any season's file")),))
         tables = tomllib.loads(text)
     except UnicodeEncodeError:
         return Read(Declaration(), (("", _("it is not UTF-8")),))
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits raises a plain ValueError
+    except ValueError as error:  # a number of 5,000 digits raises no TOMLDecodeError
         return Read(Declaration(), (("", _("it is not TOML: %(why)s", why=_clause(str(error)))),))
     mistakes: list[Mistake] = []
     given = dict(_keys(tables, mistakes))
@@ -134,7 +145,27 @@ def read(text: str) -> Read:
     complained = {path for path, _ in mistakes}
     if declared.name is None and PATHS["name"] not in complained:
         mistakes.append((PATHS["name"], _("this is required")))
-    return Read(declared, tuple(mistakes))
+    return Read(declared, tuple(mistakes[:MOST_MISTAKES]))
+
+
+_TEXTS = re.compile(
+    r"""\"{3}(?:[^\\]|\\.?)*?(?:\"{3,5}|\Z)|'{3}.*?(?:'{3,5}|\Z)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|\#[^\n]*|[ \t]+""",
+    re.DOTALL,
+)
+"""Strings, comments and spaces. A string without an end reaches to that of its line or of the file."""
+
+_DOTS = re.compile(rf"(?:\.[\w-]*){{{MOST_NESTED + 1}}}")
+
+
+def _is_nested(text: str) -> bool:
+    """Return whether a text has more than `MOST_NESTED`, as far as it is TOML. The time is linear in its length."""
+    bare = _TEXTS.sub("", text)
+    depth = 0
+    for bracket in re.findall(r"[\[\]{}]", bare):
+        depth += 1 if bracket in "[{" else -1
+        if depth > MOST_NESTED:
+            return True
+    return _DOTS.search(bare) is not None
 
 
 def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:

@@ -40,6 +40,7 @@ from joserfc.jws import JWSRegistry
 from urllib3.exceptions import HTTPError
 
 from deadheat.api.edge.flow import EXPIRED, Flow, base64url
+from deadheat.api.schemas.base import is_plain
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.config import Settings
 from deadheat.league.errors import ProviderAway, ProviderRefused
@@ -66,7 +67,6 @@ MOST_BYTES = 256 * 1024
 """The largest answer of the provider that is read."""
 
 MOST_SUBJECT = 255  # OpenID Connect Core 1.0, section 2
-
 
 REFUSED = N_("The provider's answer cannot be trusted. Begin again; if it happens again, tell the operator.")
 
@@ -161,12 +161,13 @@ class Provider:
                 sub={"essential": True},
                 nonce={"essential": True, "value": flow.nonce},
             ).validate(claims)
-        except (JoseError, ValueError, TypeError) as error:
+        except (JoseError, ValueError, TypeError, RecursionError) as error:
             raise ProviderRefused(gettext(REFUSED)) from error
         several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
-        if claims.get("azp", None if several else ours) != ours or len(claims["sub"]) > MOST_SUBJECT:
+        subject = str(claims["sub"])
+        if claims.get("azp", None if several else ours) != ours or len(subject) > MOST_SUBJECT or not is_plain(subject):
             raise ProviderRefused(gettext(REFUSED))
-        return str(claims["sub"])
+        return subject
 
     def _verified(self, token: str) -> dict[str, Any]:
         """Verify that one of the provider's keys signed a token; return its claims. Raises JoseError, ValueError."""
@@ -258,7 +259,7 @@ class Provider:
             raise ProviderAway
         try:
             found = json.loads(content) if answer.status == 200 and len(content) <= MOST_BYTES else None
-        except ValueError:
+        except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
             raise ProviderRefused(gettext(REFUSED))

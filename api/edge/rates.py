@@ -62,6 +62,10 @@ MAILS_PER_HOUR = 5
 MAILS_PER_ADDRESS = 3
 """Messages to one unconfirmed address that all users together may cause in a day: it may be a stranger's."""
 
+PICTURES_PER_MINUTE = 60
+"""Pictures of matches that one address may have drawn by a process: each costs as much CPU as some pages. Those that
+are kept do not count."""
+
 _Limiter = SlidingWindowCounterRateLimiter
 _Answer = TypeVar("_Answer")
 
@@ -90,6 +94,7 @@ class Rates:
         self._shared = _Limiter(_storage(settings))
         self._floor = _Limiter(_Memory())
         self._reads = RateLimitItemPerMinute(settings.reads_per_minute, namespace="reads")
+        self._pictures = RateLimitItemPerMinute(PICTURES_PER_MINUTE, namespace="pictures")
         self._writes = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes")
         self._writes_by = RateLimitItemPerMinute(settings.writes_per_minute, namespace="writes-by")
         self._sign_ins = RateLimitItemPerMinute(settings.sign_ins_per_minute, namespace="sign-ins")
@@ -110,10 +115,11 @@ class Rates:
 
     def read(self, request: Request) -> None:
         """Count an answer that must be computed."""
-        if not self._alone.hit(self._reads, address(request)):
-            raise self._over(
-                self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute")
-            )
+        self._spend_alone(self._reads, request)
+
+    def picture(self, request: Request) -> None:
+        """Count a picture that must be drawn."""
+        self._spend_alone(self._pictures, request)
 
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
@@ -163,6 +169,11 @@ class Rates:
 
     def _counts(self, request: Request, whose: str) -> tuple[tuple[RateLimitItem, str], ...]:
         return (self._guesses, f"{address(request)} {whose}"), (self._all_guesses, whose)
+
+    def _spend_alone(self, item: RateLimitItem, request: Request) -> None:
+        key = address(request)
+        if not self._alone.hit(item, key):
+            raise self._over(self._alone, item, key, N_("requests from one address"), N_("a minute"))
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
         if self._ask(lambda limiter: limiter.hit(item, key)):

@@ -13,6 +13,7 @@ from fastapi import APIRouter, Request, Response
 
 from deadheat import __version__
 from deadheat.api.deps import Shared
+from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
@@ -32,7 +33,8 @@ def download(shared: Shared, request: Request) -> Response:
     site = shared.settings.site_url or str(request.base_url).rstrip("/")
     wheel = f"{site}/download/{NAME}" if _can_build() else None
     page = render(shared, "download.html", wheel=wheel, site=site, file=NAME, version=__version__)
-    return Response(page, media_type="text/html")
+    kept = {} if shared.settings.site_url else {"Cache-Control": NOWHERE}  # it then contains the request's Host
+    return Response(page, headers=kept, media_type="text/html")
 
 
 @router.get("/{name}")

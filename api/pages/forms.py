@@ -15,8 +15,10 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from fastapi import Depends, Request, Response
+from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
@@ -135,6 +137,9 @@ def sign_in_first(request: Request, shared: Services) -> HTTPException:
 async def fields(request: Request, shared: Shared) -> Fields:
     """Read the fields that a page of this site posted. All are plain text, including a file's."""
     sessions.must_be_ours(request, shared.settings)
+    options = parse_options_header(request.headers.get("content-type"))[1]
+    if options.get(b"charset", b"utf-8").lower() != b"utf-8":  # some of Python's codecs fail, or take long
+        raise HTTPException(415, _("Send the form in UTF-8."))
     async with request.form(max_files=1, max_fields=MAX_FIELDS) as form:
         sent = {name: value if isinstance(value, str) else await _text(value) for name, value in form.items()}
     for name, value in sent.items():
@@ -164,16 +169,19 @@ Submitted = Annotated[Posted, Depends(posted)]
 
 
 def checked(shape: type[_Shape], given: Mapping[str, Any]) -> _Shape:
-    """Validate the form as one of the API's shapes. Empty fields count as omitted. Raises ValidationError."""
+    """Validate the form as one of the API's shapes. Empty fields count as omitted. Raises RequestValidationError."""
     kept = {name: value for name, value in given.items() if value != ""}
-    return shape.model_validate(kept, context=base.TEXT)
+    try:
+        return shape.model_validate(kept, context=base.TEXT)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
 
 
 def attempt(form: str, given: Fields, act: Callable[[], Response], again: Callable[[Complaint], Response]) -> Response:
     """Carry out a form, or show its page again with the complaints."""
     try:
         return act()
-    except ValidationError as error:
+    except RequestValidationError as error:
         said = {str(found["loc"][0]): _said(found) for found in error.errors() if found["loc"]}
         whole = ". ".join(found["msg"] for found in error.errors() if not found["loc"])
         return again(Complaint(form, 422, whole or _("Please correct the marked fields."), said, _typed(given)))

@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
 
 from deadheat.api.deps import Id, Shared, Viewer
 from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
-from deadheat.api.replays import transcript_of
-from deadheat.api.services import Services
-from deadheat.engine.language import N_, _, gettext
+from deadheat.api.replays import VERSION, transcript_of
+from deadheat.api.services import Body, Services
+from deadheat.engine.language import N_, _, gettext, language
 from deadheat.engine.scenes import scenes
 from deadheat.league.errors import WITHHELD
 from deadheat.league.records.matches import Match
@@ -45,8 +46,6 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         info = season_info(session, detail.season_id)
         near = neighbours(session, detail)
         rulings = audit_log(session, subject=f"match/{match_id}", limit=MAX_RULINGS)
-    transcript = transcript_of(shared, detail)
-    moves = scenes(transcript, detail.names) if transcript else []  # the transcript may be lost
     content = render(
         shared,
         "match.html",
@@ -55,16 +54,35 @@ def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Res
         neighbours=near,
         rulings=[_ruling(entry) for entry in rulings],
         max_rulings=MAX_RULINGS,
-        moves=moves[:MAX_MOVES],
-        more_moves=max(0, len(moves) - MAX_MOVES),
+        moves=_moves(shared, detail),
         watched=_watched(shared, detail, viewer),
         ended=ended(detail),
         withheld=gettext(WITHHELD),
         site=shared.settings.site_url or str(request.base_url).rstrip("/"),
         embeds=bool(shared.settings.embed_origins),
     )
-    headers = {"Cache-Control": NOWHERE} if detail.asked is Asked.PRIVATE else None
+    # Without the site's own address, the page contains the one that this request named.
+    once = detail.asked is Asked.PRIVATE or not shared.settings.site_url
+    headers = {"Cache-Control": NOWHERE} if once else None
     return Response(content, headers=headers, media_type="text/html")
+
+
+def _moves(shared: Services, match: Match) -> Markup:
+    """Return the moves in words; empty if there is no transcript that the reader may see, or if it is lost.
+
+    They are kept like a viewer's documents. To read the transcript and make them takes two thirds of the page's time.
+    """
+    key, version = ("moves", language(), match.id), (match.transcript_sha256, VERSION, match.names)
+    body = shared.bodies.current(key, version)
+    if body is None:
+        transcript = transcript_of(shared, match)
+        if transcript is None:
+            return Markup()
+        moves = scenes(transcript, match.names)
+        more = max(0, len(moves) - MAX_MOVES)
+        text = render(shared, "moves.html", match=match, moves=moves[:MAX_MOVES], more_moves=more)
+        body = shared.bodies.keep(key, Body(version, "", text.encode(), "text/html"))
+    return Markup(body.content.decode())  # noqa: S704  a rendered template
 
 
 @router.get("/matches/{match_id}/embed")

@@ -24,7 +24,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError
 
-from deadheat.api.cursors import CURSOR, read_cursor, write_cursor
+from deadheat.api.cursors import CURSOR, MAX_ID, read_cursor, write_cursor
 
 Item = TypeVar("Item")
 
@@ -46,9 +46,6 @@ PAGE_LIMIT = 100
 
 Cursor = Annotated[str, Field(json_schema_extra={"pattern": CURSOR}, description="`next` of the previous page.")]
 
-MAX_ID = 2**31 - 1
-"""The largest of the database's integers. A larger number identifies nothing."""
-
 RowId = Annotated[int, Field(ge=1, le=MAX_ID)]
 
 _CONTROL = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
@@ -60,11 +57,11 @@ PostgreSQL stores no NUL, and terminals obey some of them.
 
 UNSEEN = "It contains invisible control characters. Remove them."
 
-_unseen = re.compile(f"[{_CONTROL}]")
+_unseen = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
 
 def is_plain(text: str) -> bool:
-    """Return whether a text has no control characters (`PLAIN`)."""
+    """Return whether a text has no control characters (`PLAIN`) and no lone surrogates, which UTF-8 lacks."""
     return _unseen.search(text) is None
 
 
@@ -150,9 +147,8 @@ class Paged(Items[Item], Generic[Item]):
 
 def _is_plain(value: Any) -> bool:
     """Return whether the texts in a field are plain. Nested shapes check their own texts."""
-    if isinstance(value, list):
-        return all(map(_is_plain, value))
-    return is_plain(value) if isinstance(value, str) else True
+    texts = value if isinstance(value, list) else [value]  # no field has lists in lists
+    return all(is_plain(text) for text in texts if isinstance(text, str))
 
 
 def _say_plain(schema: dict[str, Any]) -> None:

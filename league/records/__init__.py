@@ -8,8 +8,10 @@ here, because every command of the client loads these modules.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol, TypeVar
 
 
@@ -36,10 +38,14 @@ class Record:
 
 def from_row(kind: type[Told], row: object, **others: Any) -> Told:
     """Make a record of `kind`: `others` are given, and `row` has the rest as attributes of the same names."""
-    same = {name: getattr(row, name) for name in _names(kind) if name not in others}
-    return kind(**same, **others)
+    names, values_of = _same(kind, tuple(others))
+    return kind(**dict(zip(names, values_of(row), strict=True)), **others)
 
 
 @cache
-def _names(kind: type[Fielded]) -> tuple[str, ...]:
-    return tuple(field.name for field in fields(kind))
+def _same(kind: type[Fielded], others: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]]]:
+    """Return the fields that a row has, and a function that reads them, which is built once for speed."""
+    names = tuple(field.name for field in fields(kind) if field.name not in others)
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda row: tuple(getattr(row, name) for name in names)

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from starlette.routing import Route
 
+from deadheat.api.edge.rates import PICTURES_PER_MINUTE
+from deadheat.api.pages import match
 from deadheat.api.pages.pictures import card
 from deadheat.engine.language import language
 from deadheat.league.config import Settings
+from deadheat.league.states import TranscriptsFrom
+from deadheat.league.tables import Season
 from tests.api.site import Site
 from tests.site.leagues import play
 
@@ -46,6 +51,60 @@ def test_a_picture_is_drawn_once(site: Site, match_id: int, monkeypatch: pytest.
     assert site.client.get(f"/matches/{match_id}/card.png").content == first.content
     unchanged = site.client.get(f"/matches/{match_id}/card.png", headers={"if-none-match": first.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
+
+
+def test_only_so_many_pictures_are_drawn_for_one_address(
+    site: Site, match_id: int, monkeypatch: pytest.MonkeyPatch, one_window: None
+) -> None:
+    kept = site.client.get(f"/matches/{match_id}/card.png")
+    drawn: list[object] = []
+
+    def draw(*what: object) -> bytes:
+        drawn.append(what)
+        return b""
+
+    monkeypatch.setattr(card, "draw", draw)
+    answer = kept
+    for version in range(100):  # each is drawn anew, as the pictures of so many matches are
+        monkeypatch.setattr(card, "VERSION", f"another {version}")
+        answer = site.client.get(f"/matches/{match_id}/card.png")
+    assert (answer.status_code, len(drawn)) == (429, PICTURES_PER_MINUTE - 1)
+    assert 1 <= int(answer.headers["retry-after"]) <= 60
+    monkeypatch.setattr(card, "VERSION", f"another {PICTURES_PER_MINUTE - 2}")
+    assert site.client.get(f"/matches/{match_id}/card.png").status_code == 200, "it is kept"
+    assert kept.status_code == 200
+
+
+def test_a_page_that_names_the_host_of_its_request_is_not_kept(site: Site, match_id: int) -> None:
+    known = site.beside(site_url="http://league.example")
+    play(known, "betris-large", "betris-large")
+    paths = {route.path for route in site.app.routes if isinstance(route, Route) and "GET" in (route.methods or ())}
+    paths = {re.sub("{[^}]*}", "1", path) for path in paths if not path.endswith("/events")}
+    echoing = set[str]()
+    for path in sorted(paths | {f"/matches/{match_id}"}):
+        answer = site.client.get(path, headers={"Host": "planted.example", "Accept": "text/html"})
+        if "planted.example" in answer.text + answer.headers.get("location", ""):
+            echoing.add(path)
+            assert answer.headers["cache-control"] == "no-store", path
+            told = known.client.get(path, headers={"Host": "planted.example", "Accept": "text/html"})
+            assert "planted.example" not in told.text and told.headers.get("cache-control") != "no-store"
+    assert echoing >= {f"/matches/{match_id}", "/download"}
+
+
+def test_the_moves_of_a_match_are_told_once(site: Site, match_id: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = site.client.get(f"/matches/{match_id}").text
+    korean = site.client.get(f"/matches/{match_id}", headers={"accept-language": "ko"}).text
+    monkeypatch.setattr(match, "scenes", None)
+    assert site.client.get(f"/matches/{match_id}").text == first
+    assert site.client.get(f"/matches/{match_id}", headers={"accept-language": "ko"}).text == korean != first
+    assert 'id="move-1"' in first
+
+
+def test_kept_moves_are_withheld_with_the_match(site: Site, match_id: int) -> None:
+    path = f"/matches/{match_id}"
+    assert 'id="move-1"' in site.client.get(path).text
+    site.world.change(Season, 1, transcripts=TranscriptsFrom.CLOSED)
+    assert 'id="move-1"' not in site.client.get(path).text
 
 
 def test_a_picture_is_in_english_whoever_asks_first(site: Site, match_id: int, monkeypatch) -> None:

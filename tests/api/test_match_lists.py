@@ -140,6 +140,7 @@ def test_what_a_match_page_leaves_out_it_tells(site: Site, monkeypatch: pytest.M
     assert "All " in whole and "The first" not in whole
     monkeypatch.setattr(match, "MAX_MOVES", 1)
     monkeypatch.setattr(match, "MAX_RULINGS", 3)
+    site.app.state.services.bodies._kept.clear()  # the moves
     with site.world.db.transaction() as session:
         for reason in ("one", "two", "three", "four"):
             record(session, "chief", "match-voided", f"match/{number}", {"reason": reason})

@@ -281,7 +281,32 @@ def test_a_refusal_of_the_provider_is_told(browser: Browser, provider: Provider)
     assert "did not let you in" in browser.page.text
 
 
-@pytest.mark.parametrize("cookie", ["", "x", "e30=", "bnVsbA==", "W10=", "A" * 4000])
+def test_a_subject_that_no_database_stores_gets_no_account(browser: Browser, provider: Provider, linked: Site) -> None:
+    provider.who = "subject\0"
+    new_account(browser, provider, status=403)
+    assert identities(linked) == []
+
+
+FORGED: dict[str, Any] = {"act": "up", "back": "/", "name": "not a name", "code": "", "secret": "s" * 43}
+
+
+def coded(text: str) -> str:
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "cookie",
+    [
+        "",
+        "x",
+        "e30=",
+        "bnVsbA==",
+        "W10=",
+        "A" * 4000,
+        coded("[" * 2000),
+        coded(json.dumps(FORGED | {"secret": "\ud800" * 43})),
+    ],
+)
 def test_a_cookie_that_is_not_ours_is_refused(browser: Browser, cookie: str) -> None:
     browser.client.cookies.set("openid", cookie)
     come_back(browser, {"code": "x", "state": "y"}, 403)

@@ -172,7 +172,7 @@ def test_every_mistake_is_said_at_once_with_its_key(world: World) -> None:
     ("text", "path", "why"),
     [
         ("[season", "", "it is not TOML"),
-        ("x = " + "[" * 20_000, "", "it is not TOML"),
+        ("x = " + "[" * 20_000, "", "more deeply nested"),
         ("x = " + "9" * 5000, "", "it is not TOML"),
         ("name = '\ud800'", "", "it is not UTF-8"),
         ("season = 3", "season", "write [season]"),
@@ -386,3 +386,40 @@ def test_a_mistake_in_an_evaluation_is_said(world: World, before: str, after: st
     (mistake,) = caught.value.mistakes
     assert mistake["path"] == "evaluations"
     assert said in mistake["why"]
+
+
+DEEP = f"[{'[' * 300}{']' * 300}]"
+DOTTED = f"{'a.' * 300}a = 1"
+NESTED = {
+    "brackets": f"a = {DEEP}",
+    "brackets in a known list": f"evaluations = {DEEP}",
+    "tables in tables": f"a = {'{a = ' * 300}1{'}' * 300}",
+    "dots": DOTTED,
+    "quoted parts": '"a" . ' * 300 + "a = 1",
+    "a table's name": f"[{'a.' * 300}a]",
+    "behind a string with quotes": f'a = ["""b"""", {DEEP}]',
+    "behind a literal string with quotes": f"a = ['''b''''', {DEEP}]",
+    "behind an escaped quote": f'a = ["b\\"", {DEEP}]',
+    "behind the mark of a comment in a string": f'a = ["#", {DEEP}]',
+    "behind a comment": f'# "\n{DOTTED}',
+    "length": "#" * (season_file.MAX_CHARACTERS + 1),
+}
+
+
+@pytest.mark.parametrize("text", NESTED.values(), ids=NESTED)
+def test_what_would_take_long_to_read_is_refused_before(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tomllib.loads", mock.Mock(side_effect=AssertionError))
+    (mistake,) = season_file.read(text).mistakes
+    assert mistake == ("", "it is longer or more deeply nested than any season's file")
+
+
+@pytest.mark.parametrize("quote", ['"', "'", '"""', "'''"])
+def test_brackets_and_dots_in_texts_and_comments_are_not_nested(quote: str) -> None:
+    text = "[.{" * 20
+    read = season_file.read(f"{NAMED}[entry]\ninvited = [{quote}{text}{quote}] # {text}")
+    assert read.mistakes == (("entry.invited", "number 1: it should have at most 32 characters"),)
+
+
+def test_only_so_many_mistakes_are_told() -> None:
+    text = NAMED + "\n".join(f"{number} = 1" for number in range(1000))
+    assert len(season_file.read(text).mistakes) == season_file.MOST_MISTAKES

@@ -41,6 +41,7 @@ from deadheat.sandbox.box import Exit
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.api.test_matches import transcript
+from tests.league.conftest import execute
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.people import GAME
 from tests.league.world import release_series
@@ -62,9 +63,13 @@ def planted(what: str, who: str) -> str:
 class PlantedLeague:
     """The site, the people who ask, what may be requested (`named`), and what must not be revealed (`secrets`)."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, server_url: str = "") -> None:
+        """On SQLite, or on the PostgreSQL server at that URL, which has a migrated database `template`."""
         self.folder = folder
-        self.site = Site(folder, **GENEROUS)
+        self._server = server_url
+        if server_url:
+            execute(server_url, "CREATE DATABASE planted TEMPLATE template")
+        self.site = Site(folder, database_url=server_url and server_url.format("planted"), **GENEROUS)
         self.secrets: dict[str, str] = {}
         self.tokens: dict[str, dict[str, str]] = {"anonymous": {}}
         self.browsers = {"anonymous": Browser(self.site)}
@@ -85,18 +90,28 @@ class PlantedLeague:
                     self.secrets[f"dice of season {season.id}"] = season.secret.hex()
         self._read_newest()
         self._what_the_database_keeps()
+        if server_url:
+            self.site.world.db.close()
+            execute(server_url, "CREATE DATABASE copy TEMPLATE planted")
+            return
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
         with sqlite3.connect(self._file) as present:
             present.backup(self._copy)
 
     def close(self) -> None:
-        self._copy.close()
+        if not self._server:
+            self._copy.close()
         self.site.close()
 
     def restore(self) -> None:
         """Restore the league as it was before the first request."""
-        with sqlite3.connect(self._file) as present:
-            self._copy.backup(present)
+        if self._server:
+            self.site.world.db.close()
+            execute(self._server, "DROP DATABASE planted WITH (FORCE)")
+            execute(self._server, "CREATE DATABASE planted TEMPLATE copy STRATEGY FILE_COPY")
+        else:
+            with sqlite3.connect(self._file) as present:
+                self._copy.backup(present)
         self.site.app.state.services.bodies._kept.clear()
 
     def found_in(self, answer: httpx.Response) -> frozenset[str]:

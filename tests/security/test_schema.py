@@ -1,8 +1,9 @@
 """Every operation of the OpenAPI document, requested with what its schemas allow and with what they forbid.
 
 schemathesis makes up the values; the answer must be what the document says: a status that it names, a body of its
-shape, a refusal of what its schemas forbid, and never an error of ours. The short lane tries two examples of each;
-`--all` four, and the edges of every schema, which are ten times as many; `./scripts/fuzz` hundreds.
+shape, a refusal of what its schemas forbid, and never an error of ours, on both databases. The short lane tries two
+examples of each on SQLite; `--all` four, and the edges of every schema, which are ten times as many; `./scripts/fuzz`
+hundreds.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,10 @@ from deadheat.api.app import create_app
 from deadheat.league.config import Settings
 from tests.api.site import NotedQueue
 from tests.lanes import Lane, scaled
+from tests.league.conftest import DATABASES, postgres_url
 from tests.security.planted import BY_RANK, PlantedLeague
+
+__all__ = ["postgres_url"]
 
 FUZZING = "DEADHEAT_EXAMPLES" in os.environ
 EXAMPLES = int(os.environ.get("DEADHEAT_EXAMPLES") or scaled(4, 2))
@@ -70,16 +73,20 @@ CONFIG: dict[str, Any] = {
 }
 
 
-@cache
+_leagues: list[PlantedLeague] = []
+
+
 def league() -> PlantedLeague:
-    return PlantedLeague(Path(tempfile.mkdtemp(prefix="deadheat-fuzz-")))
+    return _leagues[-1]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def nothing_left() -> Iterator[None]:
+@pytest.fixture(autouse=True, scope="module", params=DATABASES)
+def planted_league(request: pytest.FixtureRequest) -> Iterator[None]:
+    folder = Path(tempfile.mkdtemp(prefix="deadheat-fuzz-"))
+    _leagues.append(PlantedLeague(folder, "" if request.param == "sqlite" else request.getfixturevalue("postgres_url")))
     yield
-    league().close()
-    shutil.rmtree(league().folder)
+    _leagues.pop().close()
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(autouse=True)

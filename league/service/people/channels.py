@@ -207,7 +207,9 @@ def _add(session: Session, person: Person, kind: ChannelKind, address: str, conf
 
 def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channel:
     row = session.get(Channel, channel_id)
-    if row is None or row.kind is not ChannelKind.MAIL or not hmac.compare_digest(link_token(row.secret, link), token):
+    if row is None or row.kind is not ChannelKind.MAIL:
+        raise NotFound("link", channel_id, gettext(OVER))
+    if not hmac.compare_digest(link_token(row.secret, link).encode(), token.encode()):
         raise NotFound("link", channel_id, gettext(OVER))
     late = now(session) > row.created_at + CONFIRM_WITHIN
     if link is Link.CONFIRM and (row.confirmed_at is not None or late):

@@ -56,7 +56,7 @@ def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> 
     if channel is None or channel.user_id is None or now(session).timestamp() > until:
         raise NotFound("link", channel_id, gettext(OVER))
     user = session.get_one(User, channel.user_id)
-    genuine = hmac.compare_digest(_token(session, channel, until), token)
+    genuine = hmac.compare_digest(_token(session, channel, until).encode(), token.encode())
     if not genuine or user.password_hash is None or user.closed_at is not None:
         raise NotFound("link", channel_id, gettext(OVER))
     return Person.of(user)

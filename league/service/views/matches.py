@@ -283,14 +283,14 @@ def endings(session: Session, owner: Person, match_id: int) -> list[EndingView]:
 
 def seated(session: Session, match_ids: Sequence[int]) -> Iterable[Any]:
     """Return the rows of the seats of these matches, by match and seat, each with the names of its `bot` and `author`
-    and the `number` of its version.
+    and the `number` of its version, but without the match's end.
     """
     return session.connection().execute(SEATED, {"ids": match_ids})
 
 
 SEATED = (
     columns(
-        *Participant.__table__.c,  # type: ignore[attr-defined]
+        *(column for column in Participant.__table__.c if column.name != "finished_at"),  # type: ignore[attr-defined]
         col(Bot.name).label("bot"),
         col(User.name).label("author"),
         col(BotVersion.number),

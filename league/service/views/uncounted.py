@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, bindparam, exists
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from deadheat.engine.language import _, gettext, ngettext
@@ -25,14 +26,20 @@ class Bearing:
     rejudged_id: int | None
 
 
+class _Voided(NamedTuple):
+    rejudged_id: int | None
+    reason: str
+
+
 def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
     rows: Sequence[tuple[Any, ...]] = session.exec(BEARINGS, params={"ids": [match.id for match in matches]}).all()
-    disqualified = _disqualified(session, [match_id for match_id, _purpose, _voided, some in rows if some])
-    found = {match_id: (purpose, voided) for match_id, purpose, voided, _some in rows}
+    disqualified = _disqualified(session, [match_id for match_id, *_rest, some in rows if some])
+    found = {match_id: (purpose, ruling) for match_id, purpose, *ruling, _some in rows}
     bearings = {}
     for match in matches:
-        purpose, voided = found[match.id]
+        purpose, ruling = found[match.id]
+        voided = None if ruling[0] is None else _Voided(*ruling[1:])
         why = None
         if match.state in WITH_RESULT:
             why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
@@ -47,9 +54,14 @@ _OUT = (
 )
 """The condition that the participant of a match is disqualified."""
 
-BEARINGS = (
-    select(Match.id, Series.purpose, VoidedMatch, exists().where(col(Participant.match_id) == Match.id, _OUT))
-    .join(Series, col(Series.id) == Match.series_id)
+BEARINGS: Any = (
+    columns(
+        col(Match.id),
+        col(Series.purpose),
+        *(col(VoidedMatch.match_id), col(VoidedMatch.rejudged_id), col(VoidedMatch.reason)),
+        exists().where(col(Participant.match_id) == Match.id, _OUT),
+    )
+    .join_from(Match, Series, col(Series.id) == Match.series_id)
     .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
     .where(col(Match.id).in_(bindparam("ids", expanding=True)))
 )
@@ -76,7 +88,7 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
 
 
 def _why(
-    match: Match | Row[Any], purpose: Purpose, voided: VoidedMatch | None, disqualified: Sequence[str]
+    match: Match | Row[Any], purpose: Purpose, voided: _Voided | None, disqualified: Sequence[str]
 ) -> Uncounted | None:
     """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
     if voided is not None and voided.rejudged_id is not None:
