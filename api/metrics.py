@@ -64,7 +64,7 @@ def exposition(shared: Services) -> bytes:
         counted = generate_latest(REGISTRY)
     else:
         registry = CollectorRegistry()
-        Sums(registry, shared.settings.metrics_dir)
+        Sums(registry, shared.settings.metrics_dir, shared.settings.machine)
         counted = generate_latest(registry)
     asked = CollectorRegistry()
     asked.register(_Database(shared))

@@ -191,7 +191,7 @@ for number in ("1", "2"):
     if os.fork():
         assert os.wait()[1] == 0
         continue
-    site = Site(folder / number, metrics_dir=str(folder))
+    site = Site(folder / number, metrics_dir=str(folder), worker_name="w1")
     site.client.get("/v1/games")
     (folder / f"{number}.txt").write_text(site.client.get("/metrics").text)
     os._exit(0)
@@ -201,7 +201,7 @@ for number in ("1", "2"):
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=environment, cwd=root, check=True)
     for number in ("1", "2"):
         told = (tmp_path / f"{number}.txt").read_text()
-        assert f'requests_total{{method="GET",route="/v1/games",status="200"}} {number}.0' in told
+        assert f'requests_total{{host="w1",method="GET",route="/v1/games",status="200"}} {number}.0' in told
         assert 'deadheat_queue_oldest_seconds{queue="play"} 0.0' in told
 
 

@@ -36,9 +36,9 @@ from deadheat.league.tables import Series, UtcDateTime
 log = logging.getLogger(__name__)
 
 
-def sweep(session: Session) -> dict[Life, list[int]]:
+def sweep(session: Session, silent: list[tuple[Life, str]] | None = None) -> dict[Life, list[int]]:
     """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
-    messages do no harm.
+    messages do no harm. `silent` gets the kind of each job that is taken back, and the machine that had it.
     """
     session.flush()
     at, settings = now(session), settings_of(session)
@@ -53,7 +53,7 @@ def sweep(session: Session) -> dict[Life, list[int]]:
         untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
         told = set_values(session, Series, *untaken, where=new, nudge_at=at)
         lost[SERIES][0] = lost[SERIES][0] or told > 0
-    return {life: _swept(session, life, give_back, *lost[life]) for life, give_back in KINDS.items()}
+    return {life: _swept(session, life, give_back, silent, *lost[life]) for life, give_back in KINDS.items()}
 
 
 @cache
@@ -73,10 +73,19 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
 
 
-def _swept(session: Session, life: Life, give_back: GiveBack, due: bool, expired: bool) -> list[int]:
+def _swept(
+    session: Session,
+    life: Life,
+    give_back: GiveBack,
+    silent: list[tuple[Life, str]] | None,
+    due: bool,
+    expired: bool,
+) -> list[int]:
     """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
     for row_id, attempt, worker in life.expired(session) if expired else ():
         detail = f"worker {worker} did not renew its lease in time"
         if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
             log.warning("%s %d taken back: %s", life.queue, row_id, detail)
+            if silent is not None:
+                silent.append((life, (worker or "").rpartition(":")[0]))
     return life.due(session) if due or expired else []
