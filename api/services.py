@@ -81,9 +81,6 @@ evaluation of 1,600 players over 20 rounds some megabytes."""
 SHOWING = 4
 """Threads that only render public pages, so that nobody who uploads or signs in can occupy them."""
 
-MEASURING = 2
-"""Threads that only answer Prometheus."""
-
 FITS_BYTES = 1000
 """Smaller answers are not compressed, because they fit into one packet anyway."""
 
@@ -264,7 +261,7 @@ class Services:
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
-    measuring: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(MEASURING))
+    measuring: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
 
     def __post_init__(self) -> None:
         self.room = room_for_uploads(self.settings.upload_limit_bytes)

@@ -213,7 +213,7 @@ def make_series(season_ids: Iterable[int]) -> bool:
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
     """Find lost work: expired leases, and rows without a message. Each minute, also store a sample for charts."""
-    silent: list[tuple[Life, str]] = []
+    silent: league_sweep.Silent = []
     with context().database.transaction() as session:
         swept, to_advise = league_sweep.sweep(session, silent), due_advice(session)
         machines = live_machines(session)

@@ -166,18 +166,6 @@ WORK = (
 )
 
 HOSTS = (
-    Panel(
-        "Void attempts by machine",
-        "Per second.",
-        "ops",
-        {"{{host}} {{cause}}": 'sum by (host, cause) (rate(deadheat_attempts_total{cause!="played"}[5m]))'},
-    ),
-    Panel(
-        "Jobs taken back from silent workers",
-        "Per second, by the machine that was silent.",
-        "ops",
-        {"{{host}} {{queue}}": "sum by (host, queue) (rate(deadheat_leases_expired_total[5m]))"},
-    ),
     Panel("Fit to judge", "1: yes.", "short", {"{{host}}": "max by (host) (deadheat_host_fit)"}),
     Panel(
         "Processor time taken by the hypervisor",

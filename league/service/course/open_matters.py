@@ -4,8 +4,7 @@ date.
 Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
 match that waits for an organiser or a replay, and unfinished finals delay a season's closing date. Waiting ladder
 series do not: a ladder ends only by its date. So does an evaluation, unless the ledger shows that the service failed at
-it: then the closing date and that of the finals, which it may seed, wait for its end. An organiser who will not wait
-cancels it, or moves the season on by hand.
+it: then the closing date waits, and that of the finals, which it may seed.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ other, so that no part of a step is left out:
   (`league.service.rankings.publishing`).
 
 A close cuts off open matters (`league.service.course.open_matters`). So a closing date waits while an appeal, a
-rejudgement or the finals are open, or while an evaluation is played that the service delayed, which the date of the
-finals waits for, too; an open season freezes meanwhile, and its ladder plans nothing more. A manual close
+rejudgement or the finals are open, or an evaluation that the service delayed (the date of the finals waits for it,
+too); an open season freezes meanwhile, and its ladder plans nothing more. A manual close
 needs `force`, and the audit log records what was cut off.
 """
 

@@ -4,10 +4,9 @@ Everything is derived from the database, so any loss is recovered: a worker, a m
 bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually one
 statement shows that there is nothing to do.
 
-While the database is away, workers take messages and can do nothing about them, and a machine that could not report is
-sent away when it is back. So if most slots are idle although series wait that were enqueued some seconds ago, their
-messages are lost, and they are enqueued again without waiting for `requeue_seconds`. (Between two series a slot is idle
-for a moment; most of them at once are not.)
+While the database is away, workers take messages in vain, and a machine that could not report gets nothing at first. So
+if most slots are idle beside series that were enqueued some seconds ago, their messages are lost, and are sent again.
+(Between two series a slot is idle for a moment, but not most of them at once.)
 """
 
 from __future__ import annotations
@@ -34,9 +33,10 @@ from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.tables import Series, UtcDateTime
 
 log = logging.getLogger(__name__)
+Silent = list[tuple[Life, str]]
 
 
-def sweep(session: Session, silent: list[tuple[Life, str]] | None = None) -> dict[Life, list[int]]:
+def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int]]:
     """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
     messages do no harm. `silent` gets the kind of each job that is taken back, and the machine that had it.
     """
@@ -48,12 +48,12 @@ def sweep(session: Session, silent: list[tuple[Life, str]] | None = None) -> dic
     lost = {life: found[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
     if any(lost[EXHIBITIONS]):
         give_up_waiting(session)
+    told: Silent = [] if silent is None else silent
     if idle:
         new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
         untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
-        told = set_values(session, Series, *untaken, where=new, nudge_at=at)
-        lost[SERIES][0] = lost[SERIES][0] or told > 0
-    return {life: _swept(session, life, give_back, silent, *lost[life]) for life, give_back in KINDS.items()}
+        lost[SERIES][0] |= set_values(session, Series, *untaken, where=new, nudge_at=at) > 0
+    return {life: _swept(session, life, give_back, told, *lost[life]) for life, give_back in KINDS.items()}
 
 
 @cache
@@ -73,19 +73,11 @@ def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
 
 
-def _swept(
-    session: Session,
-    life: Life,
-    give_back: GiveBack,
-    silent: list[tuple[Life, str]] | None,
-    due: bool,
-    expired: bool,
-) -> list[int]:
+def _swept(session: Session, life: Life, give_back: GiveBack, silent: Silent, due: bool, expired: bool) -> list[int]:
     """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
     for row_id, attempt, worker in life.expired(session) if expired else ():
         detail = f"worker {worker} did not renew its lease in time"
         if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
             log.warning("%s %d taken back: %s", life.queue, row_id, detail)
-            if silent is not None:
-                silent.append((life, (worker or "").rpartition(":")[0]))
+            silent.append((life, (worker or "").rpartition(":")[0]))
     return life.due(session) if due or expired else []
