@@ -394,6 +394,32 @@ def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
         assert not session.exec(select(Match.id).where(Match.state == states.MatchState.SCHEDULED)).first()
 
 
+@pytest.mark.databases
+def test_a_cancelled_one_is_resumed_and_every_match_of_it_is_played(world: World) -> None:
+    due(world, 4)
+    first = world.tick()[0]
+    world.play([first], lower_wins)
+    row = evaluations(world)[0]
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, row.id)
+    world.write(beginning.cancel_evaluation, world.boss, row.id)
+    world.refused(NotAllowed, beginning.resume_evaluation, world.author(), row.id)
+    world.write(beginning.resume_evaluation, world.boss, row.id)
+    world.play_all(lower_wins)
+    (row,) = evaluations(world)
+    assert (row.state, row.reason) == (states.EvaluationState.DONE, "")
+    assert {(one.first_points or 0) + (one.second_points or 0) for one in pairings(world)} == {2.0}, (
+        "none is worth less"
+    )
+
+
+def test_one_that_had_no_field_or_whose_ladder_is_over_is_not_resumed(world: World) -> None:
+    season_id = due(world, 1)
+    world.tick()
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, evaluations(world)[0].id)
+    world.set_state(season_id, states.SeasonState.CLOSED, force=True)
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, evaluations(world)[0].id)
+
+
 DATES = {"finals_at": START + timedelta(hours=2), "finals": states.FinalsFormat.STAGES, "stages": ["round-robin"]}
 
 
