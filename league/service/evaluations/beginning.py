@@ -137,7 +137,7 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
 
 
 def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
-    """Continue a cancelled evaluation. What was dropped with it is planned anew (`league.service.evaluations.playing`).
+    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
 
     Raises:
         NotAllowed, NotFound.
