@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import time
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -85,6 +86,10 @@ LATER = {"Retry-After": "60"}
 
 MAX_COMPLAINTS = 20
 
+OUTAGE_SECONDS = 60
+"""The pause between two lines in the log about one outage of the database."""
+
+_outage_logged_at = float("-inf")
 
 NO_PAGE = N_("There is no page at this address.")
 """The message for a mistyped address or a broken link."""
@@ -154,8 +159,17 @@ async def _database_away(request: Request, error: Exception) -> Response:
     cause = getattr(error, "orig", None) or error
     if getattr(cause, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR:  # a statement that it does not understand
         return await _unexpected(request, error)
-    log.error("%s %s: the database is unavailable: %s", request.method, request.url.path, cause)
+    log_outage(f"{request.method} {request.url.path}", cause)
     return problem(request, 503, "database-away", DATABASE_AWAY, headers=SOON)
+
+
+def log_outage(what: str, cause: BaseException) -> None:
+    """Log that the database is unavailable: a line at level ERROR in each minute of an outage, however much fails."""
+    global _outage_logged_at  # noqa: PLW0603  there is one log
+    due = time.monotonic() - _outage_logged_at >= OUTAGE_SECONDS
+    if due:
+        _outage_logged_at = time.monotonic()
+    log.log(logging.ERROR if due else logging.DEBUG, "%s: the database is unavailable: %s", what, cause)
 
 
 async def http_error(request: Request, error: Exception) -> Response:

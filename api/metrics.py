@@ -1,18 +1,23 @@
 """Metrics for Prometheus: requests as they happen, and the state of the queues, read from the database on each scrape.
 
 The processes of one host add up their counts in a directory (see `league.config.Settings.metrics_dir`). Gauges from the
-database and of the blobs' disk are the same for every process and are made for each scrape.
+database and of the blobs' disk are the same for every process and are made for each scrape. While the database is
+away, only its own gauges are missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TookTooLong
 from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from sqlalchemy.exc import SQLAlchemyError
 
+from deadheat.api.errors import log_outage
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
 from deadheat.league.measured import Sums
@@ -24,6 +29,12 @@ from deadheat.league.states import IN_PLAY, Fitness, either
 from deadheat.league.storage.room import blob_folder, room_at
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+DATABASE_SECONDS = 5
+"""A database that does not answer within this time counts as away; Prometheus waits for ten seconds."""
+
+_asking = ThreadPoolExecutor(max_workers=2, thread_name_prefix="metrics")
+
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 
 requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
@@ -53,7 +64,7 @@ def exposition(shared: Services) -> bytes:
         counted = generate_latest(REGISTRY)
     else:
         registry = CollectorRegistry()
-        Sums(registry, shared.settings.metrics_dir)
+        Sums(registry, shared.settings.metrics_dir, shared.settings.machine)
         counted = generate_latest(registry)
     asked = CollectorRegistry()
     asked.register(_Database(shared))
@@ -71,6 +82,16 @@ class _Database(Collector):
         return []  # registering must not query the database
 
     def collect(self) -> Iterator[Metric]:
+        up = GaugeMetricFamily("deadheat_database_up", "1: the database answers; 0: its gauges are missing.")
+        found: list[Metric] = []
+        try:
+            found += _asking.submit(lambda: [*self._gauges()]).result(DATABASE_SECONDS)
+        except (SQLAlchemyError, TookTooLong) as error:
+            log_outage("metrics", error)
+        up.add_metric([], bool(found))
+        yield from (up, *found)
+
+    def _gauges(self) -> Iterator[Metric]:
         rows = GaugeMetricFamily(
             "deadheat_queue_rows", "Builds, series and people's matches by state.", labels=["queue", "state"]
         )

@@ -261,6 +261,7 @@ class Services:
     room: Room = field(init=False)
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
+    measuring: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
 
     def __post_init__(self) -> None:
         self.room = room_for_uploads(self.settings.upload_limit_bytes)

@@ -30,7 +30,6 @@ class Trait(Flag):
     DROPPED = auto()  # the job was no longer needed
     LASTING = auto()  # the machine does not recover by itself, so a worker that starts there ends at once
     HOPELESS = auto()  # the next attempt there would fail too, so a command that plays ends at once
-    COUNTED = auto()  # frequent, so its counters start at zero (see `workers.metrics`)
 
 
 class Cause(StrEnum):
@@ -50,20 +49,12 @@ class Cause(StrEnum):
         return cause
 
     # The attempt became the result.
-    PLAYED = "played", N_("played"), Trait.TOLD | Trait.COUNTED
+    PLAYED = "played", N_("played"), Trait.TOLD
 
     # The machine that played it failed.
-    HOST_MEMORY = "host-memory", N_("the machine ran out of memory"), Trait.TOLD | Trait.COUNTED
-    HOST_UNKNOWN = (
-        "host-unknown",
-        N_("nothing shows whether the bot was kept from running"),
-        Trait.TOLD | Trait.COUNTED,
-    )
-    WATCH_ENDED = (
-        "watch-ended",
-        N_("the bot got almost no processor time"),
-        Trait.TOLD | Trait.CONDEMNS | Trait.COUNTED,
-    )
+    HOST_MEMORY = "host-memory", N_("the machine ran out of memory"), Trait.TOLD
+    HOST_UNKNOWN = "host-unknown", N_("nothing shows whether the bot was kept from running"), Trait.TOLD
+    WATCH_ENDED = "watch-ended", N_("the bot got almost no processor time"), Trait.TOLD | Trait.CONDEMNS
     HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # of builds; of matches until 2026-11
     REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD | Trait.COUNTED
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
@@ -77,13 +68,13 @@ class Cause(StrEnum):
     ENGINE = (
         "engine",
         N_("the container engine failed"),
-        Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS | Trait.COUNTED,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.BY_BOTS,
         N_("The container engine of a machine failed."),
     )
     NO_ENGINE = (
         "no-engine",
         N_("the container engine did not answer"),
-        Trait.BLAMELESS | Trait.MACHINE | Trait.HOPELESS | Trait.COUNTED,
+        Trait.BLAMELESS | Trait.MACHINE | Trait.HOPELESS,
         N_("A machine's container engine did not answer."),
     )
     NO_IMAGE = (
@@ -116,7 +107,7 @@ class Cause(StrEnum):
     BLOBS_AWAY = (
         "blobs-away",
         N_("the store could not be reached"),
-        Trait.BLAMELESS | Trait.COUNTED,
+        Trait.BLAMELESS,
         N_("Nothing could be stored or fetched."),
     )
     BLOB_DAMAGED = (
@@ -134,7 +125,7 @@ class Cause(StrEnum):
     DATABASE_AWAY = (
         "database-away",
         N_("the database could not be reached"),
-        Trait.BLAMELESS | Trait.COUNTED,
+        Trait.BLAMELESS,
         N_("The database was unavailable."),
     )
     LEASE_EXPIRED = "lease-expired", N_("the worker stopped reporting"), Trait(0), N_("The worker stopped reporting.")

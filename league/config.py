@@ -6,6 +6,7 @@ instance ``DEADHEAT_DATABASE_URL``). The defaults run everything embedded, below
 
 from __future__ import annotations
 
+import socket
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from typing import Literal, Self
@@ -250,6 +251,11 @@ class Settings(BaseSettings):
     def unpacked_limit_bytes(self) -> int:
         """The largest total size of an archive's files, and of a built program as a tar."""
         return 4 * self.upload_limit_bytes
+
+    @property
+    def machine(self) -> str:
+        """This machine's name in the league."""
+        return self.worker_name or socket.gethostname()
 
     @property
     def retry_seconds(self) -> float:

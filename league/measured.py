@@ -36,16 +36,20 @@ GONE = "gone"
 
 
 class Sums(MultiProcessCollector):
-    """A collector of the counts of all processes of a folder."""
+    """A collector of the counts of all processes of a folder, labelled with their machine."""
 
-    def __init__(self, registry: CollectorRegistry, folder: Path) -> None:
+    def __init__(self, registry: CollectorRegistry, folder: Path, host: str) -> None:
+        self._here = {"host": host}
         super().__init__(registry, str(folder))  # type: ignore[no-untyped-call]  # it has no types
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
         """See prometheus_client."""
         with _locked(self._folder, fcntl.LOCK_SH):
-            return list(super().collect())  # type: ignore[no-untyped-call]
+            found: list[Metric] = list(super().collect())  # type: ignore[no-untyped-call]
+        for metric in found:
+            metric.samples = [one._replace(labels={**self._here, **one.labels}) for one in metric.samples]
+        return found
 
 
 def begin(folder: Path) -> None:

@@ -445,7 +445,7 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
     EvaluationState: {
         EvaluationState.RUNNING: frozenset({EvaluationState.DONE, EvaluationState.CANCELLED}),
         EvaluationState.DONE: frozenset(),
-        EvaluationState.CANCELLED: frozenset(),
+        EvaluationState.CANCELLED: frozenset({EvaluationState.RUNNING}),  # an organiser resumes it
     },
     AppealState: {
         AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -81,7 +80,7 @@ class Context:
     @cached_property
     def host(self) -> Host:
         """This machine; if two have one name, the second waits (`league.service.series.hosts.host_arrives`)."""
-        return Host(self.settings.worker_name or socket.gethostname(), BOOT_ID.read_text().strip())
+        return Host(self.settings.machine, BOOT_ID.read_text().strip())
 
     @property
     def worker(self) -> str:

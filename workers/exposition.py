@@ -34,7 +34,7 @@ def expose(settings: Settings, folder: Path, port: int) -> WSGIServer:
             return settings.may_measure(client_address[0])
 
     registry = CollectorRegistry()
-    Sums(registry, folder)
+    Sums(registry, folder, settings.machine)
     server = make_server("", port, make_wsgi_app(registry), Server, _Handler)
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server

@@ -33,6 +33,7 @@ from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, s
 from deadheat.sandbox.host.fitness import Level, Report
 from deadheat.workers import metrics
 from deadheat.workers.context import BUILD, PLAY, Context
+from deadheat.workers.holding import RETRY_SECONDS
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +74,14 @@ class Keeper:
     def run(self) -> None:
         """Run until the process is told to stop."""
         while True:
+            pause_seconds: float = HEARTBEAT_SECONDS
             try:
                 self.look()
             except SQLAlchemyError as error:
                 log.warning("the database does not answer, trying again: %s", error)
-            due = time.monotonic() + HEARTBEAT_SECONDS
-            time.sleep(HEARTBEAT_SECONDS)
+                pause_seconds = RETRY_SECONDS  # nothing is played here until it has reported
+            due = time.monotonic() + pause_seconds
+            time.sleep(pause_seconds)
             self._late.append(time.monotonic() - due)
 
     def look(self) -> None:

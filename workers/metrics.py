@@ -20,7 +20,7 @@ from deadheat.engine import verdicts
 from deadheat.engine.core import NS_PER_S, Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Prompt, Transcript
-from deadheat.league.causes import BLAMELESS, Cause, Trait
+from deadheat.league.causes import BLAMELESS, DROPPED, Cause
 from deadheat.league.service.jobs.kinds import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
@@ -69,11 +69,14 @@ canaries = Counter("deadheat_canaries_total", "Canary matches by outcome: right,
 host_checks = Counter("deadheat_host_checks_total", "Checks of this machine by outcome.", ["fitness"])
 turned_away = Counter("deadheat_turned_away_total", "Jobs left to another machine because this one may not judge.")
 task_failures = Counter("deadheat_task_failures_total", "Tasks that failed because of the service.", ["task", "cause"])
+leases_expired = Counter(
+    "deadheat_leases_expired_total", "Jobs taken back from silent workers, by their machine.", ["queue", "host"]
+)
 tasks_done = Counter("deadheat_tasks_done_total", "Scheduled tasks that were carried out.", ["task"])
 
-FREQUENT = Cause.having(Trait.COUNTED)
-"""Causes that are counted from zero; others appear when they happen. A blameless cause fails its task, any other only
-an attempt at a match (see `workers.play`)."""
+CAUSES = frozenset(Cause) - DROPPED
+"""Causes that are counted from zero. A blameless one fails its task; any other fails an attempt at a match (see
+`workers.play`), or its task."""
 
 OUTCOMES = ("played", "forfeit")
 
@@ -86,10 +89,10 @@ SCHEDULED = ("tick", "sweep", "refit")
 
 def _appear() -> None:
     """Create counters at zero rather than at their first event, because a rate cannot see a counter appear. An
-    unforeseen cause counts from its second event on.
+    unforeseen cause (an exception's class) counts from its second event on.
     """
     for game in GAMES:
-        for cause in FREQUENT - BLAMELESS:
+        for cause in CAUSES - BLAMELESS:
             attempts.labels(game, cause)
         referee_late_seconds.labels(game)
         for command in GAMES[game].commands:
@@ -97,7 +100,7 @@ def _appear() -> None:
     for outcome in ("right", "wrong", "void"):
         canaries.labels(outcome)
     for task in (*(life.queue for life in KINDS), *SCHEDULED, "publish"):
-        for why in FREQUENT & BLAMELESS:
+        for why in CAUSES:
             task_failures.labels(task, why)
     for task in SCHEDULED:
         tasks_done.labels(task)

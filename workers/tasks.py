@@ -10,7 +10,7 @@ import logging
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from itertools import chain, product
 from typing import Any, TypeVar
 
 from celery import Task
@@ -28,12 +28,14 @@ from deadheat.league.service.jobs import sweep as league_sweep
 from deadheat.league.service.jobs.advising import due_advice
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
+from deadheat.league.service.jobs.kinds import KINDS
 from deadheat.league.service.people.channels import forget_removed
 from deadheat.league.service.people.notices import forget_old
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
 from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.hosts import live_machines
 from deadheat.league.service.views.samples import take_sample
 from deadheat.league.storage.schema import WrongSchema, must_fit
 from deadheat.workers import metrics, stopping
@@ -212,8 +214,14 @@ def make_series(season_ids: Iterable[int]) -> bool:
 @app.task(name="deadheat.sweep", base=Guarded)
 def sweep() -> None:
     """Find lost work: expired leases, and rows without a message. Each minute, also store a sample for charts."""
+    silent: league_sweep.Silent = []
     with context().database.transaction() as session:
-        swept, to_advise = league_sweep.sweep(session), due_advice(session)
+        swept, to_advise = league_sweep.sweep(session, silent), due_advice(session)
+        machines = live_machines(session)
+    for life, host in product(KINDS, machines):
+        metrics.leases_expired.labels(life.queue, host)  # a rate cannot see a counter appear
+    for life, host in silent:
+        metrics.leases_expired.labels(life.queue, host).inc()
     with context().database.transaction() as session:
         take_sample(session)
     for exhibition_id in to_advise:

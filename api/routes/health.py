@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
@@ -33,8 +34,10 @@ def readyz(shared: Shared, response: Response) -> Readiness:
 
 
 @router.get("/metrics", response_class=PlainTextResponse, responses={403: {"description": "Not from that network"}})
-def get_metrics(shared: Shared, request: Request) -> Response:
+async def get_metrics(shared: Shared, request: Request) -> Response:
     """Return metrics for Prometheus. Only the networks that the settings name may read them."""
     if not shared.settings.may_measure(host_of(request)):
         raise HTTPException(403, "Metrics are not available to this network; see DEADHEAT_METRICS_NETWORKS.")
-    return Response(metrics.exposition(shared), media_type="text/plain; version=0.0.4; charset=utf-8")
+    # It has threads of its own, because all others may be waiting for the database.
+    told = await run_sync(metrics.exposition, shared, limiter=shared.measuring)
+    return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -125,6 +125,14 @@ def cancel_evaluation(
     return Output(client.cancel_evaluation(evaluation), f"Evaluation {evaluation} is cancelled.")
 
 
+@asked("resume-evaluation")
+def resume_evaluation(
+    client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
+) -> Output:
+    """Continue a cancelled evaluation. What was dropped with it is played, too."""
+    return Output(client.resume_evaluation(evaluation), f"Evaluation {evaluation} goes on.")
+
+
 @group.command()
 @says
 def settings() -> Output:

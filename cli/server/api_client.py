@@ -280,6 +280,10 @@ class Client:
         """End one that is being played, without final standings; organisers only."""
         return self._ask(EvaluationDetail, "POST", f"/v1/evaluations/{evaluation_id}/cancel")
 
+    def resume_evaluation(self, evaluation_id: int) -> EvaluationDetail:
+        """Continue a cancelled one; organisers only."""
+        return self._ask(EvaluationDetail, "POST", f"/v1/evaluations/{evaluation_id}/resume")
+
     # --- Matches.
 
     def matches(

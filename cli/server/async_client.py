@@ -112,6 +112,7 @@ class AsyncClient:
     evaluation_round = _awaited(Client.evaluation_round)
     begin_evaluation = _awaited(Client.begin_evaluation)
     cancel_evaluation = _awaited(Client.cancel_evaluation)
+    resume_evaluation = _awaited(Client.resume_evaluation)
     matches = _iterated(Client.matches)
     match = _awaited(Client.match)
     transcript = _awaited(Client.transcript)

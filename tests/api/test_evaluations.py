@@ -104,8 +104,12 @@ def test_an_organiser_begins_and_cancels_one_at_the_desk(site: Site, boss: Brows
     assert "a Swiss needs rounds" in boss.page.text
     boss.submit(form, format="swiss", rounds="1", matches="2")
     assert boss.answer.url.path == "/evaluations/1"
+    site.world.tick()
     boss.submit(f"{form}/1/cancel", at=f"/desk/seasons/{season_id}")
     assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "cancelled"
+    boss.submit(f"{form}/1/resume", at=f"/desk/seasons/{season_id}")
+    assert site.ok(200, site.client.get("/v1/evaluations/1"))["state"] == "running"
+    boss.submit(f"{form}/1/cancel", at=f"/desk/seasons/{season_id}")
 
 
 def test_the_list_says_what_comes_next(site: Site) -> None:

@@ -7,12 +7,14 @@ import logging
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from shutil import disk_usage
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from deadheat.api.edge.connections import guarded
 from deadheat.engine.core import Fault, Result
@@ -89,6 +91,25 @@ def test_room_for_blobs_is_measured_where_they_are_files(site: Site, monkeypatch
     folder.rmdir()
     assert "deadheat_blob" not in site.client.get("/metrics").text
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_metrics_survive_a_database_that_is_away(site: Site, monkeypatch: pytest.MonkeyPatch, silent: bool) -> None:
+    assert metric(site, "deadheat_database_up") == 1
+    site.client.get("/v1/bots/7")
+    over = threading.Event()
+    refused = OperationalError("SELECT", {}, ConnectionError("no route to host"))
+
+    def queues(session: object) -> None:
+        assert over.wait(60) if silent else True
+        raise refused
+
+    monkeypatch.setattr("deadheat.api.metrics.queues", queues)
+    monkeypatch.setattr("deadheat.api.metrics.DATABASE_SECONDS", 0.1 if silent else 60)
+    text = site.client.get("/metrics").text
+    over.set()
+    assert "\ndeadheat_database_up 0.0\n" in text and "deadheat_queue_rows" not in text
+    assert 'route="/v1/bots/{bot_id}",status="404"' in text
 
 
 def test_the_queues_are_measured(site: Site) -> None:
@@ -170,7 +191,7 @@ for number in ("1", "2"):
     if os.fork():
         assert os.wait()[1] == 0
         continue
-    site = Site(folder / number, metrics_dir=str(folder))
+    site = Site(folder / number, metrics_dir=str(folder), worker_name="w1")
     site.client.get("/v1/games")
     (folder / f"{number}.txt").write_text(site.client.get("/metrics").text)
     os._exit(0)
@@ -180,7 +201,7 @@ for number in ("1", "2"):
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], env=environment, cwd=root, check=True)
     for number in ("1", "2"):
         told = (tmp_path / f"{number}.txt").read_text()
-        assert f'requests_total{{method="GET",route="/v1/games",status="200"}} {number}.0' in told
+        assert f'requests_total{{host="w1",method="GET",route="/v1/games",status="200"}} {number}.0' in told
         assert 'deadheat_queue_oldest_seconds{queue="play"} 0.0' in told
 
 

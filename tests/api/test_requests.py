@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from unittest import mock
 from urllib.parse import quote
 
@@ -255,6 +256,26 @@ def test_a_database_that_is_away_is_told_as_what_passes(site: Site, monkeypatch,
     problem = site.problem(503, answer, "database-away")
     assert problem["detail"] == "The database cannot be reached at the moment. Please try again in a few seconds."
     assert answer.headers["retry-after"] == "5" and "secret" not in answer.text
+
+
+def test_an_outage_of_the_database_is_an_error_in_the_log_once_a_minute(site: Site, monkeypatch, caplog) -> None:
+    clock = mock.Mock(return_value=1e6)
+    monkeypatch.setattr("deadheat.api.errors.time", mock.Mock(monotonic=clock))
+    monkeypatch.setattr("deadheat.api.errors._outage_logged_at", 0.0)
+    refused = mock.Mock(side_effect=OperationalError("SELECT secret", {}, ConnectionError("no route to host")))
+    monkeypatch.setattr("deadheat.api.routes.season.seasons.seasons", refused)
+
+    def errors_of(count: int) -> int:
+        caplog.clear()
+        for _ in range(count):
+            site.problem(503, site.client.get("/v1/seasons"), "database-away")
+        return len([record for record in caplog.records if record.levelno >= logging.ERROR])
+
+    assert errors_of(5) == 1
+    clock.return_value += 59
+    assert errors_of(5) == 0
+    clock.return_value += 1
+    assert errors_of(5) == 1
 
 
 def test_a_store_that_is_away_says_so(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,7 @@ def test_an_evaluation_is_begun_shown_and_cancelled(site: Site, server: str) -> 
     assert invoke("season", "evaluate", str(season_id), *boss).returncode == 0
     assert invoke("season", "cancel-evaluation", "2", *boss).stdout == "Evaluation 2 is cancelled.\n"
     assert invoke("season", "cancel-evaluation", "2", *boss).returncode != 0
+    assert invoke("season", "resume-evaluation", "2", *boss).stdout == "Evaluation 2 goes on.\n"
     assert invoke("evaluations", "--server", server).returncode != 0
 
 

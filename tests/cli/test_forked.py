@@ -146,6 +146,7 @@ def test_what_a_copy_counts_is_told(tmp_path: Path) -> None:
     environment = {**os.environ, **{f"DEADHEAT_{name}": value for name, value in told.items()}}
     subprocess.run([sys.executable, "-c", COUNTS], env=environment, check=True, timeout=PATIENCE_SECONDS)
     registry = CollectorRegistry()
-    measured.Sums(registry, tmp_path / "metrics")
-    assert registry.get_sample_value("deadheat_tasks_done_total", {"task": "tick"}) == 3
-    assert registry.get_sample_value("deadheat_tasks_done_total", {"task": "sweep"}) == 0, "a rate needs the zeros"
+    measured.Sums(registry, tmp_path / "metrics", "w1")
+    assert registry.get_sample_value("deadheat_tasks_done_total", {"task": "tick", "host": "w1"}) == 3
+    idle = {"task": "sweep", "host": "w1"}
+    assert registry.get_sample_value("deadheat_tasks_done_total", idle) == 0, "a rate needs the zeros"

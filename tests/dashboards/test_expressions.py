@@ -57,7 +57,7 @@ def test_the_dashboards_are_what_their_builder_writes():
 def test_the_rules_are_well_formed_and_each_alert_fires_when_it_should_and_only_then():
     checked = promtool("check", "rules", *RULES)
     assert checked.returncode == 0, checked.stdout + checked.stderr
-    tested = promtool("test", "rules", "alerts.test.yml")
+    tested = promtool("test", "rules", "alerts.test.yml", "pages.test.yml")
     assert tested.returncode == 0, tested.stdout + tested.stderr
     tests = yaml.safe_load((DASHBOARDS / "prometheus" / "alerts.test.yml").read_text())["tests"]
     fired = {case["alertname"] for test in tests for case in test.get("alert_rule_test", ()) if case.get("exp_alerts")}

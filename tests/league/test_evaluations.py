@@ -11,22 +11,26 @@ from sqlmodel import Session, col, func, select, update
 
 from deadheat.league import states
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
+from deadheat.league.jobs import Failure
 from deadheat.league.service.course.running_low import low_after, runs_low
 from deadheat.league.service.course.schedule import go_on, has_unplayed
 from deadheat.league.service.evaluations import beginning, playing, views
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.results import season_log
+from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.seasons import absence
+from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views import forecasts, matches
+from deadheat.league.service.views.decisions import decisions
 from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.outcomes import abandoned, forfeited, lower_wins, won
-from tests.league.world import World
+from tests.league.world import World, release_series
 
 SWISS, ROUND_ROBIN = states.EvaluationFormat.SWISS, states.EvaluationFormat.ROUND_ROBIN
 HOUR = 3600.0
@@ -88,6 +92,10 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, 
         if len(asked) == 1:
             waiting += world.tick()
     assert asked == [season_id, None, None, None, season_id], "one is not planned yet; then the round is over"
+
+
+def players(world: World, evaluation_id: int, order: Any) -> list[EvaluationPlayer]:
+    return world.rows(select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(order))
 
 
 def places(world: World, evaluation_id: int) -> list[int]:
@@ -384,6 +392,83 @@ def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
     assert (row.state, row.reason) == (states.EvaluationState.CANCELLED, "The season is closed.")
     with world.db.reading() as session:
         assert not session.exec(select(Match.id).where(Match.state == states.MatchState.SCHEDULED)).first()
+
+
+@pytest.mark.databases
+def test_a_cancelled_one_is_resumed_and_every_match_of_it_is_played(world: World) -> None:
+    due(world, 4)
+    first = world.tick()[0]
+    world.play([first], lower_wins)
+    row = evaluations(world)[0]
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, row.id)
+    world.write(beginning.cancel_evaluation, world.boss, row.id)
+    world.refused(NotAllowed, beginning.resume_evaluation, world.author(), row.id)
+    world.write(beginning.resume_evaluation, world.boss, row.id)
+    world.play_all(lower_wins)
+    (row,) = evaluations(world)
+    assert (row.state, row.reason) == (states.EvaluationState.DONE, "")
+    assert {(one.first_points or 0) + (one.second_points or 0) for one in pairings(world)} == {2.0}, (
+        "none is worth less"
+    )
+
+
+def test_one_that_had_no_field_or_whose_ladder_is_over_is_not_resumed(world: World) -> None:
+    season_id = due(world, 1)
+    world.tick()
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, evaluations(world)[0].id)
+    world.set_state(season_id, states.SeasonState.CLOSED, force=True)
+    world.refused(WrongState, beginning.resume_evaluation, world.boss, evaluations(world)[0].id)
+
+
+DATES = {"finals_at": START + timedelta(hours=2), "finals": states.FinalsFormat.STAGES, "stages": ["round-robin"]}
+
+
+def at_its_date(world: World, *, failed: bool, **dates: Any) -> int:
+    """Let the date that ends the ladder come while an evaluation is played, after the service failed at it or not."""
+    season_id = due(world, 4, **dates)
+    first = world.tick()[0]
+    if failed:
+        world.write(release_series, world.claimed(first), "w1", Failure("blobs-away", "no space left"))
+    world.clock.turn(HOUR + 60)
+    world.tick()
+    return season_id
+
+
+@pytest.mark.databases
+@pytest.mark.parametrize("dates", [DATES, {"closes_at": START + timedelta(hours=2)}], ids=["finals", "close"])
+def test_a_date_waits_for_an_evaluation_that_the_service_delayed(world: World, dates: dict[str, Any]) -> None:
+    season_id = at_its_date(world, failed=True, **dates)
+    assert evaluations(world)[0].state is states.EvaluationState.RUNNING
+    assert world.row(Season, season_id).state is states.SeasonState.FROZEN, "nobody enters after the date"
+    shown = world.read(season_info, season_id)
+    (waits,) = world.read(decisions, world.boss, [shown]).seasons
+    assert "an evaluation that the service delayed" in waits.why
+    world.play(world.rows(select(Series.id).where(Series.state == states.JobState.QUEUED)), lower_wins)
+    world.play_all(lower_wins)
+    world.tick()
+    first = evaluations(world)[0]
+    assert first.state is states.EvaluationState.DONE
+    if "closes_at" in dates:
+        assert world.row(Season, season_id).state is states.SeasonState.CLOSED
+    else:
+        world.write(refit, season_id)
+        world.tick()
+        _, stage = evaluations(world)
+        seeded = [one.bot_id for one in players(world, stage.id, col(EvaluationPlayer.seed))]
+        assert seeded == [one.bot_id for one in players(world, first.id, col(EvaluationPlayer.place))]
+
+
+def test_who_will_not_wait_cancels_it(world: World) -> None:
+    season_id = at_its_date(world, failed=True, **DATES)
+    world.write(beginning.cancel_evaluation, world.boss, evaluations(world)[0].id)
+    world.tick()
+    assert world.row(Season, season_id).state is states.SeasonState.FINALS
+
+
+def test_a_date_ends_an_evaluation_that_only_takes_long(world: World) -> None:
+    season_id = at_its_date(world, failed=False, **DATES)
+    assert evaluations(world)[0].state is states.EvaluationState.CANCELLED
+    assert world.row(Season, season_id).state is states.SeasonState.FINALS
 
 
 @pytest.mark.parametrize(("beside", "played"), [(True, {"evaluation", "ladder"}), (False, {"evaluation"})])

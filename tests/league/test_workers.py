@@ -134,6 +134,31 @@ def test_waiting_series_are_told_of_as_soon_as_a_machine_is_fit(world: World, se
     assert world.enqueued() == [series]
 
 
+def test_a_machine_that_was_only_silent_is_soon_told_again_of_what_waits(world: World, series: int) -> None:
+    """Its last report is past its lease because the database was away. Meanwhile the message came, and was dropped."""
+    world.enqueued()
+    world.clock.listeners.clear()  # nobody reports
+    world.clock.turn(world.settings.lease_seconds + 1)
+    assert world.enqueued() == [], "no machine can take it"
+    assert not world.write(turns.turn_away_series, series, world.host)
+    world.write(machines.host_seen, world.host)
+    assert world.enqueued() == [series]
+    world.clock.turn(1)
+    assert world.enqueued() == [], "it may be on its way"
+
+
+def test_a_message_that_got_lost_is_sent_again_soon_only_beside_idle_slots(world: World) -> None:
+    world.season(3, games_per_pair=2)
+    first, *waiting = world.tick()
+    world.write(machines.record_check, world.host, {"slots": 2}, (), 0)
+    world.enqueued()
+    world.clock.turn(world.settings.retry_seconds)
+    job = claimed(world, first)
+    assert world.enqueued() == [], "half of the slots are busy, and the others may be about to be"
+    world.write(release_series, job, "w", Failure("blobs-away", "it is full"))
+    assert sorted(world.enqueued()) == sorted(waiting), "the first one has a pause"
+
+
 def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
     def due() -> Fitness | None:
         return world.read(machines.due_check, world.host)

@@ -17,7 +17,6 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
 from deadheat.cli.operator.doctor import _end_fitness
-from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary
 from deadheat.league.states import Fitness
@@ -27,6 +26,7 @@ from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS
 from deadheat.sandbox.host.fitness import Facts, Report, judged
 from deadheat.workers import keeper, metrics
 from deadheat.workers.context import Context
+from deadheat.workers.holding import RETRY_SECONDS
 from deadheat.workers.keeper import Keeper, arrive
 from tests.league.ground import settings
 from tests.league.people import GAME
@@ -236,7 +236,7 @@ def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, mo
     monkeypatch.setattr("deadheat.workers.keeper.time.sleep", sleep)
     with pytest.raises(Enough):
         Keeper(world.context).run()
-    assert naps == [HEARTBEAT_SECONDS] * 2
+    assert naps == [RETRY_SECONDS] * 2, "it plays nothing before it has reported"
 
 
 @pytest.mark.containers

@@ -12,6 +12,7 @@ from prometheus_client import REGISTRY
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Transcript, decode
+from deadheat.league.causes import BLAMELESS, DROPPED, Cause
 from deadheat.sandbox.arena import Played
 from deadheat.workers import metrics
 from deadheat.workers.exposition import expose
@@ -52,10 +53,14 @@ def test_response_times_are_own_time() -> None:
     assert sum_busy - sum_calm == pytest.approx(own - before)
 
 
-def test_a_machine_that_gives_up_is_foreseen() -> None:
+def test_every_cause_of_a_failure_is_foreseen() -> None:
     """A rate cannot see a counter's birth, so the causes are there from the start."""
-    labels = {"game": "yacht-auction", "cause": "watch-ended"}
-    assert REGISTRY.get_sample_value("deadheat_attempts_total", labels) is not None
+    for cause in set(Cause) - DROPPED:
+        if cause not in BLAMELESS:
+            labels = {"game": "yacht-auction", "cause": cause}
+            assert REGISTRY.get_sample_value("deadheat_attempts_total", labels) is not None, cause
+        labels = {"task": "play", "cause": cause}
+        assert REGISTRY.get_sample_value("deadheat_task_failures_total", labels) is not None, cause
 
 
 def series_of(season_id: int) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:

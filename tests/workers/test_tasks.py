@@ -144,6 +144,18 @@ def test_that_a_scheduled_task_was_done_is_told(world: PlayingWorld, monkeypatch
     assert counted("tasks_done", task="sweep") == before, "it was not done"
 
 
+def test_a_lease_that_expires_is_counted_for_the_machine_that_was_silent(world: PlayingWorld, sent: list[int]) -> None:
+    world.season(series_length=1)
+    world.claimed(world.tick()[0], "silent-machine:7")
+    world.write(host_arrives, Host("silent-machine", "boot"), "image")
+    labels = {"queue": "play", "host": "silent-machine"}
+    tasks.sweep()
+    assert REGISTRY.get_sample_value("deadheat_leases_expired_total", labels) == 0, "a rate sees the first one, too"
+    world.clock.turn(world.settings.lease_seconds + 1)
+    tasks.sweep()
+    assert REGISTRY.get_sample_value("deadheat_leases_expired_total", labels) == 1
+
+
 @pytest.fixture
 def asked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The seasons for which more series were requested. What earlier tests requested is forgotten."""

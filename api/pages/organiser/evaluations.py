@@ -33,3 +33,11 @@ def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluati
     """Cancel a running evaluation."""
     evaluations.cancel(shared, posted.visit.person, evaluation_id)
     return to_season(season_id, "cancelled")
+
+
+@router.post("/{evaluation_id}/resume")
+@posting("evaluation", season_page)
+def resume_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
+    """Continue a cancelled evaluation."""
+    evaluations.resume(shared, posted.visit.person, evaluation_id)
+    return to_season(season_id, "resumed")

@@ -29,6 +29,7 @@ ACTIONS: dict[str, dict[str, str]] = {
         "timetable-set": N_("set the timetable of {}"),
         "evaluation-began": N_("began an evaluation in {}"),
         "evaluation-done": N_("ended an evaluation in {}"),
+        "evaluation-resumed": N_("resumed an evaluation in {}"),
         "evaluation-cancelled": N_("cancelled an evaluation in {}"),
     },
     N_("Entries"): {

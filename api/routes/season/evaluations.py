@@ -11,7 +11,7 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas import evaluations as schemas
 from deadheat.league.records.evaluations import Evaluation, EvaluationDetail
 from deadheat.league.service.evaluations import views
-from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation
+from deadheat.league.service.evaluations.beginning import begin_now, cancel_evaluation, resume_evaluation
 
 router = APIRouter(prefix="/v1", tags=["evaluations"])
 
@@ -57,4 +57,12 @@ def cancel(shared: Shared, asker: Asker, evaluation_id: Id) -> EvaluationDetail:
     """End an evaluation that is being played, without final standings. Organisers only."""
     with shared.db.transaction() as session:
         cancel_evaluation(session, asker, evaluation_id)
+        return views.evaluation(session, evaluation_id)
+
+
+@router.post("/evaluations/{evaluation_id}/resume", responses=REFUSED)
+def resume(shared: Shared, asker: Asker, evaluation_id: Id) -> EvaluationDetail:
+    """Continue a cancelled evaluation; what was dropped with it is played, too. Organisers only."""
+    with shared.db.transaction() as session:
+        resume_evaluation(session, asker, evaluation_id)
         return views.evaluation(session, evaluation_id)

@@ -3,26 +3,30 @@ date.
 
 Standings are final once they are published, so the clock cuts off nothing that may still change them. An open appeal, a
 match that waits for an organiser or a replay, and unfinished finals delay a season's closing date. Waiting ladder
-series do not: a ladder ends only by its date.
+series do not: a ladder ends only by its date. So does an evaluation, unless the ledger shows that the service failed at
+it: then the closing date waits, and that of the finals, which it may seed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted
 from deadheat.engine.language import _
-from deadheat.league.states import IN_PLAY, UNRATED, AppealState, FinalsFormat, JobState, MatchState
-from deadheat.league.tables import Appeal, Match, Season, Series, VoidedMatch
+from deadheat.league.causes import DROPPED, Cause
+from deadheat.league.states import IN_PLAY, UNRATED, AppealState, EvaluationState, FinalsFormat, JobState, MatchState
+from deadheat.league.tables import Appeal, Attempt, Evaluation, EvaluationPairing, Match, Season, Series, VoidedMatch
 
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
     """Counts of the matters that a close would cut off. `matches` wait to be played, `rejudged` of them by an
     organiser's ruling; matches in progress are left out, because they are played to the end and count. `held`: matches
-    that wait for an organiser because we failed at them too often. `finals`: they are due, and not over.
+    that wait for an organiser because we failed at them too often. `finals`: they are due, and not over. `evaluation`:
+    the service delayed the one that is being played.
     """
 
     appeals: int = 0
@@ -30,11 +34,12 @@ class Unfinished:
     rejudged: int = 0
     held: int = 0
     finals: bool = False
+    evaluation: bool = False
 
     @property
     def holds(self) -> bool:
         """Whether the season's closing date waits for these matters."""
-        return bool(self.appeals or self.rejudged or self.held or self.finals)
+        return bool(self.appeals or self.rejudged or self.held or self.finals or self.evaluation)
 
     @property
     def anything(self) -> bool:
@@ -57,6 +62,8 @@ class Unfinished:
             said.append(_("%(matches)s held for an organiser", matches=counted(self.held, "match", "matches")))
         if self.finals:
             said.append(_("finals that are not over"))
+        if self.evaluation:
+            said.append(_("an evaluation that the service delayed"))
         return said
 
     def noted(self) -> dict[str, object]:
@@ -66,6 +73,7 @@ class Unfinished:
             "unplayed_matches": self.matches,
             "held_matches": self.held,
             "finals_cut_off": self.finals,
+            "evaluation_cut_off": self.evaluation,
         }
         return {name: value for name, value in values.items() if value}
 
@@ -87,7 +95,19 @@ def unfinished(session: Session, season: Season) -> Unfinished:
         held=session.exec(held).one(),
         rejudged=session.exec(waiting.where(col(Match.id).in_(again))).one(),
         finals=season.finals is not FinalsFormat.NONE and season.finals_done_at is None,
+        evaluation=session.exec(DELAYED, params={"season_id": season.id}).first() is not None,
     )
+
+
+DELAYED = (
+    select(Attempt.id)
+    .join(Series, col(Series.id) == Attempt.series_id)
+    .join(EvaluationPairing, col(EvaluationPairing.id) == Series.pairing_id)
+    .join(Evaluation, col(Evaluation.id) == EvaluationPairing.evaluation_id)
+    .where(Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING)
+    .where(col(Evaluation.stage).is_(None), col(Attempt.cause).not_in({Cause.PLAYED, *DROPPED}))
+    .limit(1)
+)
 
 
 def season_unfinished(session: Session, season_id: int) -> Unfinished:

@@ -32,7 +32,7 @@ from deadheat.league.pairing.pairs import parts
 from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.running_low import open_of_season
-from deadheat.league.service.course.states import past_its_close, turn_season
+from deadheat.league.service.course.states import past_its_ladder, turn_season
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
@@ -90,7 +90,10 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state in ENTERABLE:
         rest_failing(session, season)
     beside = beside_the_ladder(session, season_id)
-    if season.state in ON_LADDER and not past_its_close(season, now(session)):
+    if season.state in ON_LADDER and past_its_ladder(season, now(session)):
+        if beside.evaluation:  # the season may be waiting for its end
+            planned += plan_evaluation(session, season)
+    elif season.state in ON_LADDER:
         if season.panel or beside.panel:
             planned += plan_panels(session, season)
         if season.evaluations or beside.evaluation:
@@ -148,7 +151,7 @@ def _plan(session: Session, season: Season) -> list[int]:
 
 def has_unplayed(session: Session, season: Season) -> bool:
     """Say whether a season's ladder has matches that nobody has planned yet."""
-    if season.state not in ON_LADDER or past_its_close(season, now(session)) or not _ladder_goes_on(session, season):
+    if season.state not in ON_LADDER or past_its_ladder(season, now(session)) or not _ladder_goes_on(session, season):
         return False
     players = _ready(session, season)
     if season.games_per_pair is None:

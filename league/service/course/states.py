@@ -16,7 +16,8 @@ other, so that no part of a step is left out:
   (`league.service.rankings.publishing`).
 
 A close cuts off open matters (`league.service.course.open_matters`). So a closing date waits while an appeal, a
-rejudgement or the finals are open; an open season freezes meanwhile, and its ladder plans nothing more. A manual close
+rejudgement or the finals are open, or an evaluation that the service delayed (the date of the finals waits for it,
+too); an open season freezes meanwhile, and its ladder plans nothing more. A manual close
 needs `force`, and the audit log records what was cut off.
 """
 
@@ -136,7 +137,8 @@ def turn_season(session: Session, season: Season) -> None:
         after = _due(season, at)  # the date may have been moved in the meantime
         if after is None:
             return
-        if after is SeasonState.CLOSED and unfinished(session, season).holds:
+        left = unfinished(session, season)
+        if left.holds if after is SeasonState.CLOSED else left.evaluation and after is SeasonState.FINALS:
             if season.state not in ENTERABLE:
                 return
             after = SeasonState.FROZEN
@@ -153,9 +155,9 @@ def waits_for(session: Session, season_id: int) -> list[str]:
     return replace(left, matches=left.rejudged).words() if left.holds else []
 
 
-def past_its_close(season: Season, at: datetime) -> bool:
-    """Say whether the season's closing date has come; open matters may delay the close itself."""
-    return season.closes_at is not None and season.closes_at <= at
+def past_its_ladder(season: Season, at: datetime) -> bool:
+    """Say whether a date that ends the season's ladder has come; open matters may delay the step itself."""
+    return any(date is not None and date <= at for date in (season.finals_at, season.closes_at))
 
 
 def _must_stay_open(session: Session, season: Season) -> None:

@@ -136,6 +136,30 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
         raise WrongState(row.state, _("The evaluation is over."))
 
 
+def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
+    """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
+
+    Raises:
+        NotAllowed, NotFound.
+        WrongState: it was not cancelled or had no field, another one is played, or the season's ladder is over.
+    """
+    organiser.must_organise()
+    row = existing(session, Evaluation, evaluation_id)
+    season = lock_season(session, row.season_id)
+    if season.state not in ON_LADDER:
+        raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
+    if (running := running_evaluation(session, season.id)) is not None:
+        said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
+        raise WrongState(EvaluationState.RUNNING, said)
+    again = {"reason": "", "ended_at": None}
+    cancelled, after = EvaluationState.CANCELLED, EvaluationState.RUNNING
+    if row.reason == TOO_FEW or not move(session, Evaluation, row.id, cancelled, after, **again):
+        raise WrongState(row.state, _("Only an evaluation that was cancelled while it was played can be resumed."))
+    session.refresh(row)
+    data = {"evaluation": row.id, "number": row.number, "name": row.name}
+    record(session, organiser.name, "evaluation-resumed", f"season/{season.id}", data)
+
+
 def end_running(session: Session, season_id: int, reason: str) -> None:
     """Cancel the running evaluation because the season's ladder is over."""
     row = running_evaluation(session, season_id)

@@ -13,8 +13,9 @@ step is a row that exists or does not, so two schedulers, or one that dies betwe
    the ladder and are played before it (`league.service.series.turns`).
 4. When the last round is settled, everybody has a place.
 
-A match that the service failed to play is worth nothing to either side; in a stage of the finals another is played in
-its place, up to the planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
+A match that the service failed to play is worth nothing to either side; in a stage of the finals, and in a pairing of
+which a cancellation dropped a series before the evaluation was resumed, another is played in its place, up to the
+planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
 meet win the unplayed matches.
 """
 
@@ -27,6 +28,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
+from deadheat.league.causes import Cause
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
@@ -46,7 +48,16 @@ from deadheat.league.states import (
     Precedence,
     Purpose,
 )
-from deadheat.league.tables import AbsentEntry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+from deadheat.league.tables import (
+    AbsentEntry,
+    Attempt,
+    Evaluation,
+    EvaluationPairing,
+    EvaluationPlayer,
+    Match,
+    Season,
+    Series,
+)
 
 OPEN = (
     select(func.count())
@@ -235,11 +246,13 @@ def _table(pairing: EvaluationPairing, matches: int) -> Table:
 
 
 def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
-    """Record the points of finished pairings. In a stage, return new series that replace missing matches."""
+    """Record the points of finished pairings. Return new series that replace missing matches, where they are."""
     of_it = {"evaluation_id": row.id}
     begun = session.exec(PLAYED, params=of_it).all()
     matches = whole_groups(season, row.matches)
-    short = {} if row.stage is None else _short(session, begun, gone, matches)
+    dropped = session.exec(DROPPED, params={"ids": [one.id for one in begun]}).all() if begun else []
+    replaced = [one for one in begun if row.stage is not None or one.id in dropped]
+    short = _short(session, replaced, gone, matches) if replaced else {}
     made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     settled = points_of(session, [one for one in begun if one.id not in short], gone, matches)
     if gone:
@@ -255,6 +268,14 @@ SETTLED = (
     .where(col(EvaluationPairing.id) == bindparam("pairing_id"), col(EvaluationPairing.first_points).is_(None))
     .values(first_points=bindparam("first"), second_points=bindparam("second"))
 )
+
+
+DROPPED = (
+    select(Series.pairing_id)
+    .join(Attempt, col(Attempt.series_id) == Series.id)
+    .where(col(Series.pairing_id).in_(bindparam("ids", expanding=True)), Attempt.cause == Cause.EVALUATION_OVER)
+)
+"""The pairings of which a series was dropped when the evaluation was cancelled."""
 
 
 def _short(

@@ -3,54 +3,81 @@
 Everything is derived from the database, so any loss is recovered: a worker, a message, the whole queue. One sweep is
 bounded (`SWEEP_LIMIT`) and reads two indexes of each table; its cost does not grow with the backlog. Usually one
 statement shows that there is nothing to do.
+
+While the database is away, workers take messages in vain, and a machine that could not report gets nothing at first. So
+if most slots are idle beside series that were enqueued some seconds ago, their messages are lost, and are sent again.
+(Between two series a slot is idle for a moment, but not most of them at once.)
 """
 
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Select, bindparam
+from sqlalchemy import Select, and_, bindparam, func
 from sqlalchemy import select as columns
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from deadheat.league.causes import Cause
-from deadheat.league.database import now
+from deadheat.league.database import now, settings_of
 from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.life import Life
+from deadheat.league.service.ground.steps import set_values
 from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, give_up_waiting
 from deadheat.league.service.jobs.kinds import KINDS, GiveBack
-from deadheat.league.tables import UtcDateTime
+from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.games import HOLDING_SEASONS
+from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
+from deadheat.league.tables import Series, UtcDateTime
 
 log = logging.getLogger(__name__)
+Silent = list[tuple[Life, str]]
 
 
-def sweep(session: Session) -> dict[Life, list[int]]:
+def sweep(session: Session, silent: Silent | None = None) -> dict[Life, list[int]]:
     """Take back jobs with expired leases, and return by kind the rows to enqueue (again) after the commit. Repeated
-    messages do no harm.
+    messages do no harm. `silent` gets the kind of each job that is taken back, and the machine that had it.
     """
     session.flush()
-    found = session.connection().execute(_lost(), {"at": now(session)}).one()
+    at, settings = now(session), settings_of(session)
+    untaken_at = at + timedelta(seconds=settings.requeue_seconds - settings.retry_seconds / 2)
+    dates = {**told_of(session, NO_HOST), "at": at, "untaken_at": untaken_at}
+    *found, idle = session.connection().execute(_lost(settings.judge_unfit), dates).one()
     lost = {life: found[2 * place : 2 * place + 2] for place, life in enumerate(KINDS)}
     if any(lost[EXHIBITIONS]):
         give_up_waiting(session)
-    return {life: _swept(session, life, give_back, *lost[life]) for life, give_back in KINDS.items()}
+    told: Silent = [] if silent is None else silent
+    if idle:
+        new = {"state": SERIES.waiting, "attempt": 0}  # those tried before may be waiting for the end of a pause
+        untaken = (col(Series.nudge_at) <= untaken_at, col(Series.season_id).not_in(HOLDING_SEASONS))
+        lost[SERIES][0] |= set_values(session, Series, *untaken, where=new, nudge_at=at) > 0
+    return {life: _swept(session, life, give_back, told, *lost[life]) for life, give_back in KINDS.items()}
 
 
 @cache
-def _lost() -> Select[*tuple[Any, ...]]:
+def _lost(judge_unfit: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement for whether, at the instant `at`, rows of each kind wait to be enqueued, and leases have
-    expired. (A person's match that nobody took in time counts as waiting.)
+    expired. (A person's match that nobody took in time counts as waiting.) Its last column: whether most slots are idle
+    beside series whose messages nobody took.
     """
-    at = bindparam("at", type_=UtcDateTime)
-    return columns(*(found for life in KINDS for found in life.lost(at)))
+    at, untaken_at = bindparam("at", type_=UtcDateTime), bindparam("untaken_at", type_=UtcDateTime)
+    held: Any = 0
+    for life in KINDS:
+        if life.takes_slot:
+            holding = columns(func.count()).select_from(life.table).where(col(life.table.state) == life.held)
+            held = held + holding.scalar_subquery()
+    mostly_idle = slots_judging(judge_unfit).scalar_subquery() > 2 * held
+    untaken, _ = SERIES.lost(untaken_at)
+    return columns(*(found for life in KINDS for found in life.lost(at)), and_(untaken, mostly_idle))
 
 
-def _swept(session: Session, life: Life, give_back: GiveBack, due: bool, expired: bool) -> list[int]:
+def _swept(session: Session, life: Life, give_back: GiveBack, silent: Silent, due: bool, expired: bool) -> list[int]:
     """Take back the jobs of one kind that silent workers hold, and return the rows to enqueue."""
     for row_id, attempt, worker in life.expired(session) if expired else ():
         detail = f"worker {worker} did not renew its lease in time"
         if give_back(session, row_id, attempt, worker, Failure(Cause.LEASE_EXPIRED, detail)):
             log.warning("%s %d taken back: %s", life.queue, row_id, detail)
+            silent.append((life, (worker or "").rpartition(":")[0]))
     return life.due(session) if due or expired else []

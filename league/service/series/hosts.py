@@ -258,6 +258,11 @@ def others_judge(session: Session, name: str) -> bool:
     return bool(session.exec(others, params=told_of(session, Host(name, ""))).one())
 
 
+def live_machines(session: Session) -> list[str]:
+    """Return the names of the machines that report."""
+    return list(session.exec(select(WorkerHost.name).where(ALIVE), params=told_of(session, NO_HOST)))
+
+
 def judging_slots(session: Session) -> int:
     """Return the number of matches that can be played at a time on all machines that would get a series now."""
     session.flush()

@@ -13,7 +13,7 @@ from deadheat.league.database import now
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import IN_PLAY, AppealState, MatchState, SeasonState
+from deadheat.league.states import IN_PLAY, ON_LADDER, AppealState, MatchState, SeasonState
 from deadheat.league.tables import Appeal, Entry, Match
 
 
@@ -62,6 +62,9 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
 
 def _why(session: Session, season: SeasonInfo) -> str:
     """Say why a season does not continue by itself; empty if it does, or if nothing is due."""
+    due = season.state in ON_LADDER and season.finals_at is not None and season.finals_at <= now(session)
+    if due and season_unfinished(session, season.id).evaluation:
+        return _("Its finals are due but wait for an evaluation that the service delayed. Cancel it to begin them.")
     if season.closes_at is None:
         over = season.state is SeasonState.FINALS and season.finals_done_at is not None
         finals_over = _("Its finals are over. Close it to publish the standings.")
