@@ -63,6 +63,11 @@ class Settings(BaseSettings):
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
     )
+    plain_hosts: str = Field(
+        default="",
+        description="Hosts that are reached in plain text because nobody can listen on the way, separated by commas: a "
+        "database, broker or mail server on a network of its own, or the site itself, if its address is `http://`.",
+    )
     embed_origins: str = Field(
         default="",
         pattern=r"^(\*|https?://[A-Za-z0-9.*-]+(:[0-9]+)?( https?://[A-Za-z0-9.*-]+(:[0-9]+)?)*)?$",
@@ -225,6 +230,11 @@ class Settings(BaseSettings):
     def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of `metrics_networks`, parsed."""
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
+
+    @property
+    def plain_text_at(self) -> frozenset[str]:
+        """The hosts of `plain_hosts`."""
+        return frozenset(host.strip().lower() for host in self.plain_hosts.split(",") if host.strip())
 
     def may_measure(self, address: str) -> bool:
         """Return whether this address may read the metrics."""

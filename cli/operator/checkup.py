@@ -49,7 +49,7 @@ def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files, and settings that contradict each other."""
-    from deadheat.league.safety import unsafe_settings
+    from deadheat.league.safety import plain_text, unsafe_settings
 
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
@@ -57,6 +57,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
     for unsafe in unsafe_settings(strict):
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
+    for unsafe in plain_text(settings):
+        later = f"{unsafe.setting}: {unsafe.why} The next release will refuse this in production."
+        yield Finding(about, Verdict.REMARK, later, unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
         yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
