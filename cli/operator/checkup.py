@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,6 +110,36 @@ def check_database(settings: Settings) -> Iterator[Finding]:
                 yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
+
+
+def check_role(settings: Settings) -> Iterator[Finding]:
+    """Check that our role on PostgreSQL is no superuser and owns no tables."""
+    yield from _roles(settings, OWNS, "change the tables and the audit log", "deadheat_service")
+
+
+def check_worker_role(settings: Settings) -> Iterator[Finding]:
+    """Check that a worker's role on PostgreSQL reads no password hashes."""
+    yield from _roles(settings, READS_HASHES, "read everybody's password hash", "deadheat_worker")
+
+
+def _roles(settings: Settings, question: str, may: str, role: str) -> Iterator[Finding]:
+    from sqlalchemy import text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    database = _database(settings)
+    if database is None or not settings.database_url.startswith("postgresql"):
+        return
+    with closing(database), suppress(SQLAlchemyError), database.engine.connect() as connection:  # reported above
+        mighty = connection.execute(text(SUPERUSER)).scalar_one()
+        if mighty or connection.execute(text(question)).scalar():
+            may = "run any program on the database's machine" if mighty else may
+            cure = f"create the roles as in docs/operators.md, and name {role} in DEADHEAT_DATABASE_URL"
+            yield Finding("database", Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
+
+
+SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+OWNS = "SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = to_regclass('audit_log')"
+READS_HASHES = "SELECT has_column_privilege(to_regclass('user_account'), 'password_hash', 'SELECT')"
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
@@ -264,6 +294,8 @@ PLAYS = frozenset({MachineRole.WORKER})
 CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
+    ("database", EVERYBODY - PLAYS, check_role),
+    ("database", PLAYS, check_worker_role),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),

@@ -47,10 +47,10 @@ def started(folder: Path) -> Iterator[dict[str, str]]:
     environment = {f"DEADHEAT_{name}_PASSWORD": f"password-of-{role}" for name, role in ROLES.items()}
     environment |= {"PATH": f"{postgres.binaries()}:{os.environ['PATH']}", "PGPORT": port}
     environment |= {"PGDATA": str(folder / "15"), "PGHOST": str(folder)}
-    user = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
+    user = "postgres" if os.geteuid() == 0 else None
     log = (folder / "log").open("ab")
     server = subprocess.Popen(
-        [folder / "entrypoint", "postgres"], cwd=folder, env=environment, stdout=log, stderr=log, **user
+        [folder / "entrypoint", "postgres"], cwd=folder, env=environment, stdout=log, stderr=log, user=user, group=user
     )
     try:
         urls = {role: f"postgresql://{role}:password-of-{role}@127.0.0.1:{port}/deadheat" for role in ROLES.values()}

@@ -36,7 +36,7 @@ class WorkingWorld(World):
         self.context = Context(self.settings)
         self.host = self.context.host
         super().__post_init__()
-        self.context.__dict__["database"] = self.connect()  # with the world's clock
+        self.context.__dict__["database"] = self.work  # with the world's clock, and a worker's role
 
     def transcript(self, sha256: str | None) -> Transcript:
         """Read a stored transcript, which must be there."""
