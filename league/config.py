@@ -55,6 +55,13 @@ class Settings(BaseSettings):
         description="Store for uploads, programs and transcripts; empty: a folder in the data directory.",
     )
 
+    backup_key: str = Field(
+        default="",
+        repr=False,
+        description="Key that signs back-ups, a long random text; empty: the file `backup.key` in the data directory, "
+        "which the first back-up makes.",
+    )
+
     host: str = Field(default="127.0.0.1", description="Address the API listens on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port the API listens on.")
     token_days: int = Field(default=90, ge=1, le=3650, description="Days until an access token expires.")
