@@ -114,32 +114,23 @@ def check_database(settings: Settings) -> Iterator[Finding]:
 
 def check_role(settings: Settings) -> Iterator[Finding]:
     """Check that our role on PostgreSQL is no superuser and owns no tables."""
-    yield from _roles(settings, OWNS, "change the tables and the audit log", "deadheat_service")
-
-
-def check_worker_role(settings: Settings) -> Iterator[Finding]:
-    """Check that a worker's role on PostgreSQL reads no password hashes."""
-    yield from _roles(settings, READS_HASHES, "read everybody's password hash", "deadheat_worker")
-
-
-def _roles(settings: Settings, question: str, may: str, role: str) -> Iterator[Finding]:
     from sqlalchemy import text
     from sqlalchemy.exc import SQLAlchemyError
 
-    database = _database(settings)
-    if database is None or not settings.database_url.startswith("postgresql"):
+    if not settings.database_url.startswith("postgresql") or (database := _database(settings)) is None:
         return
     with closing(database), suppress(SQLAlchemyError), database.engine.connect() as connection:  # reported above
-        mighty = connection.execute(text(SUPERUSER)).scalar_one()
-        if mighty or connection.execute(text(question)).scalar():
-            may = "run any program on the database's machine" if mighty else may
-            cure = f"create the roles as in docs/operators.md, and name {role} in DEADHEAT_DATABASE_URL"
+        may = connection.execute(text(TOO_MUCH)).scalar()
+        if may:
+            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
             yield Finding("database", Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
 
 
-SUPERUSER = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
-OWNS = "SELECT pg_has_role(relowner, 'MEMBER') FROM pg_class WHERE oid = to_regclass('audit_log')"
-READS_HASHES = "SELECT has_column_privilege(to_regclass('user_account'), 'password_hash', 'SELECT')"
+TOO_MUCH = """
+SELECT CASE WHEN rolsuper THEN 'run any program on the database''s machine'
+            WHEN pg_has_role(relowner, 'MEMBER') THEN 'change the tables and the audit log' END
+FROM pg_roles LEFT JOIN pg_class ON pg_class.oid = to_regclass('audit_log') WHERE rolname = current_user
+"""
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
@@ -294,8 +285,7 @@ PLAYS = frozenset({MachineRole.WORKER})
 CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
-    ("database", EVERYBODY - PLAYS, check_role),
-    ("database", PLAYS, check_worker_role),
+    ("database", EVERYBODY, check_role),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),

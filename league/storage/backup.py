@@ -47,7 +47,7 @@ from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from deadheat.league.storage.signing import doubt, sign
+from deadheat.league.storage.signing import doubt, key_of, sign
 from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
 
 FORMAT = 1
@@ -213,8 +213,8 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
 
     `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
     """
-    why, has_key = doubt(settings, backup.path / MANIFEST)
-    if why and has_key and not unsigned:
+    why = doubt(settings, backup.path / MANIFEST)
+    if why and key_of(settings) and not unsigned:
         raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
     return why
 

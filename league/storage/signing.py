@@ -17,38 +17,35 @@ SIGNATURE, KEY_FILE = "signature", "backup.key"
 
 
 def sign(settings: Settings, manifest: Path) -> Path:
-    """Write the manifest's signature beside it, and return its path."""
+    """Write the manifest's signature beside it, and return its path. Without a key, make one."""
+    if not (key := key_of(settings)):
+        key = secrets.token_hex(32)
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        private = os.open(settings.data_dir / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(private, "w") as file:
+            file.write(key)
     signature = manifest.with_name(SIGNATURE)
-    signature.write_text(_signature(_key(settings) or _made(settings), manifest) + "\n", "ascii")
+    signature.write_text(_signature(key, manifest), "ascii")
     return signature
 
 
-def doubt(settings: Settings, manifest: Path) -> tuple[str, bool]:
-    """Return why it is not certain that our key signed this manifest ("": it is), and whether we have a key at all."""
-    key = _key(settings)
-    try:
-        found = manifest.with_name(SIGNATURE).read_text("ascii").strip()
-    except FileNotFoundError:
-        return "It has no signature: an older version made it, or somebody removed the signature.", key is not None
-    if key is None:
-        return "Its signature cannot be checked, because the key is missing: anybody may have changed it.", False
-    right = hmac.compare_digest(_signature(key, manifest).encode(), found.encode())
-    return "" if right else "Its signature is wrong: it was changed, or another key signed it.", True
+def doubt(settings: Settings, manifest: Path) -> str:
+    """Return why it is not certain that our key signed this manifest; "" if it did."""
+    signature, key = manifest.with_name(SIGNATURE), key_of(settings)
+    if not signature.exists():
+        return "It has no signature: an older version made it, or somebody removed the signature."
+    if not key:
+        return "Its signature cannot be checked, because the key is missing: anybody may have changed it."
+    if not hmac.compare_digest(signature.read_bytes(), _signature(key, manifest).encode()):
+        return "Its signature is wrong: it was changed, or another key signed it."
+    return ""
 
 
-def _signature(key: bytes, manifest: Path) -> str:
-    return hmac.digest(key, manifest.read_bytes(), "sha256").hex()
-
-
-def _key(settings: Settings) -> bytes | None:
+def key_of(settings: Settings) -> str:
+    """Return the key; "" if there is none."""
     file = settings.data_dir / KEY_FILE
-    text = settings.backup_key or (file.read_text("ascii").strip() if file.exists() else "")
-    return text.encode() or None
+    return settings.backup_key or (file.read_text("ascii") if file.exists() else "")
 
 
-def _made(settings: Settings) -> bytes:
-    settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-    key = secrets.token_hex(32)
-    with open(settings.data_dir / KEY_FILE, "x", opener=lambda path, how: os.open(path, how, 0o600)) as file:
-        file.write(key + "\n")
-    return key.encode()
+def _signature(key: str, manifest: Path) -> str:
+    return hmac.digest(key.encode(), manifest.read_bytes(), "sha256").hex()

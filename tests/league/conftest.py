@@ -9,7 +9,6 @@ import pytest
 
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
-from deadheat.league.storage.roles import SERVICE, WORKER
 from tests.league import postgres
 from tests.league.ground import settings
 from tests.league.world import World
@@ -25,8 +24,6 @@ def postgres_url() -> Iterator[str]:
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
     with postgres.server() as url:
-        for role in (SERVICE, WORKER):
-            execute(url, f"CREATE ROLE {role} LOGIN")
         execute(url, "CREATE DATABASE template")
         database = Database(Settings(database_url=url.format("template")))
         database.migrate()

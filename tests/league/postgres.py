@@ -13,6 +13,10 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
+
+from deadheat.league.storage.roles import SERVICE, WORKER
+
 START_SECONDS = 60
 MEMORY_BYTES = 2 * 2**30
 
@@ -29,7 +33,8 @@ def binaries() -> Path | None:
 
 @contextmanager
 def server(certificate: Path | None = None, port: int = 5432) -> Iterator[str]:
-    """Yield a running server's URL without a database's name: ``postgresql://.../{}?host=...``. With a certificate's
+    """Yield a running server's URL without a database's name, ``postgresql://.../{}?host=...``, for its superuser. The
+    roles of the service and of workers exist. With a certificate's
     file, which has its `key.pem` beside it, the server also takes connections to 127.0.0.1, by TLS alone.
     """
     programs = binaries()
@@ -54,7 +59,11 @@ def server(certificate: Path | None = None, port: int = 5432) -> Iterator[str]:
         control = (programs / "pg_ctl", "-D", folder / "data", "-w", "-t", str(START_SECONDS))
         _run(user, *control, "-l", folder / "log", "-o", options, "start")
         try:
-            yield f"postgresql://league@/{{}}?host={quote(str(folder), safe='')}&port={port}"
+            url = f"postgresql://league@/{{}}?host={quote(str(folder), safe='')}&port={port}"
+            with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
+                for role in (SERVICE, WORKER):
+                    connection.execute(f"CREATE ROLE {role} LOGIN".encode())
+            yield url
         finally:
             _run(user, *control, "-m", "immediate", "stop")
     finally:

@@ -74,8 +74,12 @@ def test_a_deployment_asks_only_about_what_it_installs(monkeypatch, capsys) -> N
     assert names < audit.locked(audit.LOCK.read_text(encoding="utf-8")) and "pip-audit" not in names
     told = report(*({"name": name, "version": "1", "vulns": []} for name in names))
     asked: list[list[str]] = []
-    done = subprocess.CompletedProcess([], 0, told, "")
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: asked.append(command) or done)
+
+    def answered(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess([], 0, told, "")
+
+    monkeypatch.setattr(subprocess, "run", answered)
     monkeypatch.setenv("DEADHEAT_AUDIT", "required")
     assert audit.main(runtime) == 0 and str(runtime) in asked[0]
     assert audit.main() == 1, "nobody told about the packages for development"
