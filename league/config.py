@@ -56,6 +56,13 @@ class Settings(BaseSettings):
         description="Store for uploads, programs and transcripts; empty: a folder in the data directory.",
     )
 
+    backup_key: str = Field(
+        default="",
+        repr=False,
+        description="Key that signs back-ups, a long random text; empty: the file `backup.key` in the data directory, "
+        "which the first back-up makes.",
+    )
+
     host: str = Field(default="127.0.0.1", description="Address the API listens on.")
     port: int = Field(default=8080, ge=0, le=65535, description="Port the API listens on.")
     token_days: int = Field(default=90, ge=1, le=3650, description="Days until an access token expires.")
@@ -63,6 +70,11 @@ class Settings(BaseSettings):
     site_url: str = Field(
         default="",
         description="Public address of the site, e.g. `https://league.example`; empty: taken from each request.",
+    )
+    plain_hosts: str = Field(
+        default="",
+        description="Hosts that are reached in plain text because nobody can listen on the way, separated by commas: a "
+        "database, broker or mail server on a network of its own, or the site itself, if its address is `http://`.",
     )
     embed_origins: str = Field(
         default="",
@@ -227,6 +239,11 @@ class Settings(BaseSettings):
     def metrics_from(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """The networks of `metrics_networks`, parsed."""
         return tuple(ip_network(part.strip()) for part in self.metrics_networks.split(","))
+
+    @property
+    def plain_text_at(self) -> frozenset[str]:
+        """The hosts of `plain_hosts`."""
+        return frozenset(host.strip().lower() for host in self.plain_hosts.split(",") if host.strip())
 
     def may_measure(self, address: str) -> bool:
         """Return whether this address may read the metrics."""

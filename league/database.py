@@ -48,6 +48,7 @@ from sqlmodel import Session, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.config import Settings
+from deadheat.league.storage.roles import grant
 from deadheat.league.storage.schema import MIGRATION_LOCK, migration_config
 
 BUSY_TIMEOUT_MS = 30_000
@@ -168,9 +169,10 @@ class Database:
             session.commit()
 
     def migrate(self) -> None:
-        """Bring the schema to the newest version. Return quickly if it is there already."""
+        """Bring the schema and the roles' privileges to the newest version. Return quickly if they are there."""
         with self._migrating() as config:
             command.upgrade(config, "head")
+            grant(config.attributes["connection"])
 
     def check(self) -> None:
         """Raise whatever the database raises if it cannot be queried."""

@@ -2,7 +2,8 @@
 
 `unsafe_settings` is a pure function of the settings, so every part of a deployment refuses to start with the same
 settings, and the doctor reports them. `DEADHEAT_ENVIRONMENT=production` refuses all of them. Settings that let a
-stranger run programs on the host are refused in development, too.
+stranger run programs on the host are refused in development, too. The next release will also refuse what `plain_text`
+finds; until then production only warns.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from deadheat.league.config import Settings
 
@@ -31,6 +32,16 @@ WELL_KNOWN = (
 and of other software's defaults.
 """
 
+ENCRYPTED = ("require", "verify-ca", "verify-full", "rediss", "smtps", "smtp+starttls")
+"""The values of `sslmode` and the schemes that allow only TLS. libpq's default, `prefer`, falls back to plain text."""
+
+ENCRYPT = {
+    "DATABASE": "Add `?sslmode=verify-full&sslrootcert=FILE`",
+    "BROKER": "Use `rediss://...?ssl_ca_certs=FILE`",
+    "SMTP": "Use `smtps://` or `smtp+starttls://`",
+}
+"""How each server is spoken to by TLS."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unsafe:
@@ -49,6 +60,19 @@ def unsafe_settings(settings: Settings) -> list[Unsafe]:
     """Return all settings with which the service must not start. It is empty if none is known to be unsafe."""
     found = [unsafe for look in _LOOKS for unsafe in look(settings)]
     return [unsafe for unsafe in found if unsafe.always or settings.environment == "production"]
+
+
+def plain_text(settings: Settings) -> Iterator[Unsafe]:
+    """Yield the settings by which servers on other hosts are spoken to in plain text, secrets included."""
+    for name, cure in ENCRYPT.items():
+        parts = urlsplit(getattr(settings, f"{name.lower()}_url"))
+        options = dict(parse_qsl(parts.query))
+        if options.get("sslmode") in ENCRYPTED or parts.scheme in ENCRYPTED:
+            continue
+        for host in filter(None, (options.get("host") or parts.hostname or "").split(",")):
+            if not (host.startswith("/") or is_loopback(host) or host in settings.plain_text_at):
+                mend = f"{cure}, or name {host} in DEADHEAT_PLAIN_HOSTS if nobody can listen in between."
+                yield Unsafe(f"DEADHEAT_{name}_URL", f"{host} is spoken to in plain text, passwords included.", mend)
 
 
 def refusal(settings: Settings) -> str | None:
@@ -100,12 +124,19 @@ def _weakness(password: str, user: str) -> str:
 
 
 def _transport(settings: Settings) -> Iterator[Unsafe]:
-    if urlsplit(settings.site_url).scheme != "https":
+    if urlsplit(settings.site_url).scheme != "https" and not _closed(settings):
         yield Unsafe(
             "DEADHEAT_SITE_URL",
             "passwords and cookies would go over the network as plain text.",
-            "Set the https address at which your proxy serves the site.",
+            "Set the https address at which your proxy serves the site, or in a closed network an http address with "
+            "its host in DEADHEAT_PLAIN_HOSTS.",
         )
+
+
+def _closed(settings: Settings) -> bool:
+    """Say whether the site has an http address in a network that the operator calls closed."""
+    site = urlsplit(settings.site_url)
+    return site.scheme == "http" and site.hostname in settings.plain_text_at
 
 
 def _proxies(settings: Settings) -> Iterator[Unsafe]:
@@ -115,7 +146,7 @@ def _proxies(settings: Settings) -> Iterator[Unsafe]:
             "anyone could claim any address and evade every limit by address.",
             "Name the proxies' own addresses.",
         )
-    elif not settings.trusted_proxies:
+    elif not settings.trusted_proxies and not _closed(settings):
         yield Unsafe(
             "DEADHEAT_TRUSTED_PROXIES",
             "everybody would appear under the https proxy's address and share one address's limits.",

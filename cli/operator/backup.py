@@ -55,20 +55,28 @@ def restore(
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Continue without blobs that are missing or damaged in the back-up.")
     ] = False,
+    unsigned: Annotated[
+        bool, typer.Option("--unsigned", help="Only warn if this league's key did not sign the back-up.")
+    ] = False,
 ) -> Output:
     """Replace this deployment's data with a back-up. Stop everything first."""
     from deadheat.league.storage import restore as restoring
-    from deadheat.league.storage.backup import read_backup
+    from deadheat.league.storage.backup import must_be_signed, read_backup
 
     settings = read_settings()
     with _progress() as progress, _one_sentence():
         chosen = read_backup(path)
+        if doubt := must_be_signed(settings, chosen, unsigned):
+            note(doubt, "warning:")
         if check:
             checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
         else:
             checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
-    found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost)}
-    return Output({**_facts(chosen), **found, "restored": not check}, _restored(settings, chosen, checked, check))
+    found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost), "signed": not doubt}
+    return Output(
+        {**_facts(chosen), **found, "restored": not check},
+        _restored(settings, chosen, checked, check),
+    )
 
 
 def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:

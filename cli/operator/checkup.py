@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,7 +49,7 @@ def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files, and settings that contradict each other."""
-    from deadheat.league.safety import unsafe_settings
+    from deadheat.league.safety import plain_text, unsafe_settings
 
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
@@ -57,6 +57,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
     for unsafe in unsafe_settings(strict):
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
+    for unsafe in plain_text(settings):
+        later = f"{unsafe.setting}: {unsafe.why} The next release will refuse this in production."
+        yield Finding(about, Verdict.REMARK, later, unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
         yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
@@ -107,6 +110,27 @@ def check_database(settings: Settings) -> Iterator[Finding]:
                 yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
+
+
+def check_role(settings: Settings) -> Iterator[Finding]:
+    """Check that our role on PostgreSQL is no superuser and owns no tables."""
+    from sqlalchemy import text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    if not settings.database_url.startswith("postgresql") or (database := _database(settings)) is None:
+        return
+    with closing(database), suppress(SQLAlchemyError), database.engine.connect() as connection:  # reported above
+        may = connection.execute(text(TOO_MUCH)).scalar()
+        if may:
+            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
+            yield Finding("database", Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
+
+
+TOO_MUCH = """
+SELECT CASE WHEN rolsuper THEN 'run any program on the database''s machine'
+            WHEN pg_has_role(relowner, 'MEMBER') THEN 'change the tables and the audit log' END
+FROM pg_roles LEFT JOIN pg_class ON pg_class.oid = to_regclass('audit_log') WHERE rolname = current_user
+"""
 
 
 def check_broker(settings: Settings) -> Iterator[Finding]:
@@ -261,6 +285,7 @@ PLAYS = frozenset({MachineRole.WORKER})
 CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
+    ("database", EVERYBODY, check_role),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),

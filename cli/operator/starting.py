@@ -49,11 +49,14 @@ def arrive(settings: Settings) -> None:
 
 def safe_settings() -> Settings:
     """Return the settings, if they are safe for a deployment."""
-    from deadheat.league.safety import refusal
+    from deadheat.league.safety import plain_text, refusal
 
     settings = read_settings()
     if why := refusal(settings):
         fail(why)
+    if settings.environment == "production":
+        for unsafe in plain_text(settings):
+            note(f"{unsafe} The next release will refuse this.", "warning:")
     return settings
 
 

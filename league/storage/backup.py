@@ -47,6 +47,7 @@ from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
+from deadheat.league.storage.signing import doubt, key_of, sign
 from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
 
 FORMAT = 1
@@ -151,7 +152,8 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
                 missing=sorted(lost),
             )
             (partial / MANIFEST).write_text(json.dumps(asdict(manifest), indent=1) + "\n", "ascii")
-            for path in (partial / DATABASE_FILE, partial / MANIFEST):
+            signature = sign(settings, partial / MANIFEST)
+            for path in (partial / DATABASE_FILE, partial / MANIFEST, signature):
                 to_disk(path)
             partial.rename(folder / name)
             to_disk(folder)
@@ -204,6 +206,17 @@ def read_backup(path: Path) -> Backup:
     if manifest.format != FORMAT:
         raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
     return Backup(path, manifest)
+
+
+def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -> str:
+    """Return a warning if nobody can say whether our key signed the back-up; "" if it did.
+
+    `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
+    """
+    why = doubt(settings, backup.path / MANIFEST)
+    if why and key_of(settings) and not unsigned:
+        raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
+    return why
 
 
 def _complete(folder: Path) -> list[Path]:

@@ -42,6 +42,7 @@ from deadheat.league.storage.backup import (
     names_sha256,
     owners,
 )
+from deadheat.league.storage.roles import grant
 from deadheat.league.storage.room import blob_folder
 from deadheat.league.storage.schema import SchemaAge, age_of, migration_config, newest_revision, revision, revisions
 from deadheat.league.storage.tablecopy import into_one_file, league_in, reading, sums, table_sum, tables
@@ -230,6 +231,7 @@ def _restore_rows(settings: Settings, backup: Backup) -> None:
                     _continue_numbers(target, table)
             _must_hold(target, tables(source), backup)
             command.upgrade(migration_config(target), "head")
+            grant(target)
     finally:
         database.close()
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import JSON, Column, DateTime, Dialect, Enum, Index, text
+from sqlalchemy.orm import declared_attr, deferred
 from sqlalchemy.types import TypeDecorator
 from sqlmodel import Field, SQLModel
 
@@ -81,3 +82,15 @@ class JobRow(Staged):
     lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     queued_at: datetime = Field(sa_type=UtcDateTime)  # when it began to wait
     nudge_at: datetime = Field(sa_type=UtcDateTime)  # when the sweeper enqueues it (again)
+
+
+def apart(*columns: str) -> Any:
+    """Return `__mapper_args__` by which rows are read without these columns. Each is read when it is asked for. So a
+    program can use the rows although it may not read these columns (`league.storage.roles`).
+    """
+
+    @declared_attr.directive
+    def arguments(cls: Any) -> dict[str, Any]:
+        return {"properties": {column: deferred(cls.__table__.columns[column], group="apart") for column in columns}}
+
+    return arguments

@@ -9,7 +9,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import ChannelKind, DeliveryState, NewcomerRule, Role, Scope, TokenKind
-from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, index_where, json_column, word
+from deadheat.league.tables.columns import SHA256_HEX, UtcDateTime, apart, index_where, json_column, word
 from deadheat.league.words import NoticeKind
 
 
@@ -17,6 +17,7 @@ class User(SQLModel, table=True):
     """A person or program with a name. `name_key`: the name in lower case, which is unique."""
 
     __tablename__ = "user_account"  # "user" is a reserved word in PostgreSQL
+    __mapper_args__ = apart("password_hash")
 
     id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=32)

@@ -12,7 +12,7 @@ from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Lar
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import Absence, ChallengeState, SeasonState
-from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
+from deadheat.league.tables.columns import Staged, UtcDateTime, apart, index_where, json_column, word
 from deadheat.league.terms import DATES, TERMS, Term, Terms
 
 ONE_ORIGIN = " + ".join(
@@ -56,6 +56,7 @@ class Season(Terms, Staged, table=True):
     (`league.timetable`), as declared at `evaluations_at`.
     """
 
+    __mapper_args__ = apart("pairing_seed", "secret")
     __table_args__ = (
         *(check for term in TERMS.values() for check in _bounds(term)),
         CheckConstraint("opens_at IS NULL OR closes_at IS NULL OR opens_at < closes_at", name="dates"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from deadheat.cli.operator import organiser_token
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
+from deadheat.league.storage.backup import backups, file_sha256, must_be_signed, read_backup
+from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.league.ground import drifted, settings
@@ -137,3 +141,51 @@ def from_the_future(world: World) -> None:
     with database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     database.close()
+
+
+def changed(backups: Path) -> None:
+    """Change the newest back-up so that only its signature shows it, as somebody who can write to the folder would."""
+    path = read_backup(backups).path
+    with closing(sqlite3.connect(path / "database.sqlite3")) as database, database:
+        database.execute("UPDATE user_account SET role = 'admin'")
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["database_sha256"] = file_sha256(path / "database.sqlite3")
+    manifest["tables"] = {name: asdict(held) for name, held in sums(path / "database.sqlite3").items()}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("key", ["", "a key of the settings"])
+def test_a_changed_backup_is_refused_and_one_of_a_lost_key_restores_with_a_warning(
+    key: str, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_BACKUP_KEY", key)
+    folder, file = tmp_path / "backups", tmp_path / "data" / "backup.key"
+    succeeded(invoke("backup", str(folder)))
+    assert file.exists() is (key == "")
+    if not key:
+        assert file.stat().st_mode & 0o777 == 0o600
+        kept = file.read_bytes().strip()
+        assert all(kept not in path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    assert json.loads(invoke("restore", "--check", str(folder), "--json").stdout)["signed"] is True
+
+    changed(folder)
+    assert_one_sentence(invoke("restore", "--force", str(folder)), "Its signature is wrong", 1)
+    (read_backup(folder).path / "signature").unlink()
+    assert_one_sentence(invoke("restore", "--force", str(folder)), "It has no signature", 1)
+    anyway = succeeded(invoke("restore", "--check", "--unsigned", str(folder)))
+    assert "warning: It has no signature" in anyway.stderr
+
+    succeeded(invoke("backup", str(folder)))
+    monkeypatch.setenv("DEADHEAT_BACKUP_KEY", "")
+    file.unlink(missing_ok=True)
+    done = succeeded(invoke("restore", "--force", str(folder)))
+    assert "warning: Its signature cannot be checked, because the key is missing" in " ".join(done.stderr.split())
+    monkeypatch.setenv("DEADHEAT_BACKUP_KEY", "another")
+    assert_one_sentence(invoke("restore", "--force", str(folder)), "or another key signed it", 1)
+
+
+def test_the_same_key_signs_every_backup(world: World, tmp_path: Path) -> None:
+    for _ in range(2):
+        succeeded(invoke("backup", str(tmp_path / "backups")))
+    found, _ = backups(tmp_path / "backups")
+    assert [must_be_signed(world.settings, backup) for backup in found] == ["", ""]

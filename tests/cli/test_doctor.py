@@ -95,7 +95,7 @@ def test_a_part_that_is_away_is_told_with_its_setting(setting: str, url: str, ab
 
 @pytest.mark.parametrize(("environment", "verdict"), [("development", Verdict.REMARK), ("production", Verdict.WRONG)])
 def test_what_is_unsafe_is_told_by_the_rule_that_refuses_it(environment: str, verdict: Verdict, tmp_path: Path) -> None:
-    url = "postgresql://league:deadheat@db.example/league"
+    url = "postgresql://league:deadheat@127.0.0.1/league"
     findings = list(checkup.check_settings(settings(tmp_path, environment=environment, database_url=url)))
     (told,) = [finding for finding in findings if finding.text.startswith("DEADHEAT_DATABASE_URL")]
     assert (told.verdict, told.text) == (verdict, "DEADHEAT_DATABASE_URL: its password is a well-known one.")

@@ -68,10 +68,11 @@ def deployment() -> Iterator[Deployment]:
     made = Deployment(f"deadheat-test-{os.getpid()}", state / "env", port, state, f"127.0.0.1:{prometheus}")
     run(str(DEPLOY / "secrets"), str(made.environment))
     own = {"STATE": str(state), "TAG": TAG, "LISTEN": f"127.0.0.1:{port}", "SETTINGS": str(state / "settings.env")}
+    own["WORKER_SETTINGS"] = str(state / "worker.env")
     own |= {"PROMETHEUS_LISTEN": made.prometheus, "ALERTMANAGER_LISTEN": f"127.0.0.1:{alertmanager}"}
     own |= {"WORKER_NAME": ""}  # two workers here stand for two machines
     chosen = {"JUDGE_UNFIT": "true", "SITE_URL": "https://league.example", "TRUSTED_PROXIES": "127.0.0.1"}
-    for file, values in ((made.environment, own), (state / "settings.env", chosen)):
+    for file, values in ((made.environment, own), (state / "settings.env", chosen), (state / "worker.env", chosen)):
         with file.open("a") as opened:
             opened.writelines(f"DEADHEAT_{name}={value}\n" for name, value in values.items())
     try:

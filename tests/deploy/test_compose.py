@@ -9,6 +9,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -36,8 +37,33 @@ def test_compose_accepts_the_files(files: tuple[str, ...], tmp_path: Path) -> No
     run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
     with (tmp_path / "env").open("a") as file:
         file.write(f"DEADHEAT_BLOB_URL=s3://blobs\nDEADHEAT_SETTINGS={tmp_path / 'settings.env'}\n")
+        file.write(f"DEADHEAT_WORKER_SETTINGS={tmp_path / 'worker.env'}\n")
     named = [argument for file in files for argument in ("-f", str(DEPLOY / file))]
     run(*command, "--env-file", str(tmp_path / "env"), *named, "config", "--quiet")
+
+
+def test_a_worker_knows_neither_the_services_secrets_nor_their_role(tmp_path: Path) -> None:
+    (tmp_path / "settings.env").write_text(
+        "DEADHEAT_SITE_URL=https://a.example\nDEADHEAT_SMTP_URL=smtps://x\nDEADHEAT_OPENID_CLIENT_SECRET=x\n"
+    )
+    old = "DEADHEAT_DATABASE_PASSWORD=ab12\nDEADHEAT_DATABASE_URL=postgresql://deadheat:ab12@postgres/deadheat\n"
+    (tmp_path / "env").write_text(old)
+    run(str(DEPLOY / "secrets"), str(tmp_path / "env"))
+    assert (tmp_path / "worker.env").read_text() == "DEADHEAT_SITE_URL=https://a.example\n"
+    values = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines())
+    users = {name: urlsplit(values[f"DEADHEAT_{name}_URL"]).username for name in ("DATABASE", "OWNER", "WORKER")}
+    assert users == {"DATABASE": "deadheat_service", "OWNER": "deadheat_owner", "WORKER": "deadheat_worker"}
+    services = services_of("compose.yml")
+    urls = {name: one["environment"]["DEADHEAT_DATABASE_URL"] for name, one in services.items() if "env_file" in one}
+    assert urls == {
+        **dict.fromkeys(("api", "scheduler", "control"), "${DEADHEAT_DATABASE_URL}"),
+        "migrate": "${DEADHEAT_OWNER_URL}",
+        "worker": "${DEADHEAT_WORKER_URL}",
+    }
+    for worker in (services["worker"], services_of("compose.worker.yml")["worker"]):
+        assert worker["env_file"] == ["${DEADHEAT_WORKER_SETTINGS:-worker.env}"]
+    unit = DEPLOY / "systemd" / "deadheat-worker.service"
+    assert "EnvironmentFile=/etc/deadheat/worker.env" in unit.read_text().splitlines()
 
 
 def test_secrets_are_made_once_and_are_nobody_elses(tmp_path: Path) -> None:
@@ -49,7 +75,7 @@ def test_secrets_are_made_once_and_are_nobody_elses(tmp_path: Path) -> None:
     values = dict(line.split("=", 1) for line in first.splitlines())
     assert len(values["DEADHEAT_DATABASE_PASSWORD"]) == 48
     passwords = [value for name, value in values.items() if name.endswith("_PASSWORD")]
-    assert len({*passwords}) == len(passwords) == 3
+    assert len({*passwords}) == len(passwords) == 6
 
 
 @pytest.mark.parametrize("file", ["compose.yml", "compose.worker.yml"])

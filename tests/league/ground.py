@@ -30,6 +30,7 @@ from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.service.series.games import announce_games
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.states import Role
+from deadheat.league.storage.roles import SERVICE, WORKER
 from tests.league.clock import START, Clock
 from tests.league.refusals import refused
 
@@ -70,7 +71,7 @@ class Ground:
             shutil.copyfile(file, self.settings.data_dir / file.name)
             if state is not None:
                 self._chance.setstate(state)
-        self.db = self.connect()
+        self.db, self.work = self.connect(), self.connect(WORKER)
         if self.settings.database_url or not plain:
             self._begin()
         self.clock.listeners.append(self.beat)
@@ -78,19 +79,19 @@ class Ground:
     def _begin(self) -> None:
         with self.db.transaction() as session:
             ensure_organiser(session, "boss")
-        with self.db.transaction() as session:
             announce_games(session)  # as an API does when it starts
+        with self.work.transaction() as session:
             host_arrives(session, self.host, "image")
             record_check(session, self.host, {}, (), 0)
 
     def beat(self) -> None:
         """Report that the one playing machine, which is fit, is alive."""
-        with self.db.transaction() as session:
-            host_seen(session, self.host)
+        self.worked(host_seen, self.host)
 
-    def connect(self) -> Database:
-        """Open another connection to the same database, as another process would."""
-        made = Database(self.settings, self.clock, self.draw)
+    def connect(self, role: str = SERVICE) -> Database:
+        """Open another connection to the same database, as another process would. On PostgreSQL, `role` is its user."""
+        url = self.settings.database_url.replace("://league@", f"://{role}@")
+        made = Database(self.settings.model_copy(update={"database_url": url}), self.clock, self.draw)
         self._connected.append(made)  # several threads do so at once
         return made
 
@@ -104,6 +105,11 @@ class Ground:
     def write(self, act: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
         """Run a use case in a transaction of its own, and return its result."""
         with self.db.transaction() as session:
+            return act(session, *arguments, **named)
+
+    def worked(self, act: Callable[Concatenate[Session, P], R], *arguments: P.args, **named: P.kwargs) -> R:
+        """Run a use case as `write` does, but as a worker, who may do less."""
+        with self.work.transaction() as session:
             return act(session, *arguments, **named)
 
     def refused(

@@ -35,7 +35,7 @@ class People(Ground):
 
     def building(self, version_id: int, worker: str = "builder") -> BuildJob:
         """Let a worker claim the build of a version."""
-        job = self.write(claim_build, version_id, worker)
+        job = self.worked(claim_build, version_id, worker)
         assert job is not None
         return job
 
@@ -43,7 +43,7 @@ class People(Ground):
         """Build a version, into `program` or (if "") a new program; if there is a `reason`, the build fails with it."""
         sha256 = sha256_of((program or f"built {version_id}").encode()).hexdigest()
         outcome = BuildOutcome(None, reason, "log") if reason else BuildOutcome(sha256, "", "log")
-        assert self.write(finish_build, self.building(version_id), outcome)
+        assert self.worked(finish_build, self.building(version_id), outcome)
 
     def version(self, owner: Person, bot_id: int, reason: str = "", program: str = "", language: str = "python") -> int:
         """Upload a new version and build it (see `build`)."""

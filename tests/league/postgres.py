@@ -13,6 +13,10 @@ from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
+
+from deadheat.league.storage.roles import SERVICE, WORKER
+
 START_SECONDS = 60
 MEMORY_BYTES = 2 * 2**30
 
@@ -28,8 +32,11 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def server() -> Iterator[str]:
-    """Yield a running server's URL without a database's name: ``postgresql://.../{}?host=...``."""
+def server(certificate: Path | None = None, port: int = 5432) -> Iterator[str]:
+    """Yield a running server's URL without a database's name, ``postgresql://.../{}?host=...``, for its superuser. The
+    roles of the service and of workers exist. With a certificate's
+    file, which has its `key.pem` beside it, the server also takes connections to 127.0.0.1, by TLS alone.
+    """
     programs = binaries()
     assert programs is not None
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name  # PostgreSQL refuses to run as root
@@ -40,10 +47,23 @@ def server() -> Iterator[str]:
         _run(user, programs / "initdb", "-D", folder / "data", "-U", "league", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c synchronous_commit=off"
         options += " -c autovacuum=off"  # it changes plans by chance
+        if certificate is not None:
+            for name in (certificate, certificate.with_name("key.pem")):
+                shutil.copy(name, folder / name.name)
+                (folder / name.name).chmod(0o600)
+                if os.geteuid() == 0:
+                    shutil.chown(folder / name.name, user)
+            options += f" -c listen_addresses=127.0.0.1 -c port={port} -c ssl=on"
+            options += f" -c ssl_cert_file={folder / certificate.name} -c ssl_key_file={folder / 'key.pem'}"
+            (folder / "data" / "pg_hba.conf").write_text("local all all trust\nhostssl all all 127.0.0.1/32 trust\n")
         control = (programs / "pg_ctl", "-D", folder / "data", "-w", "-t", str(START_SECONDS))
         _run(user, *control, "-l", folder / "log", "-o", options, "start")
         try:
-            yield f"postgresql://league@/{{}}?host={quote(str(folder), safe='')}"
+            url = f"postgresql://league@/{{}}?host={quote(str(folder), safe='')}&port={port}"
+            with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
+                for role in (SERVICE, WORKER):
+                    connection.execute(f"CREATE ROLE {role} LOGIN".encode())
+            yield url
         finally:
             _run(user, *control, "-m", "immediate", "stop")
     finally:

@@ -379,7 +379,7 @@ def test_a_backup_of_an_unknown_schema_is_left_to_its_own_version(world: World, 
         (made.path / "manifest.json").write_text(json.dumps(manifest | {"revision": schema}))
         with pytest.raises(BadBackup, match=f"schema {schema}, and this version knows 0023 to"):
             restore(settings(tmp_path / "new"), read_backup(folder))
-    with world.db.transaction() as session:
+    with closing(Database(world.settings)) as owned, owned.transaction() as session:
         session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     assert "a newer Deadheat made it" in refused(WrongSchema, back_up, world.settings, folder)
     assert len(backups(folder)[0]) == 1

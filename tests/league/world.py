@@ -40,7 +40,7 @@ class World(Seasons):
             return tick(session)
 
     def claim(self, series_id: int, worker: str = "w1", db: Database | None = None) -> SeriesJob | None:
-        with (db or self.db).transaction() as session:
+        with (db or self.work).transaction() as session:
             return claim_series(session, series_id, worker, self.host)
 
     def claimed(
@@ -64,8 +64,9 @@ class World(Seasons):
         """Hand in outcomes, by default first-seat wins; an organiser leaves unplayed what is `abandoned`."""
         if not isinstance(outcomes, Sequence):
             outcomes = [(outcomes or won)(match) for match in job.matches]
-        with (db or self.db).transaction() as session:
+        with (db or self.work).transaction() as session:
             taken = finish_series(session, job, worker, outcomes)
+        with self.db.transaction() as session:
             for outcome in outcomes:
                 if taken and outcome == abandoned(MatchJob(outcome.match_id, b"", ())):
                     leave_match(session, self.boss, outcome.match_id, "we failed")

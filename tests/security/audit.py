@@ -1,4 +1,4 @@
-"""Look for known vulnerabilities in the locked packages:  python -m tests.security.audit
+"""Look for known vulnerabilities in the locked packages:  python -m tests.security.audit [LOCK]
 
 pip-audit asks a service that knows them. If that cannot be reached, or is a mirror that knows packages but no
 vulnerabilities, pip-audit still succeeds and says "No known vulnerabilities found". So only its list counts here: a
@@ -49,16 +49,16 @@ def verdict(report: str, wanted: set[str]) -> tuple[bool | None, str]:
     return True, f"No known vulnerability in {len(wanted)} packages."
 
 
-def main() -> int:
+def main(lock: Path = LOCK) -> int:
     """Return 0 if none is known, 1 if one is or a required check was impossible, else `NOT_CHECKED`."""
-    command = [sys.executable, "-m", "pip_audit", "--requirement", str(LOCK), "--disable-pip", "--require-hashes"]
+    command = [sys.executable, "-m", "pip_audit", "--requirement", str(lock), "--disable-pip", "--require-hashes"]
     command += ["--format", "json", "--progress-spinner", "off", "--timeout", "5"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
         report, why = done.stdout, done.stderr
     except subprocess.TimeoutExpired:
         report, why = "", f"no answer within {SECONDS} s"
-    good, text = verdict(report, locked(LOCK.read_text(encoding="utf-8")))
+    good, text = verdict(report, locked(lock.read_text(encoding="utf-8")))
     print(text, file=sys.stdout if good else sys.stderr)
     if good is None and why:
         print(f"  pip-audit: {why.strip().splitlines()[-1][:300]}", file=sys.stderr)
@@ -73,4 +73,4 @@ def _plain(name: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(Path, sys.argv[1:])))

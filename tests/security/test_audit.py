@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +65,39 @@ def test_not_checked_fails_if_required_and_is_loud_if_not(monkeypatch, capsys, t
     assert audit.main() == code
     if not text:
         assert "NOT CHECKED" in capsys.readouterr().err
+
+
+def test_a_deployment_asks_only_about_what_it_installs(monkeypatch, capsys) -> None:
+    """A hole in a tool for development is no reason against a deployment."""
+    runtime = audit.LOCK.with_name("requirements.lock")
+    names = audit.locked(runtime.read_text(encoding="utf-8"))
+    assert names < audit.locked(audit.LOCK.read_text(encoding="utf-8")) and "pip-audit" not in names
+    told = report(*({"name": name, "version": "1", "vulns": []} for name in names))
+    asked: list[list[str]] = []
+
+    def answered(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess([], 0, told, "")
+
+    monkeypatch.setattr(subprocess, "run", answered)
+    monkeypatch.setenv("DEADHEAT_AUDIT", "required")
+    assert audit.main(runtime) == 0 and str(runtime) in asked[0]
+    assert audit.main() == 1, "nobody told about the packages for development"
+
+
+@pytest.mark.parametrize("tagged", [False, True])
+def test_a_release_is_not_green_unless_its_dependencies_were_checked(tagged: bool, tmp_path: Path) -> None:
+    for name in (".ci/run", "scripts/check", "scripts/test"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text('#!/bin/sh\necho "${DEADHEAT_AUDIT:-}" >>told\n')
+        (tmp_path / name).chmod(0o755)
+    shutil.copy(audit.LOCK.parent / ".ci" / "run", tmp_path / ".ci" / "run")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"], *([["tag", "v1"]] if tagged else [])):
+        subprocess.run([*git, *words], check=True)
+    environment = {name: value for name, value in os.environ.items() if name != "DEADHEAT_AUDIT"}
+    subprocess.run([tmp_path / ".ci" / "run"], check=True, env=environment)
+    assert (tmp_path / "told").read_text() == ("required\n" if tagged else "\n") * 2
 
 
 def test_the_lock_is_read() -> None:

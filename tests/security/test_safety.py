@@ -8,10 +8,15 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deadheat.api.app import create_app
+from deadheat.cli.operator import starting
+from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
-from deadheat.league.safety import SHORTEST_PASSWORD, refusal, unsafe_settings
-from tests.api.site import InProcess, Site
+from deadheat.league.safety import SHORTEST_PASSWORD, plain_text, refusal, unsafe_settings
+from tests.api.site import PASSWORD, InProcess, NotedQueue, Site
 from tests.cli.command import ROOT, in_one_process
+from tests.league.ground import settings as ground_settings
+from tests.league.world import World
 
 SAFE = {
     "environment": "production",
@@ -74,6 +79,60 @@ def test_what_is_not_safe_is_named_with_a_remedy(changed: dict[str, str], names:
     assert found.setting == f"DEADHEAT_{names}" and says in found.why
     assert all(sentence.endswith(".") for sentence in dataclasses.astuple(found)[1:3])
     assert str(found) in (refusal(settings(**changed)) or "")
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, ["DATABASE", "BROKER"]),
+        ({"plain_hosts": "DB, queue"}, []),
+        ({"plain_hosts": "db"}, ["BROKER"]),
+        ({"database_url": "postgresql://db/x?sslmode=verify-full", "broker_url": "rediss://queue/0"}, []),
+        ({"database_url": "postgresql+psycopg://db/x?sslmode=prefer", "broker_url": ""}, ["DATABASE"]),
+        ({"database_url": "postgresql:///x?host=/run/postgresql", "broker_url": "redis://127.0.0.1/0"}, []),
+        ({"database_url": "postgresql:///x?host=localhost,db", "broker_url": "redis://[::1]/0"}, ["DATABASE"]),
+        ({"database_url": "", "broker_url": "", "smtp_url": "smtp://mail"}, ["SMTP"]),
+        ({"database_url": "", "broker_url": "", "smtp_url": "smtp://localhost"}, []),
+        ({"database_url": "", "broker_url": "", "smtp_url": "smtp+starttls://mail"}, []),
+        ({"database_url": "", "broker_url": "", "smtp_url": "smtps://mail"}, []),
+    ],
+)
+def test_a_server_elsewhere_that_is_spoken_to_in_plain_text_is_named(changed: dict[str, str], named: list[str]) -> None:
+    found = list(plain_text(settings(mail_from="league@league.example", **changed)))
+    assert [unsafe.setting for unsafe in found] == [f"DEADHEAT_{name}_URL" for name in named]
+    assert "gGx1qkq0Zt0oXk8" not in str(found)
+
+
+@pytest.mark.parametrize("environment", ["production", "development"])
+def test_production_warns_of_plain_text_for_one_release(environment: str, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(starting, "read_settings", lambda: settings(environment=environment))
+    starting.safe_settings()
+    warned = " ".join(capsys.readouterr().err.split())
+    assert warned.count("The next release will refuse this.") == (2 if environment == "production" else 0)
+    assert ("DEADHEAT_DATABASE_URL: db is spoken to in plain text" in warned) == (environment == "production")
+
+
+CLOSED = {"site_url": "http://league.lan:8080", "plain_hosts": "league.lan", "trusted_proxies": ""}
+
+
+def test_an_http_address_is_safe_where_the_operator_calls_its_network_closed() -> None:
+    assert unsafe_settings(settings(**CLOSED)) == []
+    assert len(unsafe_settings(settings(**CLOSED | {"plain_hosts": "other.lan"}))) == 2
+    assert len(unsafe_settings(settings(**CLOSED | {"site_url": ""}))) == 2
+
+
+def test_a_browser_signs_in_by_http_in_a_closed_network(tmp_path: Path) -> None:
+    """On http, browsers keep no Secure cookie, and tell the origin of a request only by Origin."""
+    world = World(ground_settings(tmp_path, environment="production", **CLOSED))
+    app = create_app(world.settings, queue=NotedQueue(), db=world.db, blobs=Blobs("memory:///"))
+    form = {"name": "ada", "password": PASSWORD, "password_again": PASSWORD}
+    with httpx.Client(transport=InProcess(app), base_url=CLOSED["site_url"]) as browser:
+        done = browser.post("/sign-up", data=form, headers={"Origin": CLOSED["site_url"]})
+        assert done.status_code == 303 and "Secure" not in done.headers["set-cookie"]
+        assert "strict-transport-security" not in done.headers
+        assert browser.get("/account").status_code == 200
+        assert browser.post("/sign-up", data=form, headers={"Origin": "http://evil.lan"}).status_code == 403
+    world.close()
 
 
 def test_development_bears_everything_but_strangers_without_isolation() -> None:

@@ -36,7 +36,7 @@ class WorkingWorld(World):
         self.context = Context(self.settings)
         self.host = self.context.host
         super().__post_init__()
-        self.context.__dict__["database"] = self.connect()  # with the world's clock
+        self.context.__dict__["database"] = self.work  # with the world's clock, and a worker's role
 
     def transcript(self, sha256: str | None) -> Transcript:
         """Read a stored transcript, which must be there."""
@@ -117,17 +117,24 @@ def redis_url(tmp_path: Path) -> Iterator[str]:
 
 
 @contextmanager
-def redis_server(folder: Path, password: str = "") -> Iterator[str]:
-    """Run a Redis during a block; yield its address."""
+def redis_server(folder: Path, password: str = "", certificate: Path | None = None) -> Iterator[str]:
+    """Run a Redis during a block; yield its address. With a certificate's file, which has its `key.pem` beside it, the
+    server takes connections by TLS alone.
+    """
     program = shutil.which("redis-server")
     if program is None:
         pytest.skip("no Redis is installed (Debian: redis-server)")
     port = free_port()
     options = ["--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(folder)]
+    if certificate is not None:
+        options += ["--port", "0", "--tls-port", str(port), "--tls-auth-clients", "no"]
+        options += ["--tls-cert-file", str(certificate), "--tls-key-file", str(certificate.with_name("key.pem"))]
     command = [program, *options, "--requirepass", password]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
         try:
             url = f"redis://{f':{password}@' if password else ''}127.0.0.1:{port}/0"
+            if certificate is not None:
+                url = f"rediss{url.removeprefix('redis')}?ssl_ca_certs={certificate}"
             with redis.Redis.from_url(url) as client:
                 until = time.monotonic() + 30
                 while not answers(client):

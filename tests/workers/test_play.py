@@ -29,6 +29,7 @@ from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
 from deadheat.league.states import JobState, MatchState
+from deadheat.league.storage.roles import WORKER
 from deadheat.league.tables import Ending, LatencySummary, Match, Participant
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import SandboxError
@@ -72,7 +73,7 @@ def killed(world: PlayingWorld, series_id: int, moment: str) -> int:
 def fresh(world: PlayingWorld) -> Context:
     """Make another worker's context."""
     context = Context(world.settings)
-    context.__dict__["database"] = world.connect()
+    context.__dict__["database"] = world.connect(WORKER)
     return context
 
 

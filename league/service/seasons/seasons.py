@@ -332,20 +332,23 @@ PUBLISHED = select(RatingSnapshot.season_id, RatingSnapshot.created_at, RatingSn
 def _views(session: Session, rows: Sequence[Season]) -> list[SeasonInfo]:
     ids = [row.id for row in rows]
     divisions, finals = divisions_of(session, ids), _finals(session, ids)
-    columns = SeasonInfo.model_fields.keys() & Season.model_fields.keys() - {"pairing_seed"}
+    names = SeasonInfo.model_fields.keys() & Season.model_fields.keys() - {"pairing_seed"}
     views = []
+    drawn = select(Season.id, Season.secret, Season.pairing_seed).where(col(Season.id).in_(ids))
+    lots = {season_id: (secret, seed) for season_id, secret, seed in session.exec(drawn)}
     for row in rows:
         published_at, log_sha256 = finals.get(row.id, (None, None))
+        secret, pairing_seed = lots[row.id]
         view = SeasonInfo.model_construct(
-            **{name: getattr(row, name) for name in columns},
+            **{name: getattr(row, name) for name in names},
             divisions=tuple(divisions[row.id]),
             plays=_plays(row),
             rounded=rounded(row),
             published_at=published_at,
             log_sha256=log_sha256,
-            dice_commitment=commitment(row.secret) if row.secret else None,
-            dice_secret=row.secret.hex() if row.secret and published_at else None,
-            pairing_seed=row.pairing_seed.hex() if row.pairing_seed and published_at else None,
+            dice_commitment=commitment(secret) if secret else None,
+            dice_secret=secret.hex() if secret and published_at else None,
+            pairing_seed=pairing_seed.hex() if pairing_seed and published_at else None,
         )
         views.append(view)
     return views

@@ -1,0 +1,126 @@
+"""What the database's roles may do, on a real PostgreSQL: a worker plays and builds with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from psycopg.errors import InsufficientPrivilege
+from sqlalchemy import text
+from sqlalchemy.exc import ProgrammingError
+
+from deadheat.cli.operator.checkup import look
+from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.league.config import Settings
+from deadheat.league.database import Database
+from deadheat.league.states import JobState
+from deadheat.league.storage.roles import HIDDEN, SERVICE, WORKER, WORKERS
+from deadheat.workers.play import play_series
+from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture
+from tests.league.ground import settings
+from tests.workers.conftest import PlayingWorld
+from tests.workers.test_play import assert_played_once
+
+ADMIN = "league"
+"""The superuser of the tests' server, who owns the tables of their databases."""
+
+
+@pytest.fixture
+def world(tmp_path: Path, unhurried: None, postgres_url: str) -> Iterator[PlayingWorld]:  # noqa: F811  the fixture
+    execute(postgres_url, "CREATE DATABASE roles TEMPLATE template STRATEGY FILE_COPY")
+    made = PlayingWorld(
+        settings(tmp_path, sandbox="local", match_attempts=3, database_url=postgres_url.format("roles"))
+    )
+    yield made
+    made.close()
+    execute(postgres_url, "DROP DATABASE roles WITH (FORCE)")
+
+
+def chosen(world: PlayingWorld, role: str) -> Settings:
+    url = world.settings.database_url.replace(f"://{ADMIN}@", f"://{role}@")
+    return world.settings.model_copy(update={"database_url": url})
+
+
+def refused(world: PlayingWorld, role: str, *statements: str) -> None:
+    with closing(Database(chosen(world, role))) as database:
+        for statement in statements:
+            with pytest.raises(ProgrammingError) as error, database.engine.begin() as it:
+                it.execute(text(statement))
+            assert isinstance(error.value.orig, InsufficientPrivilege), statement
+
+
+def test_a_worker_plays_a_series_with_its_role_and_reads_no_secret(world: PlayingWorld) -> None:
+    with world.context.database.reading() as session:
+        assert session.connection().execute(text("SELECT current_user")).scalar_one() == WORKER
+    series_id = world.queued(2)
+    play_series(world.context, series_id)
+    assert world.series(series_id).state is JobState.DONE
+    assert_played_once(world, series_id)
+    columns = ((table, column) for table, hidden in HIDDEN.items() for column in hidden)
+    refused(
+        world,
+        WORKER,
+        *(f"SELECT {column} FROM {table}" for table, column in columns),
+        *(f"SELECT * FROM {table}" for table in ("token", "identity", "newcomers", "appeal", "delivery")),
+        "UPDATE user_account SET role = 'admin'",
+        "UPDATE season SET state = 'closed'",
+        "INSERT INTO token (label) VALUES ('')",
+        "UPDATE audit_log SET actor = 'me'",
+        "DELETE FROM audit_log",
+        "CREATE TABLE mine (number int)",
+        "COPY alembic_version FROM PROGRAM 'true'",
+    )
+
+
+def test_the_service_appends_to_the_audit_log_and_changes_no_table(world: PlayingWorld) -> None:
+    world.season(2)
+    with world.db.reading() as session:
+        assert session.connection().execute(text("SELECT count(*) FROM audit_log")).scalar_one() > 0
+    refused(
+        world,
+        SERVICE,
+        "UPDATE audit_log SET actor = 'me'",
+        "DELETE FROM audit_log",
+        "TRUNCATE audit_log",
+        "ALTER TABLE audit_log DISABLE TRIGGER ALL",
+        "DROP TABLE live_match",
+        "UPDATE alembic_version SET version_num = ''",
+        "CREATE TABLE mine (number int)",
+        "COPY alembic_version FROM PROGRAM 'true'",
+    )
+
+
+def test_a_service_that_migrates_a_current_schema_does_no_harm(world: PlayingWorld) -> None:
+    with closing(Database(chosen(world, SERVICE))) as database:
+        database.migrate()
+    world.season(2)
+
+
+def test_workers_are_granted_tables_that_exist(world: PlayingWorld) -> None:
+    with world.db.reading() as session:
+        tables = session.connection().execute(text("SELECT relname FROM pg_class WHERE relkind = 'r'")).scalars().all()
+    assert WORKERS.keys() <= {*tables} and HIDDEN.keys() <= WORKERS.keys()
+
+
+@pytest.mark.parametrize(
+    ("role", "may"),
+    [
+        (ADMIN, "run any program on the database's machine"),
+        ("owning", "change the tables and the audit log"),
+        (SERVICE, ""),
+        (WORKER, ""),
+    ],
+)
+def test_the_doctor_remarks_on_a_role_that_may_too_much(role: str, may: str, world: PlayingWorld) -> None:
+    with closing(Database(world.settings)) as database, database.engine.begin() as it:
+        it.execute(text("CREATE ROLE owning LOGIN"))
+        it.execute(text("ALTER TABLE audit_log OWNER TO owning"))
+    found = [finding for finding in look(chosen(world, role), MachineRole.SCHEDULER) if finding.about == "database"]
+    remarks = [finding.text for finding in found if finding.verdict is Verdict.REMARK]
+    assert remarks == ([f"Whoever takes over this process can {may}."] if may else [])
+    with closing(Database(world.settings)) as database, database.engine.begin() as it:
+        it.execute(text("ALTER TABLE audit_log OWNER TO CURRENT_USER"))
+        it.execute(text("DROP OWNED BY owning"))
+        it.execute(text("DROP ROLE owning"))
