@@ -56,7 +56,7 @@ class Cause(StrEnum):
     HOST_UNKNOWN = "host-unknown", N_("nothing shows whether the bot was kept from running"), Trait.TOLD
     WATCH_ENDED = "watch-ended", N_("the bot got almost no processor time"), Trait.TOLD | Trait.CONDEMNS
     HOST_STARVED = "host-starved", N_("the machine was overloaded"), Trait.TOLD  # of builds; of matches until 2026-11
-    REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD | Trait.COUNTED
+    REFEREE_LATE = "referee-late", N_("the referee was late"), Trait.TOLD
     HOST_UNFIT = (  # also a key in a match's evidence: why its machine should not have judged it
         "host-unfit",
         N_("the machine was unfit to judge"),
