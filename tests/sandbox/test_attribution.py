@@ -250,9 +250,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
         (root / "memory/x/memory.limit_in_bytes").write_text(f"{2**30}\n")
     assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
     end = cgroup.measured(Exit(0, None, False, b""))
-    assert end == Exit(
-        0, None, False, b"", cpu_ns=3000, peak_memory_bytes=4096 * (version == "v2")
-    )  # it forgets no peak
+    assert (end.cpu_ns, end.peak_memory_bytes) == (3000, 4096 if version == "v2" else 0)  # version 2 forgets no peak
     cgroup.close()
 
 
