@@ -29,6 +29,8 @@ bound that no bot can push up while any part of it runs:
 * `earlier_ns`: the stolen time by the counters when `unseen_ns` began, if they were read then; added to it.
 * `throttled_ns` is in the waits too; it is our own configuration, so it stays the bot's time.
 * `read_ns`: how long after the answer the counters were read. The bot may have run meanwhile.
+* `write_cpu_ns`: the CPU time used while the prompt was still being written, if that took long. All other counters
+  begin after such a write, because what a bot waits for in it is its own doing.
 * `processors`: how many the box may use; 0 if unknown, and then CPU time bounds nothing.
 
 The larger of the first two counts, because they see the same waits. But a thread that starts a program takes the first
@@ -102,6 +104,7 @@ class Evidence(NamedTuple):
     frozen: bool = False
     read_ns: int = 0
     processors: int = 0
+    write_cpu_ns: int = 0
 
     @property
     def signal(self) -> str:
@@ -164,7 +167,7 @@ class Evidence(NamedTuple):
         if self.cpu_ns is None or not self.processors:
             return 0
         after_ns = self.read_ns + self.unseen_ns + self.steal_ns
-        return min(self.wall_ns, max(0, self.cpu_ns // self.processors - after_ns))
+        return min(self.wall_ns, max(0, (self.cpu_ns + self.write_cpu_ns) // self.processors - after_ns))
 
     @property
     def own_ns(self) -> int:
@@ -175,7 +178,7 @@ class Evidence(NamedTuple):
         """Say why no machine can have measured this, or no referee under that rule recorded it; None if one can."""
         lasted_ns = self.wall_ns + self.read_ns
         most_ns = most_cpu_ns(lasted_ns, 1)
-        used_ns, full_ns = self.cpu_ns or 0, self.full_ns or 0
+        used_ns, full_ns = (self.cpu_ns or 0) + self.write_cpu_ns, self.full_ns or 0
         if min(value for value in self if value is not None) < 0:
             return "a time is negative"
         if self.referee_ns + self.unseen_ns > lasted_ns + NOISE_NS:

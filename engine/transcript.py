@@ -45,7 +45,7 @@ OLDEST_VERSION = 1
 CLOCK_SINCE = 3
 """The first version that keeps the number of the clock's rule."""
 
-ONCE_ABSENT = ("earlier_ns", "read_ns", "processors")
+ONCE_ABSENT = ("earlier_ns", "read_ns", "processors", "write_cpu_ns")
 """Figures that evidence did not always have; they are left out where they are 0."""
 
 MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
@@ -315,7 +315,9 @@ def _check_version(transcript: Transcript, version: int) -> None:
     shown = [prompt.reply.evidence for prompt in transcript.prompts() if prompt.reply.evidence]
     if version == OLDEST_VERSION and (transcript.variant or shown):
         raise BadTranscript("version 1 keeps no variant, and no evidence beside its replies")
-    if version < CLOCK_SINCE and any(evidence.read_ns or evidence.processors for evidence in shown):
+    if version < CLOCK_SINCE and any(
+        evidence.read_ns or evidence.processors or evidence.write_cpu_ns for evidence in shown
+    ):
         raise BadTranscript(f"version {version} does not keep when its counters were read, nor how many processors")
 
 

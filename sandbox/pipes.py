@@ -89,7 +89,7 @@ class _Open:
     before that. `referee_ns`: how long we waited for a CPU while writing it.
     """
 
-    referee_ns = late_ns = weigh_ns = beat_ns = earlier_ns = 0
+    referee_ns = late_ns = weigh_ns = beat_ns = earlier_ns = write_cpu_ns = 0
 
     def __init__(
         self, seat: Seat, channel: Channel, ear: select.poll, started_ns: int, limit_ns: int, write_ns: int
@@ -113,7 +113,8 @@ class _Open:
         read_ns, wall_ns = monotonic_ns() - at_ns, at_ns - self.started_ns
         if read_ns > MOST_AWAY_NS:
             raise self.stood_still()
-        return between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
+        shown = between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
+        return shown._replace(write_cpu_ns=self.write_cpu_ns) if self.write_cpu_ns else shown
 
     def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
         """Return the evidence about an answer stamped then. If time seems to be taken, the CPU time is read again where
@@ -241,7 +242,10 @@ class PipeTransport:
         prompt.referee_ns = min(prompt.write_ns, self._waited_ns())
         if prompt.referee_ns > MOST_AWAY_NS:
             raise prompt.stood_still()
-        prompt.channel.meter.mark()
+        meter = prompt.channel.meter
+        before_ns = meter.marked().cpu_ns
+        meter.mark()
+        prompt.write_cpu_ns = (meter.marked().cpu_ns or 0) - (before_ns or 0)
         prompt.silent_ns += prompt.write_ns
 
     def _listen(self, prompt: _Open) -> _Round:
@@ -385,6 +389,8 @@ def _reply(
             evidence = None
     late_ns = prompt.late_ns or prompt.write_ns
     spent_ns = prompt.channel.meter.spent_ns()
+    if spent_ns is not None:
+        spent_ns += prompt.write_cpu_ns
     return made(Reply, (line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence))
 
 

@@ -446,6 +446,26 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
     assert reply.own_ns + host_ns >= 199 * NS_PER_MS
 
 
+def test_what_a_bot_computes_during_a_slow_write_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """We waited for a CPU for 90 of the 100 ms, and it used another for 95."""
+
+    class Busy(Stole):
+        marks = 0
+
+        def mark(self) -> None:
+            self.marks += 1
+
+        def marked(self) -> Counters:
+            return Counters(cpu_ns=95 * NS_PER_MS * (self.marks - 1), full_ns=0, processors=1)
+
+        def counters(self, fresh: bool = True) -> Counters:
+            return Counters(cpu_ns=95 * NS_PER_MS, full_ns=0, processors=1)
+
+    monkeypatch.setitem(globals(), "Stole", Busy)
+    reply = scripted(monkeypatch, 0, 100 * NS_PER_MS, ("OK\n", 100 * NS_PER_MS), delay_ns=90 * NS_PER_MS)
+    assert (reply.elapsed_ns, reply.own_ns) == (100 * NS_PER_MS, 95 * NS_PER_MS)
+
+
 def spin(seconds: float) -> None:
     """Be as a thread that is kept from running: let time pass without sleeping."""
     until_s = time.monotonic() + seconds
