@@ -28,7 +28,7 @@ def test_what_a_worker_may_do_is_the_same_on_one_machine_and_on_a_further_one(fi
     assert {*worker["cap_add"]} == {*alone["cap_add"]}
 
 
-@pytest.mark.parametrize("files", [("compose.yml",), ("compose.worker.yml",)])
+@pytest.mark.parametrize("files", [("compose.yml",), ("compose.yml", "compose.archive.yml"), ("compose.worker.yml",)])
 def test_compose_accepts_the_files(files: tuple[str, ...], tmp_path: Path) -> None:
     command = compose_command()
     if command is None:
