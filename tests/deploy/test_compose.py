@@ -108,3 +108,8 @@ def test_compose_runs_only_images_of_ours_but_grafana() -> None:
 def services_of(file: str) -> dict[str, dict[str, Any]]:
     services: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / file).read_text())["services"]
     return services
+
+
+def test_every_folder_that_goes_into_an_image_is_there() -> None:
+    (named,) = re.findall(r"^    tar .* -c (.*) \|$", (DEPLOY / "services" / "build").read_text(), re.MULTILINE)
+    assert [name for name in named.split() if not (DEPLOY.parent / name).exists()] == []
