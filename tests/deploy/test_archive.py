@@ -99,7 +99,7 @@ def test_a_league_is_restored_to_a_moment_and_knows_it(
     data, base, restored = machine.folder / "data", machine.folder / "base", machine.folder / "restored"
     machine.run("initdb", "-D", data, "-U", "league", "-A", "trust", "-E", "UTF8", "--no-sync")
     with (data / "postgresql.conf").open("a") as file:
-        file.write(CONFIGURATION.replace("/backup/", f"{machine.folder}/"))
+        file.write(CONFIGURATION.replace("/backup/", f"{machine.folder}/") + "max_connections = 300\n")
     with machine.server(data) as url, closing(Database(settings(tmp_path, database_url=url))) as league:
         league.migrate()
         with league.transaction() as session:
@@ -116,8 +116,10 @@ def test_a_league_is_restored_to_a_moment_and_knows_it(
     shutil.rmtree(data)
 
     subprocess.run(["tar", "-xzf", base / "base.tar.gz", "-C", restored], check=True)
-    told = re.findall(r"^    (restore_command = .*|recovery_target_action = .*)$", OPERATORS, re.MULTILINE)
-    assert len(told) == 2
+    told = re.findall(
+        r"^    (restore_command = .*|recovery_target_action = .*|max_connections = .*)$", OPERATORS, re.MULTILINE
+    )
+    assert len(told) == 3
     with (restored / "postgresql.conf").open("a") as file:
         file.write("\n".join(told).replace("/backup/", f"{machine.folder}/"))
         file.write(f"\nrecovery_target_time = '{moment}'\n")
