@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from pathlib import Path
 
 import anyio
 import pytest
@@ -15,10 +16,10 @@ from deadheat.api.pages import live
 from deadheat.api.pages.live import News
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
-from deadheat.league.config import Settings
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
 from tests.cli.command import ROOT
+from tests.league.ground import settings
 
 OPERATORS = ROOT / "docs" / "operators.md"
 
@@ -152,10 +153,10 @@ def test_a_hall_behind_one_address_follows_a_season() -> None:
         streams.check(asker("192.0.2.2"))
 
 
-def test_a_hall_with_the_limits_that_operators_are_told_keeps_within_them(one_window: None) -> None:
+def test_a_hall_with_the_limits_that_operators_are_told_keeps_within_them(tmp_path: Path, one_window: None) -> None:
     told = re.findall(r"^    DEADHEAT_(\w+_PER_\w+)=(\d+)$", OPERATORS.read_text("utf-8"), re.MULTILINE)
     assert {name for name, _ in told} == {"READS_PER_MINUTE", "SIGN_INS_PER_MINUTE", "SIGN_UPS_PER_HOUR"}
-    rates = Rates(Settings(**{name.lower(): int(value) for name, value in told}))
+    rates = Rates(settings(tmp_path, **{name.lower(): int(value) for name, value in told}))
     hall = asker("192.0.2.1")
     for person in range(200):
         rates.sign_up(hall)
