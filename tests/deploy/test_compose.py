@@ -113,3 +113,16 @@ def services_of(file: str) -> dict[str, dict[str, Any]]:
 def test_every_folder_that_goes_into_an_image_is_there() -> None:
     (named,) = re.findall(r"^    tar .* -c (.*) \|$", (DEPLOY / "services" / "build").read_text(), re.MULTILINE)
     assert [name for name in named.split() if not (DEPLOY.parent / name).exists()] == []
+
+
+def test_operators_are_told_where_each_file_goes_that_is_not_used_in_its_place() -> None:
+    told = (
+        (DEPLOY.parent / "docs" / "operators.md").read_text().partition("## What goes where")[2].partition("\n## ")[0]
+    )
+    files = [
+        f"deploy/{path.relative_to(DEPLOY)}" for name in ("nginx", "postgres") for path in (DEPLOY / name).iterdir()
+    ]
+    files += [path.name for path in (DEPLOY.parent / "dashboards" / "prometheus").glob("*.yml")]
+    files += ["deploy/systemd/env.example", "deploy/systemd/*.service"]
+    assert [file for file in files if f"`{file}`" not in told and not file.endswith(".test.yml")] == []
+    assert {*re.findall(r"`(DEADHEAT_\w+)`", told)} <= {*re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yml").read_text())}
