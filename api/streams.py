@@ -13,8 +13,8 @@ from starlette.requests import Request
 
 from deadheat.api.edge.rates import address
 
-SHARE = 8
-"""One address has at most an eighth of all streams, which is enough for an office with one address."""
+SHARE = 2
+"""One address has at most half of all streams, because a whole hall may have one."""
 
 
 class Streams:

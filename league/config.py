@@ -16,6 +16,7 @@ from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from deadheat.engine.referee import MATCH_ATTEMPTS
+from deadheat.sandbox.images import own_image
 
 MIB = 1024 * 1024
 
@@ -151,7 +152,12 @@ class Settings(BaseSettings):
     sandbox: Literal["docker", "local"] = Field(
         default="docker", description="What runs the bots. `local` isolates nothing and is for development only."
     )
-    image: str = Field(default="deadheat/judge:core", description="Image in which bots are built and run.")
+    image: str = Field(
+        default="deadheat/judge:core",
+        validate_default=True,
+        description="Image in which bots are built and run. `deadheat/judge:core` and `deadheat/judge:full` mean the "
+        "one that this version's `deploy/images/build` made; any other name is that of an image.",
+    )
     runtime: str = Field(default="", description="The engine's runtime for bots, e.g. `runsc`; empty: its default.")
     worker_name: str = Field(
         default="", max_length=100, description="This machine's unique name in the league; empty: its host name."
@@ -201,6 +207,11 @@ class Settings(BaseSettings):
     traces_url: str = Field(
         default="", description="OTLP address for traces, e.g. http://host:4318/v1/traces; empty: no traces."
     )
+
+    @field_validator("image")
+    @classmethod
+    def _is_of_this_version(cls, value: str) -> str:
+        return own_image(value)
 
     @field_validator("site_url")
     @classmethod

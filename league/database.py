@@ -57,7 +57,7 @@ BUSY_TIMEOUT_MS = 30_000
 MAPPED_BYTES = 2**31 - 2**16
 """How much of a SQLite file is mapped into memory: the most that SQLite allows. `docs/decisions/league.md` says why."""
 
-POOL = {"pool_size": 5, "max_overflow": 40, "pool_use_lifo": True}
+CONNECTIONS, KEPT = 45, 5
 """The API's thread pool has 40 threads, and none of them should wait for a connection. Few connections are kept when
 idle; the most recently used one is taken first, because it has prepared the most statements.
 """
@@ -77,7 +77,8 @@ REACHING: Mapping[str, object] = {
 """Options of libpq; a URL may override them."""
 
 ASK_CLOCK_SECONDS = 10.0
-"""How often a process asks for the server's time. In between, it uses its own monotonic clock."""
+"""How often a process asks for the server's time. In between, it uses its own monotonic clock. It asks before it opens
+a session, and inside one only if it lasts, because asking there takes a second connection."""
 
 Clock = Callable[[], datetime]
 
@@ -123,11 +124,13 @@ class ServerClock:
         self._told: datetime | None = None
         self._told_at = 0.0
 
-    def __call__(self) -> datetime:
-        """Return the present time: late by at most the time that the answer took, never early."""
+    def __call__(self, intervals: int = 2) -> datetime:
+        """Return the present time: late by at most the time that the answer took, never early. The server's answer may
+        be so many times `ASK_CLOCK_SECONDS` old.
+        """
         with self._lock:
             asked_at = time.monotonic()
-            if self._told is None or asked_at - self._told_at > ASK_CLOCK_SECONDS:
+            if self._told is None or asked_at - self._told_at > intervals * ASK_CLOCK_SECONDS:
                 with self._engine.begin() as connection:
                     told: datetime = connection.exec_driver_sql("SELECT clock_timestamp()").scalar_one()
                 self._told, self._told_at = told.astimezone(UTC), time.monotonic()
@@ -142,9 +145,10 @@ class Database:
         settings: Settings,
         clock: Clock | None = None,
         entropy: Callable[[int], bytes] = secrets.token_bytes,
+        kept: int = KEPT,
     ) -> None:
-        """Without a `clock`, use the server's, or this machine's if the server has none."""
-        engine = _engine(settings.database)
+        """Without a `clock`, use the server's, or this machine's if the server has none. `kept`: idle connections."""
+        engine = _engine(settings.database, kept)
         on_server = engine.dialect.name == "postgresql"
         steady = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True} if on_server else {}
         self._readers, self._writers = engine.execution_options(**steady), engine.execution_options(immediate=True)
@@ -184,6 +188,8 @@ class Database:
         self.engine.dispose()
 
     def _session(self, engine: Engine, kind: type[Session]) -> Session:
+        if isinstance(clock := self._surroundings.clock, ServerClock):
+            clock(1)
         return kind(engine, info={"surroundings": self._surroundings}, expire_on_commit=False)
 
     @contextmanager
@@ -200,11 +206,12 @@ def is_there(url: str) -> bool:
     return parsed.get_backend_name() != "sqlite" or not parsed.database or Path(parsed.database).exists()
 
 
-def _engine(url: str) -> Engine:
+def _engine(url: str, kept: int) -> Engine:
     parsed = make_url(url)
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
-    options: dict[str, Any] = {"hide_parameters": True, "json_deserializer": decoded, **POOL}
+    options: dict[str, Any] = {"hide_parameters": True, "json_deserializer": decoded}
+    options |= {"pool_size": kept, "max_overflow": CONNECTIONS - kept, "pool_use_lifo": True}
     if parsed.get_backend_name() != "sqlite":
         reaching = {name: value for name, value in REACHING.items() if name not in parsed.query}
         return create_engine(parsed, pool_pre_ping=True, connect_args=reaching, **options)

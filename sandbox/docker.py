@@ -104,7 +104,7 @@ class DockerSandbox:
             refuse_user_namespaces(info)
             self.runtime = find_runtime(info, runtime)
         except NotFound as error:
-            cure = f"build it with deploy/images/build {image.rpartition(':')[2]}"
+            cure = f"build it with deploy/images/build {image.rpartition(':')[2].partition('-')[0]}"
             raise SandboxError("no-image", f"the engine has no image {image}; {cure}") from error
         except _EngineFailure as error:
             raise SandboxError("no-engine", f"no Docker Engine answers: {error}") from error

@@ -9,9 +9,9 @@ pages in memory and waits. Every box mounts that volume, read-only and without a
 no backing store to search and evicts no locked page, so no bot's action there changes anything that another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-Like the image it outlives them; rebuilding the image removes it (deploy/images/build), and boxes that have mounted its
-volume keep the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init
-would wait, so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
+Like the image it outlives them; `deploy/images/build --force` removes it, and boxes that have mounted its volume keep
+the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init would wait,
+so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
 """
 
 from __future__ import annotations

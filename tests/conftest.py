@@ -21,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+from deadheat.sandbox.images import own_image
+
 if TYPE_CHECKING:
     from deadheat.sandbox.docker import DockerSandbox
 
 pytest_plugins = ["tests.lanes", "tests.quick", "tests.alone"]
 
-JUDGE_IMAGE = "deadheat/judge:core"
+JUDGE_IMAGE = own_image("deadheat/judge:core")
 ANSWER_TIMEOUT_S = 20
 
 SERVERS = {"tests/cluster", "tests/dashboards"}

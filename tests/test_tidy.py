@@ -19,7 +19,7 @@ FUNCTION_LINES = 60  # the damage of long functions is always in the tail, and i
 FOLDER_MODULES = 20
 
 ANYTHING = frozenset({*PACKAGES, "tests"})
-PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.languages"})
+PURE = frozenset({"sandbox.archive", "sandbox.attribution", "sandbox.box", "sandbox.images", "sandbox.languages"})
 """Modules that start nothing and touch no engine."""
 
 MAY_IMPORT = {

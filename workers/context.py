@@ -36,8 +36,8 @@ class Context:
 
     @cached_property
     def database(self) -> Database:
-        """The league's database."""
-        return Database(self.settings)
+        """The league's database. With hundreds of slots, what its processes keep open is what ends first."""
+        return Database(self.settings, kept=1)
 
     @cached_property
     def blobs(self) -> Blobs:

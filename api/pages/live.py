@@ -26,7 +26,8 @@ from deadheat.league.service.rankings.standings import newest_snapshot
 
 router = APIRouter()
 
-MOST_STREAMS = 256
+MOST_STREAMS = 1024
+"""Half of them, for one address, are twice the visible pages of a hall of 200 people with several windows."""
 LOOK_SECONDS = 2.0
 STREAM_SECONDS = 300.0
 SILENCE_SECONDS = 20.0

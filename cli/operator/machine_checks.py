@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -10,7 +9,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deadheat.cli.console import ROOT
 from deadheat.cli.operator.findings import CURES, Finding, Verdict
 
 if TYPE_CHECKING:
@@ -34,13 +32,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         yield Finding("engine", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", CURES["engine"])
         return
     with closing(sandbox):
-        image = sandbox.image()
         yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
-        variant = settings.image.rpartition(":")[2]
-        recipe = _image_recipe(variant) if settings.image.startswith("deadheat/judge:") else None
-        if recipe is not None and image.recipe != recipe:
-            text = f"{settings.image} was not built by this version's recipe."
-            yield Finding("image", Verdict.REMARK, text, f"deploy/images/build {variant}")
         yield _shared_folder(settings, run_dir)
 
 
@@ -90,14 +82,3 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
             yield Finding("fitness", verdict, finding.text, finding.mend)
     if report.fit:
         yield Finding("fitness", Verdict.GOOD, "This machine is fit to judge.")
-
-
-def _image_recipe(variant: str) -> str | None:
-    """Return the hash that deploy/images/build gives this variant, or None if its sources are not available."""
-    folder = ROOT / "deploy" / "images"
-    variants = ["core"] if variant == "core" else ["core", variant]
-    names = ["build", "play.py", *(f"{name}.packages" for name in variants), *(f"{name}.play" for name in variants)]
-    sources = [*(folder / name for name in names), ROOT / "sandbox" / "images" / "init.c"]
-    if not all(path.is_file() for path in sources):
-        return None
-    return hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()

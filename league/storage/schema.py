@@ -25,6 +25,9 @@ FOUND = text(f"SELECT version_num FROM {VERSION_TABLE}")  # noqa: S608
 MIGRATION_LOCK = 7_341_552
 """A PostgreSQL advisory lock (any fixed number), so that processes that start together migrate one after the other."""
 
+FIRST_RELEASE = "8dbfc7c521b4ae911b81c72aee580c89e8c07e54"
+"""The commit of release 0.2.0, which upgrades leagues that are older than the oldest of our migrations."""
+
 
 class SchemaAge(StrEnum):
     """How a database's schema compares with this version's."""
@@ -44,7 +47,8 @@ class WrongSchema(Exception):
         if age is SchemaAge.NEWER:
             cure = f"a newer Deadheat made it, and this one knows at most {own}: install that version here"
         elif age is SchemaAge.UNRELEASED:
-            cure = "it was made before the first release: upgrade it with Deadheat 0.2.0 first, then with this version"
+            cure = "it was made before the first release: upgrade it with Deadheat 0.2.0 first (git checkout "
+            cure += f"{FIRST_RELEASE}, in a copy of this repository), then with this version"
         else:
             cure = f"this version needs {own}: run `deadheat migrate`"
         super().__init__(f"The database has {f'schema {found}' if found else 'no schema yet'}; {cure}.")

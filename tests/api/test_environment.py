@@ -12,8 +12,9 @@ from deadheat.sandbox.environment import Image, _building, _language, _running
 from deadheat.sandbox.languages import LANGUAGES
 from tests.api.site import Site
 from tests.api.test_pages import page
+from tests.conftest import JUDGE_IMAGE
 
-IMAGE = Image("deadheat/judge:core", "sha256:" + "1" * 64, "2" * 64, "2026-11-20T16:34:01.001435662Z", 383_091_345)
+IMAGE = Image(JUDGE_IMAGE, "sha256:" + "1" * 64, "2" * 64, "2026-11-20T16:34:01.001435662Z", 383_091_345)
 CORE = {
     "image": asdict(IMAGE),
     "cpu": "A Processor",
@@ -30,7 +31,7 @@ def describe(site: Site, found: Mapping[str, Any] = CORE) -> None:
 
 def test_before_any_worker_has_looked_that_is_what_is_said(site: Site) -> None:
     site.problem(404, site.client.get("/v1/environment"), "not-found")
-    assert "No worker has described the image deadheat/judge:core yet" in page(site, "/environment").text
+    assert f"No worker has described the image {JUDGE_IMAGE} yet" in page(site, "/environment").text
 
 
 def test_languages_commands_and_limits_are_told(site: Site) -> None:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import re
 from contextlib import ExitStack
+from pathlib import Path
 
 import anyio
 import pytest
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from deadheat.api.edge.rates import Rates
 from deadheat.api.pages import live
 from deadheat.api.pages.live import News
 from deadheat.api.services import Services
 from deadheat.api.streams import Streams
 from deadheat.league.service.rankings.standings import refit
 from tests.api.site import Site
+from tests.cli.command import ROOT
+from tests.league.ground import settings
+
+OPERATORS = ROOT / "docs" / "operators.md"
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +127,7 @@ def test_streams_are_bounded_and_only_of_seasons(site: Site) -> None:
 
 
 def test_one_address_leaves_streams_for_others() -> None:
-    streams = Streams(16, 30)
+    streams = Streams(4, 30)
     near, far = asker("192.0.2.1"), asker("192.0.2.2")
     with streams.taken(near):
         streams.check(near)
@@ -131,8 +137,31 @@ def test_one_address_leaves_streams_for_others() -> None:
             streams.check(far)
         streams.check(near)
     with ExitStack() as all_of_them:
-        for number in range(16):
+        for number in range(4):
             all_of_them.enter_context(streams.taken(asker(f"192.0.2.{number}")))
         with pytest.raises(HTTPException):
             streams.check(asker("192.0.2.99"))
     streams.check(far)
+
+
+def test_a_hall_behind_one_address_follows_a_season() -> None:
+    streams, hall = News().streams, asker("192.0.2.1")
+    with ExitStack() as everybody:
+        for _ in range(400):
+            streams.check(hall)
+            everybody.enter_context(streams.taken(hall))
+        streams.check(asker("192.0.2.2"))
+
+
+def test_a_hall_with_the_limits_that_operators_are_told_keeps_within_them(tmp_path: Path, one_window: None) -> None:
+    told = re.findall(r"^    DEADHEAT_(\w+_PER_\w+)=(\d+)$", OPERATORS.read_text("utf-8"), re.MULTILINE)
+    assert {name for name, _ in told} == {"READS_PER_MINUTE", "SIGN_INS_PER_MINUTE", "SIGN_UPS_PER_HOUR"}
+    rates = Rates(settings(tmp_path, **{name.lower(): int(value) for name, value in told}))
+    hall = asker("192.0.2.1")
+    for person in range(200):
+        rates.sign_up(hall)
+        rates.sign_in(hall, f"author{person}")
+        for _ in range(10):
+            rates.write(hall)
+        for _ in range(30 + 6 + 10):  # a running match each 2 s, a leaderboard each 10 s, and what else they read
+            rates.read(hall)

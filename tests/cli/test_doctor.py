@@ -20,6 +20,7 @@ from deadheat.league.storage.room import Room
 from deadheat.sandbox.runtimes import NO_PARSER_CURE
 from deadheat.workers.leader import FileLease
 from tests.cli.command import ROOT, assert_one_sentence, invoke, succeeded
+from tests.conftest import JUDGE_IMAGE
 from tests.league.ground import settings
 from tests.league.world import World
 from tests.sandbox.test_runtimes import NO_PARSER
@@ -171,7 +172,7 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence(well: Settings, monk
 @pytest.mark.containers
 def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker"})
-    assert "has deadheat/judge:core" in found(chosen, "engine", MachineRole.WORKER)[Verdict.GOOD][0]
+    assert f"has {JUDGE_IMAGE}." in found(chosen, "engine", MachineRole.WORKER)[Verdict.GOOD][0]
     assert found(chosen, "fifos", MachineRole.WORKER).keys() == {Verdict.GOOD}
     assert list((chosen.data_dir / "run").glob("doctor-*")) == []
 

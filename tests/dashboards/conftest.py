@@ -116,7 +116,7 @@ def start_prometheus(folder: Path, target: int, alertmanager: int | None = None)
     ]
     ((managers,),) = (manager["static_configs"] for manager in config["alerting"]["alertmanagers"])
     managers["targets"] = [f"127.0.0.1:{alertmanager}"] if alertmanager else []
-    (job,) = config["scrape_configs"]
+    job, _workers = config["scrape_configs"]
     job["static_configs"] = [{"targets": [f"127.0.0.1:{target}"]}]
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     port = free_port()

@@ -16,6 +16,7 @@ import yaml
 
 from deadheat.api import metrics as api_metrics
 from deadheat.workers import metrics as worker_metrics
+from tests.cli.command import ROOT
 from tests.dashboards.conftest import DASHBOARDS, RULES, Watched, answered
 
 
@@ -107,3 +108,20 @@ def test_every_alert_is_evaluated_and_none_that_means_lost_work_fires(watched: W
     assert all(rule["health"] == "ok" for rule in alerts.values())
     firing = {name for name, rule in alerts.items() if rule["state"] == "firing"}
     assert not firing & {"DeadheatDown", "DeadheatCanaryWrong", "DeadheatErrors", "DeadheatBuildsFail"}
+
+
+@pytest.mark.parametrize("file", [DASHBOARDS / "prometheus", ROOT / "deploy" / "services" / "prometheus"])
+def test_workers_elsewhere_are_a_line_in_a_file(file: Path, tmp_path: Path) -> None:
+    for path in [*(DASHBOARDS / "prometheus").glob("*.yml"), file / "prometheus.yml"]:
+        shutil.copy(path, tmp_path)
+    workers = tmp_path / "workers.yml"
+    assert yaml.safe_load(workers.read_text()) == []
+    jobs = yaml.safe_load((tmp_path / "prometheus.yml").read_text())["scrape_configs"]
+    (asked,) = (job for job in jobs if job["job_name"] == "deadheat-workers")
+    assert asked["file_sd_configs"] == [{"files": ["workers.yml"]}]
+    (example,) = re.findall(r"^# (- targets: .*)$", workers.read_text(), re.MULTILINE)
+    workers.write_text(example)
+    done = promtool("check", "config", str(tmp_path / "prometheus.yml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    workers.write_text("- target: []")
+    assert promtool("check", "config", str(tmp_path / "prometheus.yml")).returncode != 0, "it is looked at"

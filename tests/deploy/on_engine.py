@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -29,6 +30,7 @@ TAG = "check"
 """These tests have images of their own, beside those in use."""
 
 UP_SECONDS = 240
+(BASE_COPY,) = re.findall(r"exec postgres sh -c '(.*base/.*)'", (DEPLOY.parent / "docs" / "operators.md").read_text())
 STOP_SECONDS = 55
 """More than the 45 s that docs/operators.md promises, and less than the 60 s after which compose kills."""
 
@@ -45,7 +47,8 @@ class Deployment:
         """Run Compose on this deployment, and return its stdout."""
         command = compose_command()
         assert command is not None
-        of_this = ["--env-file", str(self.environment), "-p", self.name, "-f", str(DEPLOY / "compose.yml")]
+        of_this = ["--env-file", str(self.environment), "-p", self.name]
+        of_this += [word for name in ("compose", "compose.archive") for word in ("-f", str(DEPLOY / f"{name}.yml"))]
         return run(*command, *of_this, *arguments, seconds=seconds)
 
     def deadheat(self, service: str, *arguments: str) -> str:
@@ -71,6 +74,10 @@ def deployment() -> Iterator[Deployment]:
     own["WORKER_SETTINGS"] = str(state / "worker.env")
     own |= {"PROMETHEUS_LISTEN": made.prometheus, "ALERTMANAGER_LISTEN": f"127.0.0.1:{alertmanager}"}
     own |= {"WORKER_NAME": ""}  # two workers here stand for two machines
+    own |= {"BACKUP": str(state / "backup")}
+    for folder in (state / "backup", state / "backup" / "wal", state / "backup" / "base"):
+        folder.mkdir()
+        os.chown(folder, 10001, 10001)
     chosen = {"JUDGE_UNFIT": "true", "SITE_URL": "https://league.example", "TRUSTED_PROXIES": "127.0.0.1"}
     for file, values in ((made.environment, own), (state / "settings.env", chosen), (state / "worker.env", chosen)):
         with file.open("a") as opened:
@@ -231,3 +238,11 @@ def test_alertmanager_is_known_to_prometheus_and_takes_an_alert(deployment: Depl
     own = ["docker", "exec", alertmanager, "amtool", "--alertmanager.url=http://127.0.0.1:9093", "alert"]
     run(*own, "add", "Trial", "severity=page")
     assert "Trial" in run(*own, "query")
+
+
+def test_the_databases_log_is_archived_beside_a_base_copy(deployment: Deployment, boss: str) -> None:
+    """What is in them can be restored: tests/deploy/test_archive.py."""
+    folder = deployment.state / "backup"
+    deployment.compose("exec", "-T", "postgres", "sh", "-c", BASE_COPY)
+    assert [file.name for file in folder.glob("base/*/base.tar.gz")] == ["base.tar.gz"]
+    until(lambda: [*folder.glob("wal/*.backup.gz")], "the log up to the copy is archived", deployment)

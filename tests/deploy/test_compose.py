@@ -29,7 +29,7 @@ def test_what_a_worker_may_do_is_the_same_on_one_machine_and_on_a_further_one(fi
     assert {*worker["cap_add"]} == {*alone["cap_add"]}
 
 
-@pytest.mark.parametrize("files", [("compose.yml",), ("compose.worker.yml",)])
+@pytest.mark.parametrize("files", [("compose.yml",), ("compose.yml", "compose.archive.yml"), ("compose.worker.yml",)])
 def test_compose_accepts_the_files(files: tuple[str, ...], tmp_path: Path) -> None:
     command = compose_command()
     if command is None:
@@ -134,3 +134,21 @@ def test_compose_runs_only_images_of_ours_but_grafana() -> None:
 def services_of(file: str) -> dict[str, dict[str, Any]]:
     services: dict[str, dict[str, Any]] = yaml.safe_load((DEPLOY / file).read_text())["services"]
     return services
+
+
+def test_every_folder_that_goes_into_an_image_is_there() -> None:
+    (named,) = re.findall(r"^    tar .* -c (.*) \|$", (DEPLOY / "services" / "build").read_text(), re.MULTILINE)
+    assert [name for name in named.split() if not (DEPLOY.parent / name).exists()] == []
+
+
+def test_operators_are_told_where_each_file_goes_that_is_not_used_in_its_place() -> None:
+    told = (
+        (DEPLOY.parent / "docs" / "operators.md").read_text().partition("## What goes where")[2].partition("\n## ")[0]
+    )
+    files = [
+        f"deploy/{path.relative_to(DEPLOY)}" for name in ("nginx", "postgres") for path in (DEPLOY / name).iterdir()
+    ]
+    files += [path.name for path in (DEPLOY.parent / "dashboards" / "prometheus").glob("*.yml")]
+    files += ["deploy/systemd/env.example", "deploy/systemd/*.service"]
+    assert [file for file in files if f"`{file}`" not in told and not file.endswith(".test.yml")] == []
+    assert {*re.findall(r"`(DEADHEAT_\w+)`", told)} <= {*re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yml").read_text())}

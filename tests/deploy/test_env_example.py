@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deadheat.league.config import Settings
+from tests.conftest import JUDGE_IMAGE
 from tests.docs.settings import EXAMPLE, example
 
 
@@ -17,4 +18,4 @@ def test_the_example_can_be_used_as_it_is(monkeypatch):
         if line.startswith("#DEADHEAT_"):
             name, _, value = line[1:].partition("=")
             monkeypatch.setenv(name, value)
-    assert Settings() == Settings.model_construct()
+    assert Settings() == Settings.model_construct(image=JUDGE_IMAGE)

@@ -76,10 +76,11 @@ def test_on_postgresql_all_machines_go_by_the_servers_clock(postgres_url: str, t
     monkeypatch.setattr("deadheat.league.database.ASK_CLOCK_SECONDS", 3600)  # however long this takes
     database = Database(settings(tmp_path, database_url=postgres_url.format("template1")))
     asked: list[str] = []
+    event.listen(database.engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
+    with database.engine.connect() as connection:
+        before = connection.execute(text("SELECT clock_timestamp()")).scalar_one()
     with database.reading() as session:
-        for engine in (database.engine, session.get_bind()):
-            event.listen(engine, "before_cursor_execute", lambda *given: asked.append(given[2]))
-        before = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
+        event.listen(session.get_bind(), "before_cursor_execute", lambda *given: asked.append(given[2]))
         times = [now(session) for _ in range(5)]
         after = session.connection().execute(text("SELECT clock_timestamp()")).scalar_one()
     assert [before, *times, after] == sorted([before, *times, after])

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from deadheat.league.service.bots import environments
+from tests.conftest import JUDGE_IMAGE
 from tests.league.clock import START
 from tests.league.world import World
-
-IMAGE = "deadheat/judge:core"
 
 
 def document(*languages: str) -> dict[str, Any]:
@@ -30,9 +29,9 @@ def test_nobody_knows_what_no_worker_has_seen(world: World) -> None:
 
 
 def test_the_description_found_true_last_is_the_one_that_counts(world: World) -> None:
-    record(world, "f1", IMAGE, "python")
+    record(world, "f1", JUDGE_IMAGE, "python")
     world.clock.turn(10)
-    record(world, "f2", IMAGE, "python", "java")
+    record(world, "f2", JUDGE_IMAGE, "python", "java")
     assert world.write(environments.installed_languages) == {"python", "java"}
     world.clock.turn(10)
     assert world.write(environments.confirm_environment, "f1")
@@ -43,6 +42,6 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
 
 @pytest.mark.databases
 def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -> None:
-    record(world, "f1", IMAGE, "python")
-    record(world, "f1", IMAGE, "python")
+    record(world, "f1", JUDGE_IMAGE, "python")
+    record(world, "f1", JUDGE_IMAGE, "python")
     assert world.read(environments.installed_languages) == {"python"}

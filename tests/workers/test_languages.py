@@ -21,6 +21,7 @@ from deadheat.sandbox.archive import extract_program
 from deadheat.sandbox.box import Exit, Program, bot_limits
 from deadheat.sandbox.build import MAX_PROGRAM_BYTES, BuildFailed, build
 from deadheat.sandbox.docker import DockerSandbox
+from deadheat.sandbox.images import own_image
 from deadheat.sandbox.languages import LANGUAGES, detect
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -28,7 +29,7 @@ from tests.league.ground import settings
 from tests.league.people import GAME
 from tests.workers.building import BuildingWorld, sources, zipped
 
-FULL_IMAGE = "deadheat/judge:full"
+FULL_IMAGE = own_image("deadheat/judge:full")
 ROOT = Path(__file__).parents[2]
 LARGER = ROOT / "tests" / "languages"
 """A program for each language: modules of its own, 512 MiB, eight threads, a file in /tmp."""

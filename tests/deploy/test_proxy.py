@@ -1,0 +1,125 @@
+"""deploy/nginx in front of the API: Debian's nginx, a certificate of the test, real requests."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.api.served import served
+from tests.api.site import PASSWORD, Site
+from tests.certificates import certified
+from tests.deploy.compose import DEPLOY
+from tests.deployment import free_port
+
+NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
+START_SECONDS = 60
+
+MAIN = """
+daemon off;
+{user}
+pid {folder}/pid;
+error_log {folder}/error.log;
+events {{ worker_connections 768; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    include {folder}/league.conf;
+}}
+"""
+"""What Debian's nginx.conf has around the file, in the test's folder."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    site: Site
+    https: httpx.Client
+    plain: str
+
+
+@pytest.fixture
+def proxy(tmp_path: Path) -> Iterator[Proxy]:
+    if NGINX is None:
+        pytest.skip("nginx is not installed (Debian: nginx-light)")
+    plain, secure = free_port(), free_port()
+    certificate, _ = certified(tmp_path)
+    url = f"https://localhost:{secure}"
+    values = {"trusted_proxies": "127.0.0.1", "sign_ups_per_hour": 2}
+    with closing(Site(tmp_path / "data", site_url=url, **values)) as site, served(site.app) as api:
+        ours = {
+            "127.0.0.1:8080": api.removeprefix("http://"),
+            "443 ssl": f"{secure} ssl",
+            "[::]:80": f"[::]:{plain}",
+            "listen 80": f"listen 127.0.0.1:{plain}",
+            "league.example;": "localhost;",
+            "/etc/letsencrypt/live/league.example/fullchain.pem": str(certificate),
+            "/etc/letsencrypt/live/league.example/privkey.pem": str(tmp_path / "key.pem"),
+        }
+        text = (DEPLOY / "nginx" / "league.conf").read_text()
+        for theirs, own in ours.items():
+            assert theirs in text, theirs
+            text = text.replace(theirs, own)
+        if not Path("/proc/net/if_inet6").exists():
+            text = "".join(line for line in text.splitlines(keepends=True) if "[::]" not in line)
+        (tmp_path / "league.conf").write_text(text)
+        user = "user root;" if tmp_path.owner() == "root" else ""
+        (tmp_path / "nginx.conf").write_text(MAIN.format(folder=tmp_path, user=user))
+        command = [NGINX, "-e", str(tmp_path / "error.log"), "-c", str(tmp_path / "nginx.conf")]
+        tried = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+        assert tried.returncode == 0 and "[warn]" not in tried.stderr, tried.stderr
+        with subprocess.Popen(command) as server:
+            trusting = ssl.create_default_context(cafile=str(certificate))
+            with httpx.Client(base_url=url, verify=trusting, timeout=60) as client:
+                try:
+                    wait_for(client)
+                    yield Proxy(site, client, f"http://localhost:{plain}")
+                finally:
+                    server.terminate()
+
+
+def wait_for(client: httpx.Client) -> None:
+    give_up_at = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            client.get("/healthz")
+            return
+        except httpx.ConnectError:
+            assert time.monotonic() < give_up_at, "nginx does not answer"
+            time.sleep(0.05)
+
+
+def test_a_request_goes_through_with_the_address_that_the_proxy_saw(proxy: Proxy) -> None:
+    moved = httpx.get(f"{proxy.plain}/seasons?page=2")
+    assert (moved.status_code, moved.headers["location"]) == (308, "https://localhost/seasons?page=2")
+    assert proxy.https.get("/").status_code == 200
+    for number, expected in enumerate((201, 201, 429)):
+        body = {"name": f"author{number}", "password": PASSWORD}
+        claimed = {"X-Forwarded-For": f"192.0.2.{number}", "X-Forwarded-Proto": "http"}
+        answer = proxy.https.post("/v1/users", json=body, headers=claimed)
+        assert answer.status_code == expected, "a client cannot claim another address"
+
+
+def test_an_upload_of_the_largest_size_reaches_the_api(proxy: Proxy) -> None:
+    largest = proxy.site.world.settings.upload_limit_bytes
+    answer = proxy.https.post("/v1/bots/1/versions", files={"file": ("bot.zip", b"x" * largest)})
+    assert answer.status_code == 401 and answer.headers["content-type"] == "application/problem+json"
+
+
+def test_an_event_arrives_while_its_stream_goes_on(proxy: Proxy) -> None:
+    season = proxy.site.world.season(2)
+    with proxy.https.stream("GET", f"/seasons/{season}/events", params={"after": "7"}) as stream:
+        said = stream.iter_lines()
+        assert [next(said) for _ in range(3)] == ["retry: 5000", "", "event: snapshot"]
+        assert proxy.site.app.state.news.streams.total == 1, "it is still open"
