@@ -45,8 +45,7 @@ import contextlib
 import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from resource import RUSAGE_THREAD, getrusage, struct_rusage
-from time import monotonic_ns
+from time import monotonic_ns, thread_time_ns
 from typing import NamedTuple, Protocol
 
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
@@ -275,12 +274,12 @@ class PipeTransport:
         if not heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
             prompt.silent_ns = began_ns
             return self._silent(prompt, began_ns)
-        before = getrusage(RUSAGE_THREAD)
+        ran_ns = thread_time_ns()
         ended = _read(channel)
         stamp_ns = monotonic_ns()
         paused_ns = stamp_ns - began_ns
-        if paused_ns > NOISE_NS and _slept_since(before):
-            paused_ns = min(paused_ns, self._waited_ns())
+        if paused_ns > NOISE_NS:  # we slept for the rest of it, which only a bot can bring about
+            paused_ns = min(paused_ns, thread_time_ns() - ran_ns + self._waited_ns())
         end = channel.unread.find(b"\n")
         if end < 0 and not ended and len(channel.unread) <= MAX_LINE_BYTES:
             prompt.silent_ns = stamp_ns - paused_ns
@@ -400,14 +399,6 @@ def _early(channel: Channel, seat: Seat) -> Fault | None:
     if channel.unread:
         return Fault.UNEXPECTED
     return _gone(channel, seat) if ended else None
-
-
-def _slept_since(before: struct_rusage) -> bool:
-    """Say whether this thread has slept since then, and not for memory of its own. In a read that does not block, it
-    sleeps only while the bot holds the pipe's lock. A thread that is kept from running does not sleep.
-    """
-    now = getrusage(RUSAGE_THREAD)
-    return now.ru_nvcsw > before.ru_nvcsw and now.ru_majflt == before.ru_majflt
 
 
 def _read(channel: Channel) -> bool:

@@ -155,7 +155,7 @@ def test_an_answer_that_counted_past_its_deadline_is_named_although_five_were_sl
     first, *slower = [prompt.exchange for prompt in match.prompts() if prompt.message.seat == 0][1:7]
     for number in slower:
         match = with_reply(match, number, 0, match.exchanges[number].replies[0]._replace(elapsed_ns=50 * NS_PER_MS))
-    late = taken(match.exchanges[first].replies[0], 510 * NS_PER_MS, full_ns=500 * NS_PER_MS, cpu_ns=0)
+    late = taken(match.exchanges[first].replies[0], 510 * NS_PER_MS, full_ns=500 * NS_PER_MS, cpu_ns=0, processors=1)
     (folder / "busy.jsonl").write_bytes(encode(with_reply(match, first, 0, late)))
     told = squeezed(invoke("explain", "busy.jsonl", "--seat", "1").stdout)
     assert f"Exchange {first}: limit 500 ms, 510 ms passed, 10.0 ms of it your program's own" in told

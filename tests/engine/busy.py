@@ -46,7 +46,7 @@ def convicted_on_a_busy_host(match: Transcript) -> Transcript:
     assert last is not None and last.reply.fault is Fault.TIMEOUT
     reply = last.reply._replace(cpu_ns=last.limit_ns)
     elapsed_ns = last.limit_ns + LATE_NS + 10 * NS_PER_MS
-    late = taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns)
+    late = taken(reply, elapsed_ns, full_ns=LATE_NS, steal_ns=0, cpu_ns=last.limit_ns, processors=1)
     return with_reply(match, last.exchange, 0, late)
 
 
