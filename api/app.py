@@ -25,6 +25,7 @@ from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.service.people.access import signing_key
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -58,13 +59,19 @@ def create_app(
 ) -> FastAPI:
     """Create the application. Without arguments, use the environment's settings."""
     settings = settings or Settings()
+    db = db or Database(settings)
+
+    def secret() -> str:
+        with db.transaction() as session:
+            return signing_key(session)
+
     services = Services(
         settings=settings,
-        db=db or Database(settings),
+        db=db,
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
-        rates=Rates(settings),
+        rates=Rates(settings, secret),
     )
 
     @asynccontextmanager

@@ -103,6 +103,14 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     stranger.get(late, 404)
 
 
+def test_a_league_without_mail_counts_no_forgotten_passwords(site: Site) -> None:
+    stranger = Browser(site)
+    stranger.get("/sign-up")
+    for _ in range(site.world.settings.sign_ups_per_hour + 1):
+        stranger.submit("/forgotten", 404, name="a" * 254)
+    stranger.sign_up("ada")
+
+
 def resets(session: Session) -> list[int]:
     """Return the channels to which links for a new password are being sent."""
     return list(session.exec(select(Delivery.channel_id).where(col(Delivery.resets_password).is_(True))))

@@ -415,7 +415,8 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 def notice_info(row: Notice) -> NoticeInfo:
     """Return a notice with its sentence. A worker's role can write any facts, so none may fail or grow here."""
-    stored = row.about if isinstance(row.about, dict) else {}
+    stored: object = row.about
+    stored = stored if isinstance(stored, dict) else {}
     known = {name: fact if type(fact) is int else str(fact)[:MOST_FACT] for name, fact in stored.items()}
     words = {name: str(fact) for name, fact in known.items() if name in KNOWN_WORDS}
     told = {"reason": gettext(str(known.get("reason", "")))}
