@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -60,18 +61,13 @@ def create_app(
     """Create the application. Without arguments, use the environment's settings."""
     settings = settings or Settings()
     db = db or Database(settings)
-
-    def secret() -> str:
-        with db.transaction() as session:
-            return signing_key(session)
-
     services = Services(
         settings=settings,
         db=db,
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
-        rates=Rates(settings, secret),
+        rates=Rates(settings, partial(_own_key, db)),
     )
 
     @asynccontextmanager
@@ -113,3 +109,8 @@ def create_app(
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     return app
+
+
+def _own_key(db: Database) -> str:
+    with db.transaction() as session:
+        return signing_key(session)
