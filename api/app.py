@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -25,6 +26,7 @@ from deadheat.api.services import SITE, CeleryQueue, Queue, Services
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.service.people.access import signing_key
 
 DESCRIPTION = """
 Upload bots; read seasons, matches and rankings. Errors are problem documents (RFC 9457); lists have cursors;
@@ -58,13 +60,14 @@ def create_app(
 ) -> FastAPI:
     """Create the application. Without arguments, use the environment's settings."""
     settings = settings or Settings()
+    db = db or Database(settings)
     services = Services(
         settings=settings,
-        db=db or Database(settings),
+        db=db,
         blobs=blobs or Blobs(settings.blobs),
         queue=queue or CeleryQueue(settings),
         pages=templates(),
-        rates=Rates(settings),
+        rates=Rates(settings, partial(_own_key, db)),
     )
 
     @asynccontextmanager
@@ -106,3 +109,8 @@ def create_app(
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
     return app
+
+
+def _own_key(db: Database) -> str:
+    with db.transaction() as session:
+        return signing_key(session)

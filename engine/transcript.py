@@ -54,6 +54,9 @@ MAX_TRANSCRIPT_BYTES = 64 * 1024 * 1024
 MAX_EXCHANGES = 100_000
 """A bound on every match: the longest built-in game ends below 30,000 exchanges."""
 
+MAX_SEATS = 256
+"""The most seats. None of our games has more than six, but a file may claim anything."""
+
 _spelled = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 # json.dumps would create an encoder for every line; a value that contains itself is a RecursionError, not a ValueError.
 
@@ -191,6 +194,7 @@ def decode(data: bytes) -> Transcript:
             clock=_clock(header["clock"]) if version >= CLOCK_SINCE else 1,
         )
         _check_version(transcript, version)
+        _check_seats(transcript)
         respelled = _encode(transcript, version)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
@@ -319,6 +323,14 @@ def _check_version(transcript: Transcript, version: int) -> None:
         evidence.read_ns or evidence.processors or evidence.write_cpu_ns for evidence in shown
     ):
         raise BadTranscript(f"version {version} does not keep when its counters were read, nor how many processors")
+
+
+def _check_seats(transcript: Transcript) -> None:
+    """Refuse lines and results for other seats than the header's."""
+    named = {message.seat for exchange in transcript.exchanges for message in exchange.messages}
+    named |= transcript.result.faults.keys()
+    if not len(transcript.result.ranks) == transcript.seats <= MAX_SEATS or not named <= set(range(transcript.seats)):
+        raise BadTranscript(f"it has {transcript.seats} seats, but lines or results for other seats")
 
 
 def _whole(value: object) -> int:

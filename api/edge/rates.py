@@ -1,9 +1,10 @@
 """Rate limits: changes by address and by user, password attempts more tightly, and computed answers by address.
 
 Requests are counted in Redis if it is the broker (all processes then count together), otherwise in this process's
-memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Each process always
-counts reads alone, because asking Redis would cost more than most answers. Public pages answered from memory are not
-counted.
+memory. An unavailable Redis must not close the site: until it is back, this process counts alone. Redis learns neither
+addresses nor names: its keys are hashes, keyed with a secret from the database that workers cannot read. Each process
+always counts reads alone, because asking Redis would cost more than most answers. Public pages answered from memory are
+not counted.
 
 An IPv6 address counts as its 64-bit network, which is what one customer gets. Password attempts for one name count by
 address, so that guessing locks nobody else out. A second count covers all addresses together; one address cannot reach
@@ -19,13 +20,15 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from operator import methodcaller
+from functools import cache
+from hashlib import blake2b
 from typing import TypeVar
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage, Storage, storage_from_string
 from limits.strategies import SlidingWindowCounterRateLimiter
 from redis.exceptions import RedisError
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -89,7 +92,9 @@ class _Memory(MemoryStorage):
 class Rates:
     """Counts requests against the limits of one deployment."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, secret: Callable[[], str]) -> None:
+        """`secret` returns the same for all processes, at most 64 characters; it is called only if Redis counts."""
+        self._secret = cache(secret)
         self._alone = _Limiter(_Memory())
         self._shared = _Limiter(_storage(settings))
         self._floor = _Limiter(_Memory())
@@ -165,7 +170,7 @@ class Rates:
     def _guessed(self, request: Request, whose: str) -> None:
         for item, key in self._counts(request, whose):
             self._floor.clear(item, key)
-            self._ask(methodcaller("clear", item, key))
+            self._ask(_Limiter.clear, item, key)
 
     def _counts(self, request: Request, whose: str) -> tuple[tuple[RateLimitItem, str], ...]:
         return (self._guesses, f"{address(request)} {whose}"), (self._all_guesses, whose)
@@ -176,21 +181,28 @@ class Rates:
             raise self._over(self._alone, item, key, N_("requests from one address"), N_("a minute"))
 
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
-        if self._ask(lambda limiter: limiter.hit(item, key)):
+        if self._ask(_Limiter.hit, item, key):
             return
-        raise self._ask(lambda limiter: self._over(limiter, item, key, what, window))
+        raise self._ask(lambda limiter, _, hidden: self._over(limiter, item, hidden, what, window), item, key)
 
     @staticmethod
     def _over(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: str) -> OverQuota:
         stats = limiter.get_window_stats(item, key)
         return OverQuota(what, item.amount, window, max(1, math.ceil(stats.reset_time - time.time())))
 
-    def _ask(self, question: Callable[[_Limiter], _Answer]) -> _Answer:
+    def _ask(
+        self, question: Callable[[_Limiter, RateLimitItem, str], _Answer], item: RateLimitItem, key: str
+    ) -> _Answer:
         try:
-            return question(self._shared)
-        except RedisError:
-            log.warning("the rate limits' Redis does not answer; this process counts alone", exc_info=True)
-            return question(self._alone)
+            return question(self._shared, item, self._hidden(key))
+        except (RedisError, SQLAlchemyError):
+            log.warning("the rate limits' Redis or database does not answer; this process counts alone", exc_info=True)
+            return question(self._alone, item, key)
+
+    def _hidden(self, key: str) -> str:
+        if isinstance(self._shared.storage, MemoryStorage):
+            return key
+        return blake2b(key.encode("utf-8", "surrogatepass"), key=self._secret().encode(), digest_size=16).hexdigest()
 
 
 class _Limit(Around):

@@ -34,7 +34,7 @@ class Format(StrEnum):
 
 MEDIA = {Format.JSONL: "application/x-ndjson", Format.CSV: "text/csv; charset=utf-8"}
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = tuple("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  spreadsheets may take the full-width forms for the others
 """The beginnings, perhaps after blanks, of text that is a formula to a spreadsheet unless an apostrophe precedes it."""
 
 NUMBER = re.compile(r"-?\d+(/\d+)?")

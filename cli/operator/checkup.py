@@ -144,10 +144,15 @@ def check_broker(settings: Settings) -> Iterator[Finding]:
         import redis
 
         with redis.Redis.from_url(settings.broker, socket_timeout=5) as client:
-            policy = client.info("memory").get("maxmemory_policy", "noeviction")
-        if policy != "noeviction":
-            drops = f"A full Redis drops messages ({policy}); they are sent again later."
-            yield Finding("broker", Verdict.REMARK, drops, "set maxmemory-policy to noeviction")
+            memory = client.info("memory")
+        policy = memory.get("maxmemory_policy", POLICY)
+        if memory.get("maxmemory") and policy != POLICY:
+            drops = f"A full Redis may drop or refuse messages ({policy}); they are sent again later."
+            yield Finding("broker", Verdict.REMARK, drops, f"set maxmemory-policy to {POLICY}")
+
+
+POLICY = "volatile-lru"
+"""A full Redis then drops counts of requests, which strangers can fill it with, before it refuses a message."""
 
 
 def check_blobs(settings: Settings) -> Iterator[Finding]:

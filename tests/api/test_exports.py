@@ -39,6 +39,7 @@ from tests.league.outcomes import abandoned, forfeited, won
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 FORMULA = "=1+1"
+WIDE = "＝＋－＠"  # noqa: RUF001  these are meant
 
 
 class Furnished:
@@ -69,8 +70,9 @@ class Furnished:
             rejudge_match(session, world.boss, self.rejudged, "again")
             disqualify(session, world.boss, self.season, self.bots[3], f" {FORMULA}")
             refit(session, self.season)
-            named = update(tables.Bot).where(col(tables.Bot.id) == self.bots[1])
-            session.execute(named.values(name="=cmd|'/c calc'!A1"))
+            for number, name in ((1, "=cmd|'/c calc'!A1"), (3, WIDE)):
+                named = update(tables.Bot).where(col(tables.Bot.id) == self.bots[number])
+                session.execute(named.values(name=name))
             swiss = DeclaredEvaluation(name="Now", format=EvaluationFormat.SWISS, rounds=1)
             begin_now(session, world.boss, self.season, swiss)
             plan_evaluation(session, lock_season(session, self.season))
@@ -230,7 +232,7 @@ def test_the_spreadsheet_has_the_same_cells_and_no_formula(furnished: Furnished,
     for line, row in zip(lines, cells, strict=True):
         assert line.keys() == row.keys()
         for name, value in line.items():
-            guarded = isinstance(value, str) and value.lstrip(" ").startswith(("=", "+", "-", "@", "\t", "\r", "\n"))
+            guarded = isinstance(value, str) and value.lstrip(" ").startswith((*"=+-@\t\r\n", *WIDE))
             guarded &= name != "points"
             assert row[name] == ("" if value is None else f"'{value}" if guarded else str(value))
 
@@ -238,6 +240,7 @@ def test_the_spreadsheet_has_the_same_cells_and_no_formula(furnished: Furnished,
 def test_a_name_like_a_formula_a_quote_and_a_line_break_stay_text(furnished: Furnished) -> None:
     text = furnished.site.client.get(f"/v1/seasons/{furnished.season}/export/participants.csv").text
     assert "\"'=cmd|'/c calc'!A1\"" in text
+    assert f'"\'{WIDE}"' in text
     assert '"\'+1\n=2, ""3"";4"' in text, "one cell, whichever sign parts the columns"
     reasons = {row["absence_reason"] for row in furnished.cells(Exported.ENTRIES)}
     assert f"' {FORMULA}" in reasons

@@ -156,7 +156,7 @@ def test_a_hall_behind_one_address_follows_a_season() -> None:
 def test_a_hall_with_the_limits_that_operators_are_told_keeps_within_them(tmp_path: Path, one_window: None) -> None:
     told = re.findall(r"^    DEADHEAT_(\w+_PER_\w+)=(\d+)$", OPERATORS.read_text("utf-8"), re.MULTILINE)
     assert {name for name, _ in told} == {"READS_PER_MINUTE", "SIGN_INS_PER_MINUTE", "SIGN_UPS_PER_HOUR"}
-    rates = Rates(settings(tmp_path, **{name.lower(): int(value) for name, value in told}))
+    rates = Rates(settings(tmp_path, **{name.lower(): int(value) for name, value in told}), str)
     hall = asker("192.0.2.1")
     for person in range(200):
         rates.sign_up(hall)

@@ -11,7 +11,7 @@ from deadheat.api.edge.rates import MAILS_PER_ADDRESS, MAILS_PER_HOUR
 from deadheat.league.service.people import channels, forgotten
 from deadheat.league.service.people.channels import Link
 from deadheat.league.tables import Channel, Delivery
-from tests.api.browser import Browser
+from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
 
 
@@ -101,6 +101,15 @@ def test_a_forgotten_password_is_replaced_by_a_link_once_and_nobody_learns_who_i
     late = f"/reset?{site.world.read(forgotten.link_query, 1)}"
     site.world.clock.turn(forgotten.WITHIN.total_seconds() + 1)
     stranger.get(late, 404)
+
+
+@pytest.mark.usefixtures("one_window")
+def test_a_league_without_mail_counts_no_forgotten_passwords(site: Site) -> None:
+    site = site.beside(sign_ups_per_hour=2)
+    stranger = Browser(site)
+    for _ in range(3):
+        stranger.show(stranger.client.post("/forgotten", data={"name": "a" * 254}, headers=OURS), 404)
+    stranger.sign_up("ada")
 
 
 def resets(session: Session) -> list[int]:

@@ -103,7 +103,7 @@ class Redis:
             "save": "",
             "appendonly": "no",
             "maxmemory": REDIS_BYTES,
-            "maxmemory-policy": "noeviction",
+            "maxmemory-policy": "volatile-lru",
         }
         self.machine.start(
             "redis", "redis-server", *(part for key, value in options.items() for part in (f"--{key}", value))

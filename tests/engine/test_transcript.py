@@ -195,6 +195,17 @@ FORGERIES: dict[str, Callable[[Lines], object]] = {
     "a game that is no text": lambda lines: lines[0].update(game=5),
     "rules that are no number": lambda lines: lines[0].update(rules="1"),
     "seats with a point": lambda lines: lines[0].update(seats=2.0),
+    "more seats than ranks": lambda lines: lines[0].update(seats=3),
+    "more seats than any game has": lambda lines: (
+        lines[0].update(seats=257),
+        lines[-1].update(ranks=[1] * 257, points=None),
+    ),
+    "millions of seats with as many ranks as are read": lambda lines: (
+        lines[0].update(seats=60_000_000),
+        lines[-1].update(ranks=[1] * 256, points=None),
+    ),
+    "a line to a seat that is not there": lambda lines: lines[1]["messages"][1].__setitem__(0, 2),
+    "a fault of a seat that is not there": lambda lines: lines[-1].update(faults={"2": "timeout"}),
     "labels that are no object": lambda lines: lines[0].update(about=[]),
     "another header field": lambda lines: lines[0].update(more=1),
     "another field order": lambda lines: renamed(lines[0], "game", "game"),

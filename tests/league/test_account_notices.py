@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, select, update
 
 from deadheat.league import errors
 from deadheat.league.service.people import access, channels, forgotten, identities, notices
@@ -103,6 +103,28 @@ def test_every_event_is_told_even_the_same_twice(league: World) -> None:
         league.write(access.change_password, ada, PASSWORD)
         league.clock.turn(1)
     assert told(league, ada) == ["Your password was changed." + END] * 2
+
+
+FORGED: dict[str, tuple[Any, str]] = {
+    "a fact that is not there": ({"event": "{nope}"}, "{nope}"),
+    "a width": ({"event": "{a:>3000000}", "a": "x"}, "{a:>3000000}"),
+    "an attribute": ({"event": "{a.__class__}", "a": "x"}, "{a.__class__}"),
+    "half a place": ({"event": "{"}, "{"),
+    "a place in a place": ({"event": "{a}", "a": "{event}"}, "{event}"),
+    "a number": ({"event": 5}, "5"),
+    "a list": ({"event": ["x"]}, "['x']"),
+    "no event": ({}, "{event}"),
+    "no facts": (["x"], "{event}"),
+    "a long fact in many places": ({"event": "{a}" * 10_000, "a": "x" * 10_000}, "x" * 300 * 100),
+}
+
+
+@pytest.mark.parametrize(("about", "text"), FORGED.values(), ids=FORGED)
+def test_what_a_worker_writes_into_an_inbox_neither_fails_nor_grows(league: World, about: Any, text: str) -> None:
+    ada = league.author("ada")
+    league.write(access.change_password, ada, PASSWORD)
+    league.write(lambda session: session.execute(update(Notice).values(about=about)))
+    assert told(league, ada) == [text + END]
 
 
 def test_only_a_new_place_is_told(league: World) -> None:

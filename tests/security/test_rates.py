@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
 from redis import Redis
 from starlette.requests import Request
 
+from deadheat.api.app import create_app
 from deadheat.api.edge.rates import ADDRESSES_PER_NAME, REDIS_TIMEOUT, Rates
 from deadheat.league.config import Settings
+from deadheat.league.database import Database
 from deadheat.league.errors import OverQuota
+from deadheat.league.service.people.access import signing_key
+from tests.league import ground
 from tests.workers.conftest import redis_server
 
 
@@ -30,7 +36,7 @@ def asking(address: str) -> Request:
 
 def processes(url: str) -> tuple[Rates, Rates]:
     settings = Settings(broker_url=url, reads_per_minute=30)
-    return Rates(settings), Rates(settings)
+    return Rates(settings, lambda: "a" * 64), Rates(settings, lambda: "a" * 64)
 
 
 def test_processes_count_an_address_together(redis_url: str) -> None:
@@ -105,3 +111,42 @@ def test_the_invitation_code_is_guessed_no_faster_than_a_password(redis_url: str
         one.sign_up(asking("198.51.100.2"), "guess")
     one.invited(asking("198.51.100.2"))
     one.sign_up(asking("198.51.100.2"), "guess")
+
+
+def test_redis_learns_no_address_and_no_name(redis_url: str) -> None:
+    one, _ = processes(redis_url)
+    asked, person = asking("2001:db8:1:2::7"), "ada@mail.example"
+    one.sign_in(asked, person)
+    one.forgotten(asked, person)
+    one.confirmation(7, person)
+    one.sign_up(asked, "code")
+    one.write(asked)
+    one.write_by(Request({**asked.scope, "method": "POST"}), 7)
+    with Redis.from_url(redis_url) as client:
+        before = keys(client)
+        kinds = {"sign-ins", "guesses", "all-guesses", "mails", "mails-to", "sign-ups", "writes", "writes-by"}
+        assert {kind for kind, _ in before} == kinds
+        assert all(re.fullmatch("[0-9a-f]{32}", name) for _, name in before)
+        Rates(Settings(broker_url=redis_url), lambda: "b" * 64).write(asked)
+        assert len(keys(client) - before) == 1, "another league's secret gives other names"
+
+
+def keys(client: Redis) -> set[tuple[str, str]]:
+    """Return the kind and the name of each count."""
+    found = [re.fullmatch(r"LIMITS:\{(.+)/(\d+)/(\d+)/(\w+)\}.*", key.decode()) for key in client.scan_iter()]
+    return {(kind, name) for one in found if one for kind, _, name in [one[1].partition("/")]}
+
+
+def test_the_api_hides_names_with_the_leagues_own_key(redis_url: str, tmp_path: Path) -> None:
+    settings = ground.settings(tmp_path, broker_url=redis_url)
+    db = Database(settings)
+    rates = create_app(settings, db=db).state.services.rates
+    rates.write(asking("192.0.2.1"))  # has no table yet, so it counts alone
+    db.migrate()
+    rates.write(asking("192.0.2.1"))
+    with db.transaction() as session:
+        key = signing_key(session).encode()
+    db.close()
+    with Redis.from_url(redis_url) as client:
+        (found,) = client.scan_iter()
+    assert blake2b(b"192.0.2.1", key=key, digest_size=16).hexdigest() in found.decode()

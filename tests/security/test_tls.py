@@ -72,7 +72,7 @@ def test_a_league_speaks_to_redis_by_tls_to_no_impostor(tmp_path: Path, certific
         assert lease.hold()
         lease.release()
         assert {finding.verdict for finding in check_broker(chosen)} == {Verdict.GOOD}
-        one, two = (Rates(Settings(broker_url=url, reads_per_minute=5)) for _ in range(2))
+        one, two = (Rates(Settings(broker_url=url, reads_per_minute=5), lambda: "a secret") for _ in range(2))
         one.write(asking("192.0.2.1"))
         with pytest.raises(OverQuota):  # they count together, so the answer came from Redis
             two.write(asking("192.0.2.1"))

@@ -6,6 +6,7 @@ import base64
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -15,9 +16,13 @@ from typing import Any
 import redis
 from kombu.simple import SimpleQueue
 
-from deadheat.workers.broker.queue import celery_app
+from deadheat.cli.operator.checkup import check_broker
+from deadheat.cli.operator.findings import Verdict
+from deadheat.workers.broker.queue import celery_app, check
 from deadheat.workers.broker.redisqueue import Channel
 from tests.league.ground import settings
+
+ENTRYPOINT = Path(__file__).parents[2] / "deploy" / "services" / "redis" / "entrypoint"
 
 
 def let_go_of(queue: SimpleQueue) -> None:
@@ -146,3 +151,32 @@ def test_no_message_ends_a_worker_or_waits_in_it(redis_url: str, tmp_path: Path)
             worker.terminate()
     app.close()
     assert log.read_text().count("a damaged message is dropped") == len(garbage())
+
+
+def test_a_redis_full_of_strangers_counts_takes_and_keeps_messages(redis_url: str, tmp_path: Path) -> None:
+    chosen = settings(tmp_path, broker_url=redis_url)
+    policy = re.search("^maxmemory-policy (.+)$", ENTRYPOINT.read_text(), re.MULTILINE)
+    app = celery_app(chosen)
+    assert policy
+    with redis.Redis.from_url(redis_url, socket_timeout=None) as client:
+        app.send_task("deadheat.build", (7,))
+        client.config_set("maxmemory", client.info("memory")["used_memory"] + 4_000_000)
+        assert [finding.verdict for finding in check_broker(chosen)] == [Verdict.GOOD, Verdict.REMARK]
+        client.config_set("maxmemory-policy", policy[1])
+        assert [finding.verdict for finding in check_broker(chosen)] == [Verdict.GOOD]
+        for number in range(40):
+            fill(client, number)
+        assert client.info("stats")["evicted_keys"] > 0
+        app.send_task("deadheat.build", (8,))
+        check(chosen, 60)
+        waiting = [json.loads(base64.b64decode(json.loads(one)["body"]))[0] for one in client.lrange("build", 0, -1)]
+        assert waiting == [[8], [7]]
+    app.close()
+
+
+def fill(client: redis.Redis, part: int) -> None:
+    """Write a thousand counts, each of which ends in two hours."""
+    with client.pipeline(transaction=False) as pipe:
+        for number in range(1000):
+            pipe.set(f"LIMITS:{part}/{number}", "x" * 100, ex=7200)
+        pipe.execute()

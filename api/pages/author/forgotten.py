@@ -50,8 +50,8 @@ def ask_page(shared: Shared) -> Response:
 def ask(shared: Shared, request: Request, sent: Sent) -> Response:
     """Send a link after the answer, so that the response time reveals nothing."""
     name = sent.get("name", "").strip()[:254]
+    answer = _ask(shared, asked=True)  # first, so that nothing is counted where no mail is sent
     shared.rates.forgotten(request, name)
-    answer = _ask(shared, asked=True)
     answer.background = BackgroundTask(_send_link, shared, name)
     return answer
 

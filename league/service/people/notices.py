@@ -13,6 +13,7 @@ most the newest `MOST_KEPT` per person.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -413,10 +414,21 @@ def _season_facts(session: Session, season_id: int) -> dict[str, str | int]:
 
 
 def notice_info(row: Notice) -> NoticeInfo:
-    """Return a notice with its sentence."""
-    words = {name: fact for name, fact in row.about.items() if name in KNOWN_WORDS}
-    told = {"reason": gettext(str(row.about.get("reason", "")))}
-    about = row.about | told | {name: gettext(fact).format_map(row.about) for name, fact in words.items()}
-    sentence, path = gettext(row.kind.sentence).format_map(about), row.kind.path.format_map(row.about)
-    facts = row.about | {name: fact.format_map(row.about) for name, fact in words.items()}
+    """Return a notice with its sentence. A worker's role can write any facts, so none may fail or grow here."""
+    stored: object = row.about
+    stored = stored if isinstance(stored, dict) else {}
+    known = {name: fact if type(fact) is int else str(fact)[:MOST_FACT] for name, fact in stored.items()}
+    words = {name: str(fact) for name, fact in known.items() if name in KNOWN_WORDS}
+    told = {"reason": gettext(str(known.get("reason", "")))}
+    about = known | told | {name: _filled(gettext(fact), known) for name, fact in words.items()}
+    sentence, path = _filled(gettext(row.kind.sentence), about), _filled(row.kind.path, known)
+    facts = known | {name: _filled(fact, known) for name, fact in words.items()}
     return from_row(NoticeInfo, row, text=sentence, path=path, about=facts)
+
+
+def _filled(words: str, facts: Facts) -> str:
+    """Put facts into their places. Unlike `str.format`, this knows nothing but names, and leaves what is not there."""
+    return PLACE.sub(lambda place: str(facts.get(place[1], place[0])), words)
+
+
+PLACE = re.compile(r"\{(\w+)\}")
