@@ -28,6 +28,7 @@ HIDDEN = {
     "user_account": {"password_hash", "ban_reason"},
     "season": {"secret", "pairing_seed"},
     "channel": {"secret", "address"},
+    "notice": {"about"},
 }
 """The columns that workers may not read."""
 
@@ -44,13 +45,14 @@ WORKERS = {
     **dict.fromkeys(
         (
             *("attempt", "bot_version", "challenge", "ending", "entry", "evaluation", "evaluation_pairing"),
-            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match", "notice"),
+            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match"),
             *("panel_run", "participant", "response_times", "season_rules", "series", "worker_host"),
         ),
         WRITTEN,
     ),
     "season": ("SELECT", "UPDATE (log_serial)"),
     "audit_log": ("SELECT", "INSERT"),
+    "notice": ("SELECT", "INSERT"),
     "delivery": ("INSERT",),
 }
 """What workers may do with each table; nothing with others."""

@@ -69,6 +69,8 @@ def test_a_worker_plays_a_series_with_its_role_and_reads_no_secret(world: Playin
         "INSERT INTO token (label) VALUES ('')",
         "UPDATE audit_log SET actor = 'me'",
         "DELETE FROM audit_log",
+        "UPDATE notice SET user_id = 1",
+        "DELETE FROM notice",
         "CREATE TABLE mine (number int)",
         "COPY alembic_version FROM PROGRAM 'true'",
     )
