@@ -343,7 +343,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
 
 def names_sha256(names: Sequence[str]) -> str:
     """Return one hash of a sorted list of blobs' names."""
-    return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
+    return hashlib.sha256("".join(f"{name}\n" for name in names).encode()).hexdigest()
 
 
 def file_sha256(file: Path) -> str:

@@ -351,12 +351,13 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
     assert restore(small.settings, made, force=True).lost == {}
 
 
+@pytest.mark.parametrize("name", ["0" * 64, "zz", "\N{SNOWMAN}\x1b[2J"])
 def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
-    small: World, empty: Settings, folder: Path
+    name: str, small: World, empty: Settings, folder: Path
 ) -> None:
-    name_source(small, "0" * 64)
+    name_source(small, name)
     made = back_up(small.settings, folder)
-    assert made.manifest.missing == ["0" * 64]
+    assert made.manifest.missing == [name] and made.lost[name].isascii()
     assert restore(empty, made).blobs == made.manifest.blobs - 1
 
 
