@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
@@ -14,6 +12,7 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
+from deadheat.api.pages.texts.decisions import figures
 from deadheat.api.replays import VERSION, transcript_of
 from deadheat.api.services import Body, Services
 from deadheat.engine.language import N_, _, gettext, language
@@ -123,12 +122,12 @@ class Ruling:
 
 
 def _ruling(entry: AuditRecord) -> Ruling:
-    said: dict[str, Any] = json.loads(entry.data)
+    said = figures(entry)
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
-        words = _("Appeal upheld") if said["upheld"] else _("Appeal rejected")
+        words = _("Appeal upheld") if said.get("upheld") else _("Appeal rejected")
     if entry.action == "match-decided":
-        words = _("Decided: seat %(seat)s lost", seat=said["lost_by_seat"])
+        words = _("Decided: seat %(seat)s lost", seat=said.get("lost_by_seat"))
     return Ruling(
         words=words,
         actor=entry.actor,

@@ -42,13 +42,15 @@ from typing import cast
 
 from alembic import command
 from sqlalchemy import Engine, text
+from sqlmodel import Session
 
 from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
 from deadheat.league.storage.signing import doubt, key_of, sign
-from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
+from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, reading, sums, table_sum, tables
 
 FORMAT = 1
 MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
@@ -90,11 +92,14 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if the back-up has just been made."""
+    """A complete back-up. If it has just been made, `lost` says why each of the `missing` blobs is missing, and
+    `broken` is the first record that breaks the chain of the audit log, for which restoring refuses it.
+    """
 
     path: Path
     manifest: Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
+    broken: int | None = None
 
     @property
     def store(self) -> Blobs:
@@ -137,6 +142,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
             source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
+            broken = broken_record(partial / DATABASE_FILE)
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
             lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
@@ -159,7 +165,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             to_disk(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    return Backup(folder / name, manifest, lost)
+    return Backup(folder / name, manifest, lost, broken)
 
 
 def prune(folder: Path, keep: int) -> Pruned:
@@ -281,6 +287,12 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
     if sums(file) != held:
         raise BadBackup("The copy differs from the original. This is a bug in Deadheat; please report it.")
     return held
+
+
+def broken_record(file: Path) -> int | None:
+    """Return the first record that breaks the chain of the audit log in a back-up's database, or None."""
+    with reading(file) as engine, Session(engine) as session:
+        return first_broken(session)
 
 
 # Blobs ------------------------------------------------------------------------------------------------------------

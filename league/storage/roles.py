@@ -34,6 +34,9 @@ HIDDEN = {
 
 READ = ("SELECT",)
 WRITTEN = ("SELECT", "INSERT", "UPDATE", "DELETE")
+APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"
+"""How rows are added to the audit log: PostgreSQL numbers them."""
+
 WORKERS = {
     **dict.fromkeys(
         (
@@ -51,7 +54,7 @@ WORKERS = {
         WRITTEN,
     ),
     "season": ("SELECT", "UPDATE (log_serial)"),
-    "audit_log": ("SELECT", "INSERT"),
+    "audit_log": ("SELECT", APPENDED),
     "notice": ("SELECT", "INSERT"),
     "delivery": ("INSERT",),
 }
@@ -67,18 +70,30 @@ def grant(connection: Connection) -> None:
     statements = {SERVICE: _for_service(schema), WORKER: map(_for_workers, WORKERS)}
     for role in statements.keys() & set(there):
         connection.execute(text(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}"))
-        connection.execute(text(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {role}"))
+        connection.execute(text(f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role}"))
         for statement in statements[role]:
             connection.execute(text(f"{statement} {role}"))
+    if WORKER in there:
+        numbered = [table for table, granted in WORKERS.items() if "INSERT" in granted]
+        for sequence in connection.execute(text(SEQUENCES), {"tables": numbered}).scalars().all():
+            connection.execute(text(f"GRANT USAGE ON SEQUENCE {sequence} TO {WORKER}"))
 
 
 OURS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_log'::regclass"
 """Says whether the tables belong to this user or one of its roles."""
 
+SEQUENCES = """
+SELECT objid::regclass::text FROM pg_depend JOIN pg_class ON pg_class.oid = objid
+WHERE relkind = 'S' AND deptype = 'a' AND refobjid = ANY (CAST(:tables AS text[])::regclass[])
+"""
+"""Finds the sequences that number the rows of these tables."""
+
 
 def _for_service(schema: str) -> Iterator[str]:
     yield f"GRANT {', '.join(WRITTEN)} ON ALL TABLES IN SCHEMA {schema} TO"
-    yield "REVOKE UPDATE, DELETE ON audit_log FROM"
+    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO"
+    yield "REVOKE INSERT, UPDATE, DELETE ON audit_log FROM"
+    yield f"GRANT {APPENDED} ON audit_log TO"
     yield f"REVOKE INSERT, UPDATE, DELETE ON {VERSION_TABLE} FROM"
 
 
