@@ -45,7 +45,8 @@ def backup(
     _note_lost(made, made.lost)
     if made.broken is not None:
         fail(
-            f"the audit log's chain is broken at record {made.broken}, so `restore` will refuse this back-up; no older one was removed"
+            f"the audit log's chain is broken at record {made.broken}, so `restore` will refuse this back-up; "
+            "no older one was removed"
         )
     if made.lost:
         fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; everything else was")
