@@ -33,9 +33,7 @@ and of other software's defaults.
 """
 
 ENCRYPTED = ("verify-ca", "verify-full", "rediss", "smtps", "smtp+starttls")
-"""The values of `sslmode` and the schemes that allow only TLS with a checked certificate. libpq's default, `prefer`,
-falls back to plain text, and `require` checks no certificate, so somebody in between may pose as the server.
-"""
+"""The values of `sslmode` and the schemes that allow only TLS and check the certificate; `require` checks none."""
 
 ENCRYPT = {
     "DATABASE": "Add `?sslmode=verify-full&sslrootcert=FILE`",
@@ -65,7 +63,7 @@ def unsafe_settings(settings: Settings) -> list[Unsafe]:
 
 
 def plain_text(settings: Settings) -> Iterator[Unsafe]:
-    """Yield the settings by which secrets go to other hosts in plain text, or to whoever poses as them."""
+    """Yield the settings by which others on the network can read what goes to another host, secrets included."""
     for name, cure in ENCRYPT.items():
         parts = urlsplit(getattr(settings, f"{name.lower()}_url"))
         options = dict(parse_qsl(parts.query))

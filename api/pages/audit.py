@@ -14,7 +14,7 @@ from sqlmodel import Session
 from deadheat.api.cursors import read_cursor, write_cursor
 from deadheat.api.deps import Shared
 from deadheat.api.pages.render import everyones, render
-from deadheat.api.pages.texts.decisions import ACTIONS, figures, words
+from deadheat.api.pages.texts.decisions import ACTIONS, words
 from deadheat.engine.language import N_, gettext
 from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.service.ground.audit import SYSTEM, audit_log
@@ -104,7 +104,7 @@ def _subjects(session: Session, about: str) -> list[str]:
 
 def _data(record: AuditRecord) -> dict[str, object]:
     """Return the record's figures. For a changed setting, return both values if the record has the old one."""
-    data = figures(record)
+    data = found if isinstance(found := json.loads(record.data), dict) else {}
     was = data.pop("was") if isinstance(data.get("was"), dict) else {}
     data |= {key: f"{_shown(old)} → {_shown(data.get(key))}" for key, old in was.items()}
     return {key: value for key, value in data.items() if value not in ("", None)}

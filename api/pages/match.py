@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
@@ -12,7 +14,6 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.edge.middleware import POLICY
 from deadheat.api.live import Telling, telling
 from deadheat.api.pages.render import render
-from deadheat.api.pages.texts.decisions import figures
 from deadheat.api.replays import VERSION, transcript_of
 from deadheat.api.services import Body, Services
 from deadheat.engine.language import N_, _, gettext, language
@@ -122,7 +123,7 @@ class Ruling:
 
 
 def _ruling(entry: AuditRecord) -> Ruling:
-    said = figures(entry)
+    said: dict[str, Any] = found if isinstance(found := json.loads(entry.data), dict) else {}
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
         words = _("Appeal upheld") if said.get("upheld") else _("Appeal rejected")

@@ -92,14 +92,11 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A complete back-up. If it has just been made, `lost` says why each of the `missing` blobs is missing, and
-    `broken` is the first record that breaks the chain of the audit log, for which restoring refuses it.
-    """
+    """A complete back-up. `lost`: why each of the `missing` blobs is missing, if the back-up has just been made."""
 
     path: Path
     manifest: Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
-    broken: int | None = None
 
     @property
     def store(self) -> Blobs:
@@ -142,7 +139,6 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
         partial = Path(tempfile.mkdtemp(prefix=PARTIAL, dir=folder))
         try:
             source, schema, held = _snapshot(settings, partial / DATABASE_FILE)
-            broken = broken_record(partial / DATABASE_FILE)
             names = named_blobs(partial / DATABASE_FILE)
             store = Blobs((folder / BLOBS_FOLDER).absolute().as_uri())
             lost = copy_blobs(Blobs(settings.blobs), store, names, progress)
@@ -165,7 +161,7 @@ def back_up(settings: Settings, folder: Path, progress: Progress = lambda *_: No
             to_disk(folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    return Backup(folder / name, manifest, lost, broken)
+    return Backup(folder / name, manifest, lost)
 
 
 def prune(folder: Path, keep: int) -> Pruned:

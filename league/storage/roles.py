@@ -15,6 +15,7 @@ oversight.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from sqlalchemy import Connection, text
 from sqlmodel import SQLModel
@@ -34,9 +35,7 @@ HIDDEN = {
 
 READ = ("SELECT",)
 WRITTEN = ("SELECT", "INSERT", "UPDATE", "DELETE")
-APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"
-"""How rows are added to the audit log: PostgreSQL numbers them."""
-
+APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"  # the database numbers records
 WORKERS = {
     **dict.fromkeys(
         (
@@ -67,26 +66,16 @@ def grant(connection: Connection) -> None:
         return
     there = connection.execute(text("SELECT rolname FROM pg_roles")).scalars().all()
     schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
-    statements = {SERVICE: _for_service(schema), WORKER: map(_for_workers, WORKERS)}
+    statements = {SERVICE: _for_service(schema), WORKER: chain.from_iterable(map(_for_workers, WORKERS))}
     for role in statements.keys() & set(there):
         connection.execute(text(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}"))
         connection.execute(text(f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role}"))
         for statement in statements[role]:
             connection.execute(text(f"{statement} {role}"))
-    if WORKER in there:
-        numbered = [table for table, granted in WORKERS.items() if "INSERT" in granted]
-        for sequence in connection.execute(text(SEQUENCES), {"tables": numbered}).scalars().all():
-            connection.execute(text(f"GRANT USAGE ON SEQUENCE {sequence} TO {WORKER}"))
 
 
 OURS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_log'::regclass"
 """Says whether the tables belong to this user or one of its roles."""
-
-SEQUENCES = """
-SELECT objid::regclass::text FROM pg_depend JOIN pg_class ON pg_class.oid = objid
-WHERE relkind = 'S' AND deptype = 'a' AND refobjid = ANY (CAST(:tables AS text[])::regclass[])
-"""
-"""Finds the sequences that number the rows of these tables."""
 
 
 def _for_service(schema: str) -> Iterator[str]:
@@ -97,9 +86,11 @@ def _for_service(schema: str) -> Iterator[str]:
     yield f"REVOKE INSERT, UPDATE, DELETE ON {VERSION_TABLE} FROM"
 
 
-def _for_workers(table: str) -> str:
+def _for_workers(table: str) -> Iterator[str]:
     granted = ", ".join(WORKERS[table])
     if hidden := HIDDEN.get(table):
         visible = (column.name for column in SQLModel.metadata.tables[table].columns if column.name not in hidden)
         granted = granted.replace("SELECT", f"SELECT ({', '.join(visible)})")
-    return f"GRANT {granted} ON {table} TO"
+    yield f"GRANT {granted} ON {table} TO"
+    if "INSERT" in WORKERS[table] and "id" in SQLModel.metadata.tables[table].columns:
+        yield f"GRANT USAGE ON SEQUENCE {table}_id_seq TO"

@@ -127,7 +127,7 @@ def test_a_broken_chain_of_the_log_is_told_at_once_and_keeps_older_backups(world
         )
         broken = connection.exec_driver_sql("SELECT max(id) FROM audit_log").scalar_one()
     done = invoke("backup", str(folder), "--keep", "1")
-    assert_one_sentence(done, f"chain is broken at record {broken}, so `restore` will refuse this back-up", 1)
+    assert_one_sentence(done, f"chain is broken at record {broken}: `restore` will refuse this", 1)
     assert len(list(folder.glob("*/manifest.json"))) == 2
 
 

@@ -6,11 +6,7 @@ follow the actor's name: "ada voided match 5".
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from deadheat.engine.language import N_, gettext
-from deadheat.league.records.rulings import AuditRecord
 from deadheat.league.states import SEASON_STEPS, Role
 
 ACTIONS: dict[str, dict[str, str]] = {
@@ -93,12 +89,6 @@ ACTIONS: dict[str, dict[str, str]] = {
 """The actions by kind, in the order of the page's list."""
 
 WORDS = {action: words for actions in ACTIONS.values() for action, words in actions.items()}
-
-
-def figures(record: AuditRecord) -> dict[str, Any]:
-    """Return the record's data; nothing if they are no object, which a writer past the service may have left."""
-    data = json.loads(record.data)
-    return data if isinstance(data, dict) else {}
 
 
 def words(action: str) -> str:

@@ -9,7 +9,6 @@ ALTER ROLE deadheat_worker LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;
 SELECT format('ALTER DATABASE %I OWNER TO deadheat_owner', current_database()) \gexec
 ALTER SCHEMA public OWNER TO deadheat_owner;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
--- Nobody fills the disk with what no table of the league holds. Only superusers import and export files anyway.
 SELECT format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()) \gexec
 REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;
 SELECT format('ALTER TABLE public.%I OWNER TO deadheat_owner', relname) FROM pg_class
