@@ -49,7 +49,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from deadheat.league.storage.signing import doubt, key_of, sign
+from deadheat.league.storage.signing import SIGNATURE, doubt, key_of, sign
 from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, reading, sums, table_sum, tables
 
 FORMAT = 1
@@ -97,6 +97,7 @@ class Backup:
     path: Path
     manifest: Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
+    read: bytes = b""  # the manifest's file, as `read_backup` read it once
 
     @property
     def store(self) -> Blobs:
@@ -200,14 +201,15 @@ def read_backup(path: Path) -> Backup:
             raise BadBackup(f"There is no complete back-up in {path}.")
         path = inside[-1]
     try:
-        stored = json.loads((path / MANIFEST).read_text("ascii"))
+        read = (path / MANIFEST).read_bytes()
+        stored = json.loads(read)
         held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
         manifest = Manifest(tables=held, **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:
         raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
-    return Backup(path, manifest)
+    return Backup(path, manifest, read=read)
 
 
 def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -> str:
@@ -215,7 +217,7 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
 
     `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
     """
-    why = doubt(settings, backup.path / MANIFEST)
+    why = doubt(settings, backup.path / SIGNATURE, backup.read)
     if why and key_of(settings) and not unsigned:
         raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
     return why

@@ -204,6 +204,8 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
     with tempfile.TemporaryDirectory(prefix="deadheat-restore-") as folder:
         copy = Path(folder) / DATABASE_FILE
         shutil.copy(backup.database, copy)
+        if file_sha256(copy) != backup.manifest.database_sha256:
+            raise BadBackup(f"{backup.database} was changed after it was checked.")
         with league_in(copy) as database:
             database.migrate()
         into_one_file(copy)

@@ -15,11 +15,12 @@ from deadheat.cli.operator import organiser_token
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
-from deadheat.league.storage.backup import backups, file_sha256, must_be_signed, read_backup
+from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.league.ground import drifted, settings
+from tests.league.refusals import refused
 from tests.league.world import World
 
 
@@ -166,6 +167,18 @@ def changed(backups: Path) -> None:
     manifest["database_sha256"] = file_sha256(path / "database.sqlite3")
     manifest["tables"] = {name: asdict(held) for name, held in sums(path / "database.sqlite3").items()}
     (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_manifest_that_was_changed_while_it_was_read_is_not_taken_for_the_signed_one(
+    world: World, tmp_path: Path
+) -> None:
+    made = back_up(world.settings, tmp_path / "backups")
+    signed = (made.path / "manifest.json").read_bytes()
+    changed(tmp_path / "backups")
+    forged = read_backup(made.path)
+    (made.path / "manifest.json").write_bytes(signed)
+    assert "Its signature is wrong" in refused(BadBackup, must_be_signed, world.settings, forged)
+    assert must_be_signed(world.settings, read_backup(made.path)) == ""
 
 
 @pytest.mark.parametrize("key", ["", "a key of the settings"])

@@ -23,10 +23,7 @@ CREATE FUNCTION audit_log_false_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ 
         OR json_typeof(NEW.data::json) <> 'object' OR NEW.subject ~ '^(match|series)/(?!\d{1,9}$)'
         OR NEW.at !~ '^[^.+]{19}(\.\d{6})?\+00:00$'
         OR left(NEW.at, 19) <> to_char(NEW.at::timestamptz AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS') THEN
-        RAISE EXCEPTION 'the record does not continue audit_log, or cannot be read';
-    END IF;
-    RETURN NEW;
-END $$;
+        RAISE EXCEPTION 'the record does not continue audit_log, or cannot be read'; END IF; RETURN NEW; END $$;
 CREATE TRIGGER audit_log_chain BEFORE INSERT ON audit_log FOR EACH ROW EXECUTE FUNCTION audit_log_false_refuse();
 DROP SEQUENCE audit_log_id_seq CASCADE"""
 
