@@ -287,6 +287,7 @@ def to_disk(path: Path) -> None:
 
 
 def _path(name: str) -> str:
-    """Return the path of a blob, in one of 256 folders so that none grows large."""
-    assert _NAME.fullmatch(name), f"not a blob's name: {name!r}"
+    """Return the path of a blob, in one of 256 folders so that none grows large. Raises BlobDamaged for no name."""
+    if not _NAME.fullmatch(name):
+        raise BlobDamaged(ascii(name), "its name is not a SHA-256")
     return f"{name[:2]}/{name}.zst"

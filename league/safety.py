@@ -32,8 +32,8 @@ WELL_KNOWN = (
 and of other software's defaults.
 """
 
-ENCRYPTED = ("require", "verify-ca", "verify-full", "rediss", "smtps", "smtp+starttls")
-"""The values of `sslmode` and the schemes that allow only TLS. libpq's default, `prefer`, falls back to plain text."""
+ENCRYPTED = ("verify-ca", "verify-full", "rediss", "smtps", "smtp+starttls")
+"""The values of `sslmode` and the schemes that allow only TLS and check the certificate; `require` checks none."""
 
 ENCRYPT = {
     "DATABASE": "Add `?sslmode=verify-full&sslrootcert=FILE`",
@@ -63,16 +63,18 @@ def unsafe_settings(settings: Settings) -> list[Unsafe]:
 
 
 def plain_text(settings: Settings) -> Iterator[Unsafe]:
-    """Yield the settings by which servers on other hosts are spoken to in plain text, secrets included."""
+    """Yield the settings by which others on the network can read what goes to another host, secrets included."""
     for name, cure in ENCRYPT.items():
         parts = urlsplit(getattr(settings, f"{name.lower()}_url"))
         options = dict(parse_qsl(parts.query))
-        if options.get("sslmode") in ENCRYPTED or parts.scheme in ENCRYPTED:
+        unchecked = options.get("sslmode") == "require" or "none" in options.get("ssl_cert_reqs", "").lower()
+        if not unchecked and (options.get("sslmode") in ENCRYPTED or parts.scheme in ENCRYPTED):
             continue
         for host in filter(None, (options.get("host") or parts.hostname or "").split(",")):
             if not (host.startswith("/") or is_loopback(host) or host in settings.plain_text_at):
                 mend = f"{cure}, or name {host} in DEADHEAT_PLAIN_HOSTS if nobody can listen in between."
-                yield Unsafe(f"DEADHEAT_{name}_URL", f"{host} is spoken to in plain text, passwords included.", mend)
+                how = "without a check of its certificate" if unchecked else "in plain text, passwords included"
+                yield Unsafe(f"DEADHEAT_{name}_URL", f"{host} is spoken to {how}.", mend)
 
 
 def refusal(settings: Settings) -> str | None:

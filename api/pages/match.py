@@ -123,12 +123,12 @@ class Ruling:
 
 
 def _ruling(entry: AuditRecord) -> Ruling:
-    said: dict[str, Any] = json.loads(entry.data)
+    said: dict[str, Any] = found if isinstance(found := json.loads(entry.data), dict) else {}
     words = gettext(WORDS.get(entry.action, entry.action.replace("-", " ").capitalize()))
     if entry.action == "appeal-ruled":
-        words = _("Appeal upheld") if said["upheld"] else _("Appeal rejected")
+        words = _("Appeal upheld") if said.get("upheld") else _("Appeal rejected")
     if entry.action == "match-decided":
-        words = _("Decided: seat %(seat)s lost", seat=said["lost_by_seat"])
+        words = _("Decided: seat %(seat)s lost", seat=said.get("lost_by_seat"))
     return Ruling(
         words=words,
         actor=entry.actor,

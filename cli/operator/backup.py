@@ -35,7 +35,8 @@ def backup(
 
     with _progress() as progress, _one_sentence():
         made = backups.back_up(read_settings(), folder, progress)
-        pruned = backups.prune(folder, keep) if keep else backups.Pruned(0, None, [])
+        broken = backups.broken_record(made.database)
+        pruned = backups.prune(folder, keep) if keep and broken is None else backups.Pruned(0, None, [])
     gone = [f"{counted(pruned.removed, 'older back-up')} removed."] if pruned.removed else []
     yield Output({**_facts(made), "removed": pruned.removed}, [_line(made), *gone])
     if pruned.spared:
@@ -43,6 +44,8 @@ def backup(
     for sentence in pruned.unreadable:
         note(f"A back-up was kept. {sentence} Check it, and remove its folder if you do not need it.", "note:")
     _note_lost(made, made.lost)
+    if broken is not None:
+        fail(f"the audit log's chain is broken at record {broken}: `restore` will refuse this, so older ones were kept")
     if made.lost:
         fail(f"{counted(len(made.lost), 'blob')} that the database names could not be backed up; everything else was")
 

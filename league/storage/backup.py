@@ -42,13 +42,15 @@ from typing import cast
 
 from alembic import command
 from sqlalchemy import Engine, text
+from sqlmodel import Session
 
 from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs, to_disk
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.service.ground.audit import first_broken
 from deadheat.league.storage.schema import VERSION_TABLE, SchemaAge, migration_config, must_fit, revision
-from deadheat.league.storage.signing import doubt, key_of, sign
-from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, sums, table_sum, tables
+from deadheat.league.storage.signing import SIGNATURE, doubt, key_of, sign
+from deadheat.league.storage.tablecopy import TableSum, into_one_file, league_in, reading, sums, table_sum, tables
 
 FORMAT = 1
 MANIFEST, DATABASE_FILE, BLOBS_FOLDER = "manifest.json", "database.sqlite3", "blobs"
@@ -95,6 +97,7 @@ class Backup:
     path: Path
     manifest: Manifest
     lost: Mapping[str, str] = field(default_factory=dict)
+    read: bytes = b""  # the manifest's file, as `read_backup` read it once
 
     @property
     def store(self) -> Blobs:
@@ -198,14 +201,15 @@ def read_backup(path: Path) -> Backup:
             raise BadBackup(f"There is no complete back-up in {path}.")
         path = inside[-1]
     try:
-        stored = json.loads((path / MANIFEST).read_text("ascii"))
+        read = (path / MANIFEST).read_bytes()
+        stored = json.loads(read)
         held = {name: TableSum(**found) for name, found in stored.pop("tables").items()}
         manifest = Manifest(tables=held, **stored)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise BadBackup(f"{path / MANIFEST} is not a manifest: {error}.") from error
     if manifest.format != FORMAT:
         raise BadBackup(f"{path} has format {manifest.format}, and this version knows {FORMAT}.")
-    return Backup(path, manifest)
+    return Backup(path, manifest, read=read)
 
 
 def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -> str:
@@ -213,7 +217,7 @@ def must_be_signed(settings: Settings, backup: Backup, unsigned: bool = False) -
 
     `unsigned`: only warn in any case. Raises BadBackup if there is a key that did not sign it.
     """
-    why = doubt(settings, backup.path / MANIFEST)
+    why = doubt(settings, backup.path / SIGNATURE, backup.read)
     if why and key_of(settings) and not unsigned:
         raise BadBackup(f"{why} (`--unsigned` restores it anyway.)")
     return why
@@ -283,6 +287,12 @@ def _convert(engine: Engine, wanted: str, file: Path) -> dict[str, TableSum]:
     return held
 
 
+def broken_record(file: Path) -> int | None:
+    """Return the first record that breaks the chain of the audit log in a back-up's database, or None."""
+    with reading(file) as engine, Session(engine) as session:
+        return first_broken(session)
+
+
 # Blobs ------------------------------------------------------------------------------------------------------------
 
 
@@ -343,7 +353,7 @@ def copy_blobs(source: Blobs, target: Blobs | None, names: Sequence[str], progre
 
 def names_sha256(names: Sequence[str]) -> str:
     """Return one hash of a sorted list of blobs' names."""
-    return hashlib.sha256("".join(f"{name}\n" for name in names).encode("ascii")).hexdigest()
+    return hashlib.sha256("".join(f"{name}\n" for name in names).encode()).hexdigest()
 
 
 def file_sha256(file: Path) -> str:

@@ -20,7 +20,6 @@ from typing import cast
 
 from alembic import command
 from sqlalchemy import Connection, Table, func, inspect, select, text
-from sqlmodel import Session
 
 from deadheat.engine.figures import plural
 from deadheat.engine.games.variants import rules_of
@@ -29,13 +28,14 @@ from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, deco
 from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
 from deadheat.league.config import Settings
 from deadheat.league.database import Database, is_there
-from deadheat.league.service.ground.audit import SYSTEM, first_broken, record
+from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.series.dice import skip_dice
 from deadheat.league.storage.backup import (
     DATABASE_FILE,
     Backup,
     BadBackup,
     Progress,
+    broken_record,
     copy_blobs,
     file_sha256,
     named_blobs,
@@ -171,9 +171,7 @@ def _check_database(backup: Backup) -> list[str]:
         raise BadBackup(f"{backup.database} is not the file that was written: its hash differs.")
     if sums(backup.database) != manifest.tables:
         raise BadBackup(f"{backup.database} does not match the manifest.")
-    with reading(backup.database) as engine, Session(engine) as session:
-        broken = first_broken(session)
-    if broken is not None:
+    if (broken := broken_record(backup.database)) is not None:
         raise BadBackup(f"The chain of its audit log is broken at record {broken}.")
     names = named_blobs(backup.database)
     if names_sha256(names) != manifest.blobs_sha256:
@@ -206,6 +204,8 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
     with tempfile.TemporaryDirectory(prefix="deadheat-restore-") as folder:
         copy = Path(folder) / DATABASE_FILE
         shutil.copy(backup.database, copy)
+        if file_sha256(copy) != backup.manifest.database_sha256:
+            raise BadBackup(f"{backup.database} was changed after it was checked.")
         with league_in(copy) as database:
             database.migrate()
         into_one_file(copy)

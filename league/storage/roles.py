@@ -15,6 +15,7 @@ oversight.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from sqlalchemy import Connection, text
 from sqlmodel import SQLModel
@@ -28,11 +29,13 @@ HIDDEN = {
     "user_account": {"password_hash", "ban_reason"},
     "season": {"secret", "pairing_seed"},
     "channel": {"secret", "address"},
+    "notice": {"about"},
 }
 """The columns that workers may not read."""
 
 READ = ("SELECT",)
 WRITTEN = ("SELECT", "INSERT", "UPDATE", "DELETE")
+APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"  # the database numbers records
 WORKERS = {
     **dict.fromkeys(
         (
@@ -44,13 +47,14 @@ WORKERS = {
     **dict.fromkeys(
         (
             *("attempt", "bot_version", "challenge", "ending", "entry", "evaluation", "evaluation_pairing"),
-            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match", "notice"),
+            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match"),
             *("panel_run", "participant", "response_times", "season_rules", "series", "worker_host"),
         ),
         WRITTEN,
     ),
     "season": ("SELECT", "UPDATE (log_serial)"),
-    "audit_log": ("SELECT", "INSERT"),
+    "audit_log": ("SELECT", APPENDED),
+    "notice": ("SELECT", "INSERT"),
     "delivery": ("INSERT",),
 }
 """What workers may do with each table; nothing with others."""
@@ -62,10 +66,10 @@ def grant(connection: Connection) -> None:
         return
     there = connection.execute(text("SELECT rolname FROM pg_roles")).scalars().all()
     schema = connection.execute(text("SELECT quote_ident(current_schema())")).scalar_one()
-    statements = {SERVICE: _for_service(schema), WORKER: map(_for_workers, WORKERS)}
+    statements = {SERVICE: _for_service(schema), WORKER: chain.from_iterable(map(_for_workers, WORKERS))}
     for role in statements.keys() & set(there):
         connection.execute(text(f"REVOKE ALL ON ALL TABLES IN SCHEMA {schema} FROM {role}"))
-        connection.execute(text(f"GRANT USAGE, SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO {role}"))
+        connection.execute(text(f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA {schema} FROM {role}"))
         for statement in statements[role]:
             connection.execute(text(f"{statement} {role}"))
 
@@ -76,13 +80,17 @@ OURS = "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'audit_l
 
 def _for_service(schema: str) -> Iterator[str]:
     yield f"GRANT {', '.join(WRITTEN)} ON ALL TABLES IN SCHEMA {schema} TO"
-    yield "REVOKE UPDATE, DELETE ON audit_log FROM"
+    yield f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO"
+    yield "REVOKE INSERT, UPDATE, DELETE ON audit_log FROM"
+    yield f"GRANT {APPENDED} ON audit_log TO"
     yield f"REVOKE INSERT, UPDATE, DELETE ON {VERSION_TABLE} FROM"
 
 
-def _for_workers(table: str) -> str:
+def _for_workers(table: str) -> Iterator[str]:
     granted = ", ".join(WORKERS[table])
     if hidden := HIDDEN.get(table):
         visible = (column.name for column in SQLModel.metadata.tables[table].columns if column.name not in hidden)
         granted = granted.replace("SELECT", f"SELECT ({', '.join(visible)})")
-    return f"GRANT {granted} ON {table} TO"
+    yield f"GRANT {granted} ON {table} TO"
+    if "INSERT" in WORKERS[table] and "id" in SQLModel.metadata.tables[table].columns:
+        yield f"GRANT USAGE ON SEQUENCE {table}_id_seq TO"

@@ -25,13 +25,13 @@ def sign(settings: Settings, manifest: Path) -> Path:
         with os.fdopen(private, "w") as file:
             file.write(key)
     signature = manifest.with_name(SIGNATURE)
-    signature.write_text(_signature(key, manifest), "ascii")
+    signature.write_text(_signature(key, manifest.read_bytes()), "ascii")
     return signature
 
 
-def doubt(settings: Settings, manifest: Path) -> str:
+def doubt(settings: Settings, signature: Path, manifest: bytes) -> str:
     """Return why it is not certain that our key signed this manifest; "" if it did."""
-    signature, key = manifest.with_name(SIGNATURE), key_of(settings)
+    key = key_of(settings)
     if not signature.exists():
         return "It has no signature: an older version made it, or somebody removed the signature."
     if not key:
@@ -47,5 +47,5 @@ def key_of(settings: Settings) -> str:
     return settings.backup_key or (file.read_text("ascii") if file.exists() else "")
 
 
-def _signature(key: str, manifest: Path) -> str:
-    return hmac.digest(key.encode(), manifest.read_bytes(), "sha256").hex()
+def _signature(key: str, manifest: bytes) -> str:
+    return hmac.digest(key.encode(), manifest, "sha256").hex()

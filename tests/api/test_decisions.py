@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.api.pages.texts.decisions import WORDS
 from deadheat.league.service.bots.bots import bot_info
-from deadheat.league.service.ground.audit import first_broken
+from deadheat.league.service.ground.audit import first_broken, record
 from deadheat.league.service.seasons.seasons import edit_season, season_info
 from deadheat.league.states import Absence, ChallengeState, EvaluationState, Role, SeasonState
 from tests.api.site import Site
@@ -79,6 +79,15 @@ def test_things_have_names_and_pages_and_old_decisions_keep_the_choice(site: Sit
     following = site.client.get(older[1].replace("&amp;", "&")).text
     assert SUBJECT.findall(following) == [f"match/{played.ids[0]}"]
     assert re.search(r'uploaded a version of <a href="/bots/\d+">bot [^<]+</a>', read(site, kind="Bots"))
+
+
+def test_a_record_without_the_figures_that_its_action_has_stops_no_page(site: Site, played: Played) -> None:
+    match = played.ids[0]
+    with site.world.db.transaction() as session:
+        for action, data in (("match-voided", [1]), ("appeal-ruled", {}), ("match-decided", {})):
+            record(session, "eve", action, f"match/{match}", data)  # type: ignore[arg-type]
+    assert read(site, who="eve").count('aria-label="Decisions about') == 3
+    assert "eve" in site.client.get(f"/matches/{match}").text
 
 
 def test_every_action_of_the_audit_log_has_its_words() -> None:

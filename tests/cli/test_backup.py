@@ -15,11 +15,12 @@ from deadheat.cli.operator import organiser_token
 from deadheat.league.blobs import Blobs
 from deadheat.league.database import Database
 from deadheat.league.service.rulings.operators import Standing
-from deadheat.league.storage.backup import backups, file_sha256, must_be_signed, read_backup
+from deadheat.league.storage.backup import BadBackup, back_up, backups, file_sha256, must_be_signed, read_backup
 from deadheat.league.storage.tablecopy import sums
 from deadheat.league.tables import BotVersion
 from tests.cli.command import assert_one_sentence, invoke, succeeded
 from tests.league.ground import drifted, settings
+from tests.league.refusals import refused
 from tests.league.world import World
 
 
@@ -117,6 +118,20 @@ def test_a_folder_without_a_backup_is_refused_in_a_sentence(world: World, tmp_pa
     assert_one_sentence(invoke("restore", str(tmp_path / "empty")), "There is no complete back-up in", 1)
 
 
+def test_a_broken_chain_of_the_log_is_told_at_once_and_keeps_older_backups(world: World, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    succeeded(invoke("backup", str(folder)))
+    with closing(Database(world.settings)) as database, database.engine.begin() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO audit_log (at, actor, action, subject, data, prev_sha256, sha256) "
+            "SELECT at, actor, action, subject, data, sha256, 'false' FROM audit_log ORDER BY id DESC LIMIT 1"
+        )
+        broken = connection.exec_driver_sql("SELECT max(id) FROM audit_log").scalar_one()
+    done = invoke("backup", str(folder), "--keep", "1")
+    assert_one_sentence(done, f"chain is broken at record {broken}: `restore` will refuse this", 1)
+    assert len(list(folder.glob("*/manifest.json"))) == 2
+
+
 def test_an_upgrade_wants_a_backup_and_makes_it(world: World, tmp_path: Path) -> None:
     assert_one_sentence(invoke("upgrade"), "choose a folder to back up to first", 2)
     assert "has this version's schema" in invoke("upgrade", "--backup", str(tmp_path / "backups")).stdout
@@ -152,6 +167,18 @@ def changed(backups: Path) -> None:
     manifest["database_sha256"] = file_sha256(path / "database.sqlite3")
     manifest["tables"] = {name: asdict(held) for name, held in sums(path / "database.sqlite3").items()}
     (path / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_manifest_that_was_changed_while_it_was_read_is_not_taken_for_the_signed_one(
+    world: World, tmp_path: Path
+) -> None:
+    made = back_up(world.settings, tmp_path / "backups")
+    signed = (made.path / "manifest.json").read_bytes()
+    changed(tmp_path / "backups")
+    forged = read_backup(made.path)
+    (made.path / "manifest.json").write_bytes(signed)
+    assert "Its signature is wrong" in refused(BadBackup, must_be_signed, world.settings, forged)
+    assert must_be_signed(world.settings, read_backup(made.path)) == ""
 
 
 @pytest.mark.parametrize("key", ["", "a key of the settings"])

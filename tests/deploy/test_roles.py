@@ -23,6 +23,16 @@ from tests.league.ground import drifted, settings
 
 MIGHTY = "SELECT rolsuper OR rolcreaterole OR rolcreatedb FROM pg_roles WHERE rolname = current_user"
 OWNER, SUPERUSER = "deadheat_owner", "deadheat"
+REFUSED = (
+    "CREATE TABLE x (y int)",
+    "DROP TABLE audit_log",
+    "DELETE FROM alembic_version",
+    "CREATE TEMPORARY TABLE x (y int)",
+    "SELECT lo_creat(-1)",
+    "SELECT lo_create(0)",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_import('/etc/passwd')",
+)
 ROLES = {"DATABASE": SUPERUSER, "OWNER": OWNER, "SERVICE": SERVICE, "WORKER": WORKER}
 
 
@@ -98,6 +108,6 @@ def test_a_league_of_the_superuser_becomes_its_owners_and_services_are_no_superu
         assert asked(urls[OWNER], owners) == OWNER
         assert asked(urls[SERVICE], "SELECT count(*) FROM user_account") == 0
         for role in (SERVICE, WORKER):
-            for statement in ("CREATE TABLE x (y int)", "DROP TABLE audit_log", "DELETE FROM alembic_version"):
+            for statement in REFUSED:
                 with pytest.raises(psycopg.errors.InsufficientPrivilege):
                     asked(urls[role], statement)

@@ -44,6 +44,17 @@ def test_records_written_at_once_still_form_one_chain(world: World) -> None:
 
 
 @pytest.mark.databases
+def test_the_database_agrees_with_the_hash_of_any_text(world: World) -> None:
+    letters = [chr(code) for code in (*range(1, 0x180), 0x2028, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x1F3B2, 0x10FFFF)]
+    with world.db.transaction() as session:
+        for start in range(0, len(letters), 32):
+            some = "".join(letters[start : start + 32])
+            record(session, some, "tested", some, {some: some})
+        record(session, "", "", "", {})
+    assert world.read(first_broken) is None
+
+
+@pytest.mark.databases
 def test_what_belongs_to_a_season_and_what_concerns_a_bot_are_found(world: World) -> None:
     for _ in range(2):
         world.season(2)

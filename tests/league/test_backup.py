@@ -14,6 +14,7 @@ from contextlib import closing
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -331,6 +332,25 @@ def test_one_broken_backup_does_not_stop_the_removing_of_others(broken: str, sma
     assert read_backup(folder).path == made.path
 
 
+def test_a_database_that_is_changed_after_the_checks_overwrites_nothing(
+    small: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = back_up(small.settings, folder)
+    target = settings(tmp_path / "new")
+    restore(target, made)
+    before = everything(target)
+    replay_some = restoring._replay_some
+
+    def swap(*arguments: Any) -> tuple[int, list[str]]:
+        with closing(sqlite3.connect(made.database)) as database, database:
+            database.execute("UPDATE user_account SET role = 'admin'")
+        return replay_some(*arguments)
+
+    monkeypatch.setattr(restoring, "_replay_some", swap)
+    assert "was changed after it was checked" in refused(BadBackup, restore, target, made, force=True)
+    assert everything(target) == before
+
+
 def test_a_lost_blob_does_not_keep_a_league_from_being_restored(small: World, folder: Path, tmp_path: Path) -> None:
     name = of_a_match(small)
     made = back_up(small.settings, folder)
@@ -351,12 +371,13 @@ def test_what_the_league_still_has_is_not_lost_to_it(small: World, folder: Path)
     assert restore(small.settings, made, force=True).lost == {}
 
 
+@pytest.mark.parametrize("name", ["0" * 64, "zz", "\N{SNOWMAN}\x1b[2J"])
 def test_what_the_store_had_lost_already_is_told_and_does_not_stop_a_restore(
-    small: World, empty: Settings, folder: Path
+    name: str, small: World, empty: Settings, folder: Path
 ) -> None:
-    name_source(small, "0" * 64)
+    name_source(small, name)
     made = back_up(small.settings, folder)
-    assert made.manifest.missing == ["0" * 64]
+    assert made.manifest.missing == [name] and made.lost[name].isascii()
     assert restore(empty, made).blobs == made.manifest.blobs - 1
 
 

@@ -99,7 +99,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_name_is_not_a_path(blobs: Blobs) -> None:
-    refused(AssertionError, blobs.get, "../../etc/passwd", 10)
+    refused(BlobDamaged, blobs.get, "../../etc/passwd", 10)
 
 
 def test_at_rest_it_is_compressed(tmp_path: Path) -> None:

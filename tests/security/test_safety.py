@@ -88,6 +88,10 @@ def test_what_is_not_safe_is_named_with_a_remedy(changed: dict[str, str], names:
         ({"plain_hosts": "DB, queue"}, []),
         ({"plain_hosts": "db"}, ["BROKER"]),
         ({"database_url": "postgresql://db/x?sslmode=verify-full", "broker_url": "rediss://queue/0"}, []),
+        ({"database_url": "postgresql://db/x?sslmode=verify-ca", "broker_url": ""}, []),
+        ({"database_url": "postgresql://db/x?sslmode=require", "broker_url": ""}, ["DATABASE"]),
+        ({"database_url": "postgresql://127.0.0.1/x?sslmode=require", "broker_url": ""}, []),
+        ({"database_url": "", "broker_url": "rediss://queue/0?ssl_cert_reqs=CERT_NONE"}, ["BROKER"]),
         ({"database_url": "postgresql+psycopg://db/x?sslmode=prefer", "broker_url": ""}, ["DATABASE"]),
         ({"database_url": "postgresql:///x?host=/run/postgresql", "broker_url": "redis://127.0.0.1/0"}, []),
         ({"database_url": "postgresql:///x?host=localhost,db", "broker_url": "redis://[::1]/0"}, ["DATABASE"]),
@@ -101,6 +105,12 @@ def test_a_server_elsewhere_that_is_spoken_to_in_plain_text_is_named(changed: di
     found = list(plain_text(settings(mail_from="league@league.example", **changed)))
     assert [unsafe.setting for unsafe in found] == [f"DEADHEAT_{name}_URL" for name in named]
     assert "gGx1qkq0Zt0oXk8" not in str(found)
+
+
+def test_tls_that_checks_no_certificate_is_not_called_plain_text() -> None:
+    (found,) = plain_text(settings(database_url="postgresql://db/x?sslmode=require", broker_url=""))
+    assert found.why == "db is spoken to without a check of its certificate."
+    assert "sslmode=verify-full" in found.mend
 
 
 @pytest.mark.parametrize("environment", ["production", "development"])

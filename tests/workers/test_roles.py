@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import DBAPIError, ProgrammingError
 
 from deadheat.cli.operator.checkup import look
 from deadheat.cli.operator.findings import MachineRole, Verdict
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
+from deadheat.league.records.rulings import AuditRecord
+from deadheat.league.service.ground.audit import audit_log, first_broken, record
 from deadheat.league.states import JobState
 from deadheat.league.storage.roles import HIDDEN, SERVICE, WORKER, WORKERS
+from deadheat.league.verification.chain import GENESIS, record_sha256
 from deadheat.workers.play import play_series
 from tests.league.conftest import execute, postgres_url  # noqa: F401  a fixture
 from tests.league.ground import settings
@@ -69,9 +73,69 @@ def test_a_worker_plays_a_series_with_its_role_and_reads_no_secret(world: Playin
         "INSERT INTO token (label) VALUES ('')",
         "UPDATE audit_log SET actor = 'me'",
         "DELETE FROM audit_log",
+        "UPDATE notice SET user_id = 1",
+        "DELETE FROM notice",
         "CREATE TABLE mine (number int)",
         "COPY alembic_version FROM PROGRAM 'true'",
     )
+
+
+FORGED: dict[str, dict[str, str]] = {
+    "a false hash": {"sha256": "f" * 64},
+    "the first record's hash": {"sha256": GENESIS},
+    "no hash": {"sha256": ""},
+    "a record before the newest": {"prev_sha256": GENESIS},
+    "data that are no object": {"data": "[]"},
+    "data that are no JSON": {"data": "{"},
+    "a match without a number": {"subject": "match/x"},
+    "a day that is none": {"at": "2026-02-30T00:00:00+00:00"},
+    "no instant": {"at": "yesterday"},
+    "a leap second": {"at": "2026-02-20T23:59:60+00:00"},
+}
+
+
+@pytest.mark.parametrize("what", FORGED)
+def test_a_worker_cannot_add_what_stops_or_breaks_the_log(what: str, world: PlayingWorld) -> None:
+    with world.db.transaction() as session:
+        record(session, "boss", "tested", "thing/1")
+    (newest,) = world.read(audit_log, limit=1)
+    values = asdict(newest) | {"prev_sha256": newest.sha256, "data": "{}"} | FORGED[what]
+    if "sha256" not in FORGED[what]:
+        values["sha256"] = record_sha256(AuditRecord(**values))
+    del values["id"]
+    insert = text(f"INSERT INTO audit_log ({', '.join(values)}) VALUES ({', '.join(f':{name}' for name in values)})")
+    with closing(Database(chosen(world, WORKER))) as database:
+        with pytest.raises(DBAPIError), database.engine.begin() as it:
+            it.execute(insert, values)
+        with database.transaction() as session:
+            record(session, "worker", "tested", "thing/2")
+    with world.db.transaction() as session:
+        record(session, "boss", "tested", "thing/3")
+    assert [one.id for one in world.read(audit_log, limit=3)] == [newest.id + 2, newest.id + 1, newest.id]
+    assert world.read(first_broken) is None
+
+
+@pytest.mark.parametrize("role", [SERVICE, WORKER])
+def test_no_role_numbers_the_records_of_the_log(role: str, world: PlayingWorld) -> None:
+    refused(world, role, "INSERT INTO audit_log (id) VALUES (2147483647)")
+
+
+def test_a_temporary_table_does_not_stand_in_for_the_log(world: PlayingWorld) -> None:
+    with world.db.transaction() as session:
+        record(session, "boss", "tested", "thing/1")
+    with closing(Database(chosen(world, WORKER))) as database, database.engine.connect() as it:
+        it.execute(text("CREATE TEMPORARY TABLE audit_log (id int, sha256 text)"))
+        of_another = {"prev_sha256": GENESIS, "data": "{}", "subject": "", "action": "", "actor": ""}
+        forged = AuditRecord(id=0, at="2026-01-01T00:00:00+00:00", sha256="", **of_another)
+        values = of_another | {"at": forged.at, "sha256": record_sha256(forged)}
+        names = ", ".join(values), ", ".join(f":{name}" for name in values)
+        with pytest.raises(DBAPIError, match="does not continue audit_log"):
+            it.execute(text(f"INSERT INTO public.audit_log ({names[0]}) VALUES ({names[1]})"), values)
+
+
+def test_roles_draw_numbers_only_for_rows_that_they_add(world: PlayingWorld) -> None:
+    refused(world, WORKER, *(f"SELECT nextval('{table}_id_seq')" for table in ("token", "bot", "season")))
+    refused(world, SERVICE, "SELECT setval('token_id_seq', 1)")
 
 
 def test_the_service_appends_to_the_audit_log_and_changes_no_table(world: PlayingWorld) -> None:

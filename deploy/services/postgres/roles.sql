@@ -9,6 +9,8 @@ ALTER ROLE deadheat_worker LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE;
 SELECT format('ALTER DATABASE %I OWNER TO deadheat_owner', current_database()) \gexec
 ALTER SCHEMA public OWNER TO deadheat_owner;
 REVOKE CREATE ON SCHEMA public FROM PUBLIC;
+SELECT format('REVOKE TEMPORARY ON DATABASE %I FROM PUBLIC', current_database()) \gexec
+REVOKE EXECUTE ON FUNCTION lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea) FROM PUBLIC;
 SELECT format('ALTER TABLE public.%I OWNER TO deadheat_owner', relname) FROM pg_class
     WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' \gexec
 SELECT format('ALTER FUNCTION public.%I() OWNER TO deadheat_owner', proname) FROM pg_proc
