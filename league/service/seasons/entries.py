@@ -24,7 +24,7 @@ from deadheat.league.service.seasons.admission import check_admission, newest_re
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
-from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState
+from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -34,8 +34,9 @@ Gate = GateTerms | Literal["keep", "none"]
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot;
-    everything else is its author's choice, because organisers may compete. If nothing changes, nothing is recorded.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot
+    unless the season publishes sources; everything else is its author's choice, because organisers may compete. If
+    nothing changes, nothing is recorded.
 
     `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
     the entry's gate. A version chosen by number needs no gate.
@@ -58,8 +59,11 @@ def enter(
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
     entry = entry_of(session, season_id, bot_id)
-    if not is_own(session, who, bot_id):
+    own = is_own(session, who, bot_id)
+    if not own:
         _must_leave_choices(entry, bot_id, number, gate)
+        if season.sources is SourcesFrom.CLOSED:
+            raise NotAdmitted(_("it publishes sources, so only the bot's author may enter it"))
     version = version_to_enter(session, season, bot, number)
     if number is None and (failed := without_points(session, season, bot_id)):
         version = newest_ready(session, bot_id, season, failed) or version
@@ -98,7 +102,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     Raises:
         NotAllowed, NotFound, WrongGame, NotReady.
         WrongState: the bot is in the season, or the season accepts no entries any more.
-        NotAdmitted: it has no version in one of the season's languages.
+        NotAdmitted: the season publishes sources, or it has no version in one of the season's languages.
     """
     organiser.must_organise()
     lock_season(session, season_id)
