@@ -18,6 +18,7 @@ from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
@@ -93,6 +94,8 @@ def enter(
         chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
         record(session, who.name, "entered", f"season/{season_id}", chosen)
         touch_log(session, season_id)
+        if not own:
+            notices.bot_entered(session, season_id, bot_id)
     return after[1]
 
 
