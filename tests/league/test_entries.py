@@ -223,7 +223,8 @@ def test_only_its_author_enters_a_bot_where_sources_are_published(world: World) 
     for way in (entries.enter, entries.let_in):
         assert "only the bot's author" in world.refused(errors.NotAdmitted, way, world.boss, season_id, bot_id)
     world.write(entries.enter, owner, season_id, bot_id)
-    world.write(entries.enter, world.boss, season_id, world.bot(owner=world.boss)[1])
+    for way in (entries.enter, entries.let_in):
+        world.write(way, world.boss, season_id, world.bot(owner=world.boss)[1])
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:

@@ -71,16 +71,7 @@ def enter(
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
-        division = lowest_division(session, season_id)
-        entry = Entry(
-            season_id=season_id,
-            bot_id=bot_id,
-            version_id=version.id,
-            division=division,
-            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
-            created_at=now(session),
-        )
-        session.add(entry)
+        entry = _new_entry(session, season, version)
     if gate != "keep":
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
     entry.follows = number is None
@@ -220,6 +211,20 @@ def _choose_by_author(
         raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
+
+
+def _new_entry(session: Session, season: Season, version: BotVersion) -> Entry:
+    division = lowest_division(session, season.id)
+    entry = Entry(
+        season_id=season.id,
+        bot_id=version.bot_id,
+        version_id=version.id,
+        division=division,
+        waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+        created_at=now(session),
+    )
+    session.add(entry)
+    return entry
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
