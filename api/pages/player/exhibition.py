@@ -16,6 +16,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -111,35 +112,33 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
 async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
     """Make a move."""
     made: list[str] = []
-
-    def act() -> Response:
-        made.extend(_move(shared, posted, exhibition_id))
-        return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
-
-    def again(complaint: Complaint) -> Response:
-        # A move that the rules refuse is not an error of the page.
-        return _page(shared, posted.visit, exhibition_id, replace(complaint, status=200))
-
+    act = partial(_move, shared, posted, exhibition_id, made)
+    again = partial(_page_again, shared, posted.visit, exhibition_id)
     answer = await run_in_threadpool(attempt, "move", posted.fields, act, again)
     for version in made:
         await _wait_for_the_bot(shared, posted.visit, exhibition_id, version)
     return answer
 
 
-def _move(shared: Services, posted: Posted, exhibition_id: int) -> list[str]:
-    """Make a move. Return the version of the table with it, or nothing if it changes nothing."""
-    person = posted.visit.person
+def _page_again(shared: Services, visit: Visit, exhibition_id: int, complaint: Complaint) -> Response:
+    # A move that the rules refuse is not an error of the page.
+    return _page(shared, visit, exhibition_id, replace(complaint, status=200))
+
+
+def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str]) -> Response:
+    """Make a move. If it changes the table, add the table's new version to `made`."""
+    number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
         table = exhibitions.table(session, person, exhibition_id)
         match = table.match
         prompt = None if match is None else match.prompt(table.info.seat)
-        if match is None or prompt is None or str(table.turn) != posted.fields.get("turn", ""):
-            return []
-        state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
-        line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
-        exhibitions.answer(session, person, exhibition_id, table.turn, line)
-        version = exhibitions.table_version(session, person, exhibition_id)
-        return [] if version == table.version else [version]
+        if match is not None and prompt is not None and str(table.turn) == number:
+            state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
+            line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
+            exhibitions.answer(session, person, exhibition_id, table.turn, line)
+            version = exhibitions.table_version(session, person, exhibition_id)
+            made += [version] if version != table.version else []
+    return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
 @router.post("/play/{exhibition_id}/resign")

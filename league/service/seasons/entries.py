@@ -36,8 +36,8 @@ def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
     """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot
-    unless the season publishes sources; everything else is its author's choice, because organisers may compete. If
-    nothing changes, nothing is recorded.
+    unless the season publishes sources; the rest is its author's choice, because organisers may compete. What changes
+    nothing is not recorded.
 
     `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
     the entry's gate. A version chosen by number needs no gate.
@@ -72,6 +72,7 @@ def enter(
     if entry is None:
         check_admission(session, who, season, bot)
         entry = _new_entry(session, season, version)
+        session.add(entry)
     if gate != "keep":
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
     entry.follows = number is None
@@ -214,17 +215,14 @@ def _choose_by_author(
 
 
 def _new_entry(session: Session, season: Season, version: BotVersion) -> Entry:
-    division = lowest_division(session, season.id)
-    entry = Entry(
+    return Entry(
         season_id=season.id,
         bot_id=version.bot_id,
         version_id=version.id,
-        division=division,
+        division=lowest_division(session, season.id),
         waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
         created_at=now(session),
     )
-    session.add(entry)
-    return entry
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:
