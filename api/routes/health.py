@@ -34,9 +34,9 @@ async def readyz(shared: Shared, response: Response) -> Readiness:
     """Say whether the database, the blob store and the broker can be reached."""
     async with shared.checking:  # nobody holds a thread while waiting for another's check
         if shared.checked is None or time.monotonic() >= shared.checked[0] + KEPT_SECONDS:
-            found = await run_sync(readiness, shared, limiter=shared.measuring)
-            shared.checked = time.monotonic(), found
-        found = shared.checked[1]
+            told = await run_sync(readiness, shared, limiter=shared.measuring)
+            shared.checked = time.monotonic(), told
+    found = shared.checked[1]
     if found != READY:
         response.status_code = 503
     return found

@@ -35,9 +35,8 @@ Gate = GateTerms | Literal["keep", "none"]
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot
-    unless the season publishes sources; the rest is its author's choice, because organisers may compete. What changes
-    nothing is not recorded.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot,
+    unless sources are published; the rest is its author's choice (organisers may compete). No change, no record.
 
     `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
     the entry's gate. A version chosen by number needs no gate.
