@@ -136,8 +136,7 @@ def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str])
             state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
             exhibitions.answer(session, person, exhibition_id, table.turn, line)
-            version = exhibitions.table_version(session, person, exhibition_id)
-            made += [version] if version != table.version else []
+            made += {exhibitions.table_version(session, person, exhibition_id)} - {table.version}
     return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 

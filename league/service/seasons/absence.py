@@ -25,7 +25,7 @@ from deadheat.engine.language import N_, _, gettext
 from deadheat.league.causes import Cause
 from deadheat.league.database import now, settings_of
 from deadheat.league.errors import TooSoon, WrongState
-from deadheat.league.service.bots.bots import active, is_own, must_be_active, own_bot
+from deadheat.league.service.bots.bots import active, must_be_active, own_bot
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
@@ -124,8 +124,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         _come_back(session, organiser, season, absent, "entry-reinstated", reason)
-        if not is_own(session, organiser, bot_id):
-            notices.bot_entered(session, season_id, bot_id)
+        notices.bot_entered(session, season_id, bot_id)
 
 
 def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:

@@ -59,8 +59,7 @@ def enter(
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
     entry = entry_of(session, season_id, bot_id)
-    own = is_own(session, who, bot_id)
-    if not own:
+    if not (own := is_own(session, who, bot_id)):
         _must_leave_choices(entry, bot_id, number, gate)
         if season.sources is SourcesFrom.CLOSED:
             raise NotAdmitted(_("it publishes sources, so only the bot's author may enter it"))
