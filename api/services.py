@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from anyio import CapacityLimiter
+from anyio import CapacityLimiter, Lock
 from fastapi.templating import Jinja2Templates
 from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
@@ -32,6 +32,7 @@ from deadheat.league.service.rankings.standings import Leaderboard, newest_snaps
 
 if TYPE_CHECKING:
     from deadheat.api.edge.openid import Provider
+    from deadheat.api.schemas.environment import Readiness
 
 log = logging.getLogger(__name__)
 
@@ -262,6 +263,8 @@ class Services:
     taking_in: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(TAKING_IN))
     showing: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(SHOWING))
     measuring: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(2))
+    checking: Lock = field(default_factory=Lock)
+    checked: tuple[float, Readiness] | None = None
 
     def __post_init__(self) -> None:
         self.room = room_for_uploads(self.settings.upload_limit_bytes)

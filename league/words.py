@@ -123,6 +123,7 @@ class NoticeKind(StrEnum):
     )
     UNFIT = "unfit", N_("{machine} is unfit to judge: {reason}"), "/operator#workers"  # for administrators
     SEASON_INVITED = "season-invited", N_("You are invited to {season}."), "/seasons/{season_id}"
+    ENTERED = "entered", N_("An organiser entered {bot} in {season}."), "/bots/{bot_id}/upload"
     TEAM_INVITED = "team-invited", N_("{captain} invites you to the team {team}."), "/account#teams"
     SECURITY = "security", N_("{event} If it was not you, choose a new password."), "/account#password"
 

@@ -180,7 +180,10 @@ def test_an_old_browser_on_a_plain_address_says_its_origin_alone(ada: Browser) -
 
 
 def test_a_token_is_shown_once_with_its_scope_and_time(ada: Browser, site: Site) -> None:
-    page = ada.submit("/account/tokens", label="ci", scope="submit", days="30")
+    for password, status in (("", 422), ("not hers at all", 403)):
+        ada.submit("/account/tokens", status, label="ci", scope="submit", days="30", password=password)
+        assert "dh_" not in ada.page.text
+    page = ada.submit("/account/tokens", label="ci", scope="submit", days="30", password=PASSWORD)
     secret = next(word for word in page.text.split() if word.startswith("dh_"))
     assert secret not in ada.get("/account").text
     site.client.post("/sign-in", data={"name": "ada", "password": PASSWORD}, headers=OURS)
@@ -247,7 +250,7 @@ def test_a_new_password_ends_every_other_session_and_tokens_that_are_not_to_stay
 
 @pytest.mark.parametrize("keep", ["false", "true"])
 def test_a_new_password_asks_what_else_is_kept(ada: Browser, keep: str) -> None:
-    ada.submit("/account/webhooks", at="/account/webhooks", url="https://hooks.example/path")
+    ada.submit("/account/webhooks", at="/account/webhooks", url="https://hooks.example/path", password=PASSWORD)
     ada.get("/account")
     assert set(ada.form("/account/password").boxes) == {"keep_tokens", "keep_ways"}
     ada.submit("/account/password", password=PASSWORD, new_password=NEW_PASSWORD, keep_ways=keep)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from anyio import to_thread
 from sqlmodel import Session as DatabaseSession
 from sqlmodel import col, select, update
 
@@ -30,7 +32,7 @@ from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState, Role
 from deadheat.league.tables import Bot, Exhibition, RatingPoint
-from tests.api.browser import PAGE, Browser
+from tests.api.browser import OURS, PAGE, Browser
 from tests.api.site import Site
 
 TRANSCRIPTS = Path(__file__).parents[1] / "transcripts"
@@ -114,6 +116,43 @@ def test_a_form_that_is_out_of_date_changes_nothing(site: Site) -> None:
     ask(site, job, READY, {0: Reply("BID A 0", 3), 1: Reply("BID B 0", 0)})
     ada.submit(path, bundle="A", bid="7", turn="1")
     assert heard(site, job) is None
+
+
+def test_only_a_move_that_was_just_made_is_waited_for(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, job = seated(site)
+    path = f"/play/{job.exhibition_id}"
+    ask(site, job, READY)
+    ada.get(path)
+    waited: list[str] = []
+
+    async def wait(_shared: object, _visit: object, _exhibition_id: int, before: str) -> None:
+        waited.append(before)
+
+    monkeypatch.setattr(pages, "_wait_for_the_bot", wait)
+    form = ada.form(path).fields | {"bundle": "A", "bid": "7"}
+    for fields, waits in (({"turn": "99"}, 0), ({"bid": "no number"}, 0), ({}, 1), ({}, 1), ({"turn": "99"}, 1)):
+        ada.show(ada.client.post(path, data=form | fields, headers=OURS, follow_redirects=True), 200)
+        assert len(waited) == waits, "the same move again changes nothing"
+    assert heard(site, job) == "BID A 7"
+    ada.submit(f"{path}/resign", at=path)
+    ada.show(ada.client.post(path, data=form, headers=OURS, follow_redirects=True), 200)
+    assert len(waited) == 1, "the match is over"
+
+
+def test_the_wait_for_a_bot_holds_no_thread(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    ada, job = seated(site)
+    path = f"/play/{job.exhibition_id}"
+    ask(site, job, READY)
+    monkeypatch.setattr(pages, "WAIT_SECONDS", 60.0)
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        await to_thread.run_sync(ask, site, job, READY, {0: Reply("BID A 7", 3), 1: Reply("BID B 0", 0)})
+
+    monkeypatch.setattr(pages, "asyncio", SimpleNamespace(sleep=sleep))
+    ada.submit(path, at=path, bundle="A", bid="7")
+    assert len(slept) == 1, "until the table changed"
 
 
 def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:

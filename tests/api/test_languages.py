@@ -6,7 +6,7 @@ import pytest
 
 from deadheat.league.tables import Channel
 from tests.api.browser import Browser
-from tests.api.site import Site
+from tests.api.site import PASSWORD, Site
 
 KOREAN = {"Accept-Language": "ko-KR,ko;q=0.9,en;q=0.8"}
 
@@ -48,7 +48,9 @@ def test_a_choice_leads_to_no_other_site_and_to_no_form(site: Site, referer: str
 
 def test_a_choice_holds_for_what_is_sent_too_unless_another_site_made_it(site: Site) -> None:
     browser = Browser(site).sign_up("ada")
-    browser.submit("/account/webhooks", at="/account/webhooks", status=200, url="https://hooks.example/a")
+    browser.submit(
+        "/account/webhooks", at="/account/webhooks", status=200, url="https://hooks.example/a", password=PASSWORD
+    )
     for referer, language in (("https://elsewhere.example/", "en"), ("http://league/games", "ko")):
         browser.client.get("/language/ko", headers={"Referer": referer})
         assert site.world.row(Channel, 1).language == language

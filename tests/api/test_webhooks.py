@@ -17,9 +17,12 @@ from tests.api.site import PASSWORD, Site
 
 def test_a_webhook_is_added_tested_and_removed_and_its_secret_shown_once(site: Site) -> None:
     browser = Browser(site).sign_up("ada")
-    browser.submit("/account/webhooks", 422, at="/account/webhooks", url="http://169.254.169.254/latest/meta-data")
+    metadata = "http://169.254.169.254/latest/meta-data"
+    browser.submit("/account/webhooks", 422, at="/account/webhooks", url=metadata, password=PASSWORD)
     assert "Its host is not on the public internet." in browser.page.text
-    browser.submit("/account/webhooks", url="https://discord.example/api/webhooks/1")
+    for password, status in (("", 422), ("not hers at all", 403), (PASSWORD, 200)):
+        assert "shown only once" not in browser.page.text
+        browser.submit("/account/webhooks", status, url="https://discord.example/api/webhooks/1", password=password)
     assert "shown only once" in browser.page.text and "shown only once" not in browser.get("/account/webhooks").text
     browser.submit("/account/webhooks/1/test")
     assert "test or link," in browser.page.text and "waiting" in browser.page.text

@@ -13,7 +13,7 @@ from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import person, teams
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, gates, seasons
-from deadheat.league.states import Admission, SeasonState
+from deadheat.league.states import Admission, SeasonState, SourcesFrom
 from deadheat.league.tables import BotVersion
 from tests.league.people import GAME
 from tests.league.refusals import refused
@@ -216,6 +216,15 @@ def test_an_organiser_lets_in_a_bot_that_is_not_in_yet(world: World) -> None:
     world.refused(errors.NotAllowed, entries.let_in, owner, season_id, bot_id)
     assert world.write(entries.let_in, world.boss, season_id, bot_id).follows
     world.refused(errors.WrongState, entries.let_in, world.boss, season_id, bot_id)
+
+
+def test_only_its_author_enters_a_bot_where_sources_are_published(world: World) -> None:
+    season_id, owner, bot_id = outside(world, sources=SourcesFrom.CLOSED)
+    for way in (entries.enter, entries.let_in):
+        assert "only the bot's author" in world.refused(errors.NotAdmitted, way, world.boss, season_id, bot_id)
+    world.write(entries.enter, owner, season_id, bot_id)
+    for way in (entries.enter, entries.let_in):
+        world.write(way, world.boss, season_id, world.bot(owner=world.boss)[1])
 
 
 def test_an_organiser_chooses_nothing_for_the_bot_of_another(world: World) -> None:

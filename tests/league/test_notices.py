@@ -12,7 +12,7 @@ from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import appeals, closing
-from deadheat.league.service.seasons import admission, asked, bot_changes, entries, seasons
+from deadheat.league.service.seasons import absence, admission, asked, bot_changes, entries, seasons
 from deadheat.league.service.seasons.asked import Question
 from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.states import SeasonState
@@ -162,6 +162,21 @@ def test_a_date_is_told_a_day_before_once_and_again_when_it_moves(world: World) 
     world.write(seasons.edit_season, world.boss, season_id, closes_at=START + timedelta(days=3, hours=6))
     world.tick()
     assert len(told(world, people[0], NoticeKind.DEADLINE)) == 2
+
+
+def test_owners_are_told_that_an_organiser_entered_their_bot(world: World) -> None:
+    season_id = world.season(0)
+    (ada, bot_id), (_, other) = world.bot("swift", owner=world.author("ada")), world.bot("own", owner=world.boss)
+    world.write(entries.let_in, world.boss, season_id, bot_id)
+    name = world.row(Season, season_id).name
+    assert texts(world, ada, NoticeKind.ENTERED) == [f"An organiser entered swift in {name}."]
+    world.write(absence.withdraw, ada, season_id, bot_id)
+    world.clock.turn(1)
+    world.write(absence.reinstate, world.boss, season_id, bot_id, "asked for")
+    assert len(texts(world, ada, NoticeKind.ENTERED)) == 2
+    world.write(entries.enter, ada, world.season(0), bot_id)
+    world.write(entries.enter, world.boss, season_id, other)
+    assert (len(texts(world, ada, NoticeKind.ENTERED)), texts(world, world.boss, NoticeKind.ENTERED)) == (2, [])
 
 
 def test_an_invitation_is_told_once_and_to_no_closed_account(world: World) -> None:

@@ -82,11 +82,12 @@ SCOPES = {
 
 
 class TokenForm(BaseModel):
-    """The form to create a token while signed in."""
+    """The form to create a token while signed in, with the account's password if it has one."""
 
     label: base.Label
     scope: Scope
     days: schemas.TokenDays
+    password: str = ""
 
 
 class CloseForm(BaseModel):
@@ -235,9 +236,10 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 
 @router.post("/account/tokens")
 @posting("token", account_page)
-def create_token(shared: Shared, posted: Submitted) -> Response:
+def create_token(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
     body = checked(TokenForm, posted.fields)
+    confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
     return account_page(shared, posted.visit, issued=issued)

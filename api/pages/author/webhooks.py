@@ -22,9 +22,10 @@ VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "te
 
 
 class WebhookForm(BaseModel):
-    """The form for a new webhook."""
+    """The form for a new webhook, with the account's password if it has one."""
 
     url: str
+    password: str = ""
 
 
 class AddressForm(BaseModel):
@@ -50,9 +51,10 @@ def webhooks(shared: Shared, visit: Visiting) -> Response:
 
 @router.post("")
 @posting("webhook", _page)
-def add(shared: Shared, posted: Submitted) -> Response:
+def add(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
     body = checked(WebhookForm, posted.fields)
+    confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
         _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())
     return _page(shared, posted.visit, secret=secret)

@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
@@ -31,6 +31,7 @@ from deadheat.api.pages.forms import (
     Submitted,
     Visit,
     Visiting,
+    attempt,
     onward,
     posting,
     private,
@@ -107,25 +108,35 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
     return _page(shared, visit, exhibition_id)
 
 
-def _page_again(complaint: Complaint, shared: Services, visit: Visit, exhibition_id: int, **_given: Any) -> Response:
+@router.post("/play/{exhibition_id}")
+async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
+    """Make a move."""
+    made: list[str] = []
+    act = partial(_move, shared, posted, exhibition_id, made)
+    again = partial(_page_again, shared, posted.visit, exhibition_id)
+    answer = await run_in_threadpool(attempt, "move", posted.fields, act, again)
+    for version in made:
+        await _wait_for_the_bot(shared, posted.visit, exhibition_id, version)
+    return answer
+
+
+def _page_again(shared: Services, visit: Visit, exhibition_id: int, complaint: Complaint) -> Response:
     # A move that the rules refuse is not an error of the page.
     return _page(shared, visit, exhibition_id, replace(complaint, status=200))
 
 
-@router.post("/play/{exhibition_id}")
-@posting("move", _page_again)
-def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    """Make a move."""
-    number, visit = posted.fields.get("turn", ""), posted.visit
+def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str]) -> Response:
+    """Make a move. If it changes the table, add the table's new version to `made`."""
+    number, person = posted.fields.get("turn", ""), posted.visit.person
     with shared.db.transaction() as session:
-        table = exhibitions.table(session, visit.person, exhibition_id)
+        table = exhibitions.table(session, person, exhibition_id)
         match = table.match
         prompt = None if match is None else match.prompt(table.info.seat)
         if match is not None and prompt is not None and str(table.turn) == number:
             state = scenes_so_far(rules(table.info.game, table.info.variant), match, table.info.names)[-1].state
             line = turn_of(table.info.game, prompt, state, table.info.seat).line(posted.fields)
-            exhibitions.answer(session, visit.person, exhibition_id, table.turn, line)
-    _wait_for_the_bot(shared, visit, exhibition_id)
+            exhibitions.answer(session, person, exhibition_id, table.turn, line)
+            made += {exhibitions.table_version(session, person, exhibition_id)} - {table.version}
     return onward(f"/play/{exhibition_id}")  # if the form was out of date, the page shows the current question
 
 
@@ -181,12 +192,13 @@ class Tables:
                 await asyncio.sleep(LOOK_SECONDS)
 
 
-def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int) -> None:
-    """Wait a moment for the bot, which usually answers in time for the next page."""
-    before = _version(shared, visit, exhibition_id)
+async def _wait_for_the_bot(shared: Services, visit: Visit, exhibition_id: int, before: str) -> None:
+    """Wait a moment for the bot, which usually answers in time for the next page. No thread waits."""
     ends = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < ends and _version(shared, visit, exhibition_id) == before:
-        time.sleep(WAIT_SECONDS / 20)
+    while time.monotonic() < ends:
+        if await run_in_threadpool(_version, shared, visit, exhibition_id) != before:
+            return
+        await asyncio.sleep(WAIT_SECONDS / 20)
 
 
 def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:

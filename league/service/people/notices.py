@@ -258,6 +258,12 @@ def season_invited(session: Session, season_id: int, user_ids: Collection[int]) 
     _tell(session, user_ids, NoticeKind.SEASON_INVITED, f"season/{season_id}", facts)
 
 
+def bot_entered(session: Session, season_id: int, bot_id: int) -> None:
+    """Tell a bot's owners that an organiser entered it, or brought it back; every time."""
+    subject = f"season/{season_id}/bot/{bot_id}/{now(session):%Y%m%dT%H%M%S.%f}"
+    _tell_people_of(session, bot_id, NoticeKind.ENTERED, subject, **_season_facts(session, season_id))
+
+
 def team_invited(session: Session, captain: Person, member: TeamMember) -> None:
     """Tell a person of an invitation to a team; at most once a day, because an invitation can be repeated."""
     team = session.get_one(Team, member.team_id)

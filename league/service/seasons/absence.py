@@ -29,6 +29,7 @@ from deadheat.league.service.bots.bots import active, must_be_active, own_bot
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.lookups import existing_entry
 from deadheat.league.service.ground.steps import lock_season, touch_log
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.resting import wake
 from deadheat.league.service.series.dropping import drop_waiting
@@ -123,6 +124,7 @@ def reinstate(session: Session, organiser: Person, season_id: int, bot_id: int, 
     absent = session.get(AbsentEntry, (season_id, bot_id))
     if absent is not None:
         _come_back(session, organiser, season, absent, "entry-reinstated", reason)
+        notices.bot_entered(session, season_id, bot_id)
 
 
 def absent_entries(session: Session, season_id: int) -> dict[int, AbsentEntry]:

@@ -1,6 +1,6 @@
 """Entry rules: who may enter a season, with which version, and the list of invited authors.
 
-An organiser may enter any bot of the season's game that has a version to play; the rules bind authors.
+An organiser may enter any bot with a version to play, unless the season publishes sources; the rules bind authors.
 """
 
 from __future__ import annotations

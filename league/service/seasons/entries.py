@@ -18,13 +18,14 @@ from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import existing, lock_season, touch_log
+from deadheat.league.service.people import notices
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
 from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
 from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
-from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, VersionState
+from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 Gate = GateTerms | Literal["keep", "none"]
@@ -34,8 +35,8 @@ Gate = GateTerms | Literal["keep", "none"]
 def enter(
     session: Session, who: Person, season_id: int, bot_id: int, number: int | None = None, gate: Gate = "keep"
 ) -> EntryInfo:
-    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot;
-    everything else is its author's choice, because organisers may compete. If nothing changes, nothing is recorded.
+    """Let a bot take part, or choose another version of a bot that does. An organiser may enter anybody's bot,
+    unless sources are published; the rest is its author's choice (organisers may compete). No change, no record.
 
     `number`: None for the newest ready version, and from then on each newer one as soon as it is ready, or has passed
     the entry's gate. A version chosen by number needs no gate.
@@ -58,23 +59,17 @@ def enter(
         raise WrongGame(bot.game, season.game)
     must_take_part(session, season_id, bot_id)
     entry = entry_of(session, season_id, bot_id)
-    if not is_own(session, who, bot_id):
+    if not (own := is_own(session, who, bot_id)):
         _must_leave_choices(entry, bot_id, number, gate)
+        if season.sources is SourcesFrom.CLOSED:
+            raise NotAdmitted(_("it publishes sources, so only the bot's author may enter it"))
     version = version_to_enter(session, season, bot, number)
     if number is None and (failed := without_points(session, season, bot_id)):
         version = newest_ready(session, bot_id, season, failed) or version
     before = None if entry is None else (entry.gate, entry_info(session, season_id, bot_id))
     if entry is None:
         check_admission(session, who, season, bot)
-        division = lowest_division(session, season_id)
-        entry = Entry(
-            season_id=season_id,
-            bot_id=bot_id,
-            version_id=version.id,
-            division=division,
-            waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
-            created_at=now(session),
-        )
+        entry = _new_entry(session, season, version)
         session.add(entry)
     if gate != "keep":
         entry.gate = None if gate == "none" else gate_as_json(season, gate)
@@ -89,6 +84,8 @@ def enter(
         chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
         record(session, who.name, "entered", f"season/{season_id}", chosen)
         touch_log(session, season_id)
+        if not own:
+            notices.bot_entered(session, season_id, bot_id)
     return after[1]
 
 
@@ -98,7 +95,7 @@ def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> 
     Raises:
         NotAllowed, NotFound, WrongGame, NotReady.
         WrongState: the bot is in the season, or the season accepts no entries any more.
-        NotAdmitted: it has no version in one of the season's languages.
+        NotAdmitted: the season publishes sources, or it has no version in one of the season's languages.
     """
     organiser.must_organise()
     lock_season(session, season_id)
@@ -213,6 +210,17 @@ def _choose_by_author(
         raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
+
+
+def _new_entry(session: Session, season: Season, version: BotVersion) -> Entry:
+    return Entry(
+        season_id=season.id,
+        bot_id=version.bot_id,
+        version_id=version.id,
+        division=lowest_division(session, season.id),
+        waits_for_panel=bool(season.panel) and season.panel_minimum is not None,
+        created_at=now(session),
+    )
 
 
 def _must_leave_choices(entry: Entry | None, bot_id: int, number: int | None = None, gate: Gate = "keep") -> None:

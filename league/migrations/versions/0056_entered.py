@@ -1,0 +1,13 @@
+"""Owners are told when an organiser enters their bot."""
+
+from __future__ import annotations
+
+from deadheat.league.migrations.checks import add_kind
+
+revision = "0056"
+down_revision = "0055"
+
+
+def upgrade() -> None:
+    """Forward."""
+    add_kind("entered", after="season-invited")
