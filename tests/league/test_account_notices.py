@@ -158,6 +158,14 @@ def test_a_removed_channel_is_told_so_and_then_forgotten(league: World) -> None:
     assert league.rows(select(Channel)) == [] and league.rows(select(Delivery)) == []
 
 
+def test_a_worker_tells_an_owner_by_a_channel(league: World) -> None:
+    """Its role may insert a delivery, but read none."""
+    ada = league.author("ada")
+    mail = confirmed(league, ada, ADDRESS)
+    league.bot("swift", owner=ada)
+    assert any("swift" in said for said in sent_to(league, mail.id))
+
+
 def test_who_wants_no_more_messages_gets_none(league: World) -> None:
     ada = league.author("ada")
     mail, other = confirmed(league, ada, ADDRESS), confirmed(league, ada, "other@mail.example")

@@ -91,7 +91,7 @@ class PlantedLeague:
         self._read_newest()
         self._what_the_database_keeps()
         if server_url:
-            self.site.world.db.close()
+            self.site.world.close()
             execute(server_url, "CREATE DATABASE copy TEMPLATE planted")
             return
         self._copy = sqlite3.connect(":memory:", check_same_thread=False)
@@ -106,7 +106,7 @@ class PlantedLeague:
     def restore(self) -> None:
         """Restore the league as it was before the first request."""
         if self._server:
-            self.site.world.db.close()
+            self.site.world.close()
             execute(self._server, "DROP DATABASE planted WITH (FORCE)")
             execute(self._server, "CREATE DATABASE planted TEMPLATE copy STRATEGY FILE_COPY")
         else:

@@ -365,7 +365,7 @@ def _send(session: Session, notice_ids: Collection[int]) -> None:
         for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
     ]
     if rows:
-        session.connection().execute(insert(Delivery), rows)
+        session.connection().execute(insert(Delivery).inline(), rows)  # workers may not read what they insert
 
 
 @cache
