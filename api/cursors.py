@@ -6,11 +6,9 @@ import re
 
 from deadheat.league.errors import BadCursor
 
-MAX_ID = 2**31 - 1
-"""The largest of the database's integers. A larger number identifies nothing."""
-
-CURSOR = r"^1-[0-9]{1,10}$"
-"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format."""
+CURSOR = r"^1-1?[0-9]{1,9}$"
+"""The pattern of a cursor, for the API's document. The number before the dash is the version of the format. The one
+behind it is below two thousand million, as the database's integers end a little later."""
 
 _cursor = re.compile(CURSOR, re.ASCII)
 
@@ -24,6 +22,6 @@ def read_cursor(cursor: str | None) -> int | None:
     """Read a cursor; None means the first page. Raises BadCursor."""
     if cursor is None:
         return None
-    if _cursor.fullmatch(cursor) is None or (last_id := int(cursor[2:])) > MAX_ID:
+    if _cursor.fullmatch(cursor) is None:
         raise BadCursor
-    return last_id
+    return int(cursor[2:])
