@@ -6,6 +6,9 @@ import re
 
 from deadheat.league.errors import BadCursor
 
+MAX_ID = 2**31 - 1
+"""The largest of the database's integers. A larger number identifies nothing."""
+
 CURSOR = r"^1-1?[0-9]{1,9}$"
 """The pattern of a cursor, for the API's document. The number before the dash is the version of the format. The one
 behind it is below two thousand million, as the database's integers end a little later."""
