@@ -200,11 +200,15 @@ def victims(pair: Pair, spinners: Spinners, turns: int, sets_kib: Sequence[int],
 
 
 def calibrated(pair: Pair, kib: int) -> int:
-    """Return for how many steps a victim walks, or naps, in WALK_MS when nothing disturbs it."""
+    """Return for how many steps a victim walks, or naps, in WALK_MS when nothing disturbs it: the slowest of some
+    processes, as some get pages that fall on each other in the caches.
+    """
     first = 500 if not kib else 1_000_000 if kib < SETS_KIB[-1] else 250_000
     order = f"{'WALK' if kib else 'NAPS'} {first}"
-    replies = pair.play([(f"WARM {kib or 4}", ""), *[(order, "")] * 4], 2000).replies[VICTIM]
-    return first * WALK_MS * NS_PER_MS // min(reply.own_ns for reply in replies[2:])
+    plays = [pair.play([(f"WARM {kib or 4}", ""), *[(order, "")] * 4], 2000).replies[VICTIM] for _ in range(5)]
+    return int(
+        first * WALK_MS * NS_PER_MS // max(statistics.median(reply.own_ns for reply in one[2:]) for one in plays)
+    )
 
 
 def all_tricks() -> list[str]:
