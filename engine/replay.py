@@ -128,7 +128,8 @@ def _doubt(reply: Reply, limit_ns: int, clock: int) -> str | None:
         return "had more or less time taken from it than its evidence shows"
     if shown is not None and (wrong := shown.contradiction(clock)) is not None:
         return f"has evidence that cannot be: {wrong}"
-    if clock == CLOCK and (reply.cpu_ns or 0) > most_cpu_ns(reply.elapsed_ns, shown.processors if shown else 0):
+    lasted_ns, processors = (shown.wall_ns + shown.read_ns, shown.processors) if shown else (reply.elapsed_ns, 0)
+    if clock == CLOCK and (reply.cpu_ns or 0) > most_cpu_ns(lasted_ns, processors):
         return "used more CPU time than there was"
     if reply.line is not None and reply.own_ns > limit_ns:
         return "came after its limit and was counted"

@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS, HELD_LOOKS = 1.0, 5
 
 _watched: WeakKeyDictionary[Referee, None] = WeakKeyDictionary()
-_change = threading.Lock()
-_thread: list[threading.Thread] = []
+_thread: dict[str, threading.Thread] = {}
+"""The thread that looks, once it is needed. No lock guards it: a fork might keep one locked for ever."""
 
 
 class Referee:
@@ -34,14 +34,14 @@ class Referee:
 
     def __init__(self, channels: Collection[Channel]) -> None:
         self._channels = channels
-        self._status = f"/proc/self/task/{threading.get_native_id()}/stat"
+        self._status = Path(f"/proc/self/task/{threading.get_native_id()}/stat")
         self._call: tuple[Channel, int] | None = None  # in which the thread slept at the last look
         self._looks = 0
-        with _change:
-            _watched[self] = None
-            if not _thread:
-                _thread.append(threading.Thread(target=_watch, name="held", daemon=True))
-                _thread[0].start()
+        _watched[self] = None
+        if not _thread:
+            made = threading.Thread(target=_watch, name="held", daemon=True)
+            if _thread.setdefault("", made) is made:
+                made.start()
 
     def look(self) -> None:
         """Kill a bot in whose pipe the referee has slept since `HELD_LOOKS` looks."""
@@ -56,13 +56,14 @@ class Referee:
 
     def _sleeps(self) -> bool:
         """Say whether the thread sleeps where no signal wakes it."""
-        return Path(self._status).read_bytes().rpartition(b")")[2].split()[0] == b"D"
+        return self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D"
 
 
 def _watch() -> None:
     while True:
         time.sleep(LOOK_SECONDS)
-        with _change:
+        referees: list[Referee] = []
+        with contextlib.suppress(RuntimeError):  # another match has just begun: the next look finds it
             referees = [*_watched]
         while referees:
             with contextlib.suppress(OSError):  # its thread has just ended

@@ -381,13 +381,14 @@ def _reply(
     prompt: _Open, stamp_ns: int, evidence: Evidence | None, line: str | None = None, fault: Fault | None = None
 ) -> Reply:
     """Return the record of an answer or of its absence, with evidence only if time was stolen or ran out."""
-    stolen_ns = 0
+    stolen_ns, spent_ns = 0, None
     if evidence is not None:
-        stolen_ns = evidence.stolen_ns
+        stolen_ns, spent_ns = evidence.stolen_ns, evidence.cpu_ns
         if not stolen_ns and fault is not Fault.TIMEOUT:
             evidence = None
     late_ns = prompt.late_ns or prompt.write_ns
-    spent_ns = prompt.channel.meter.spent_ns()
+    if spent_ns is None:  # nothing was read yet
+        spent_ns = prompt.channel.meter.spent_ns()
     if spent_ns is not None:
         spent_ns += prompt.write_cpu_ns
     return made(Reply, (line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence))
