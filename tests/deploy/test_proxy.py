@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from deadheat.api.edge.connections import guarded
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
 from tests.certificates import certified
@@ -57,7 +58,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
     certificate, _ = certified(tmp_path)
     url = f"https://localhost:{secure}"
     values = {"trusted_proxies": "127.0.0.1", "sign_ups_per_hour": 2}
-    with closing(Site(tmp_path / "data", site_url=url, **values)) as site, served(site.app) as api:
+    with closing(Site(tmp_path / "data", site_url=url, **values)) as site, served(site.app, guarded(site.world.settings)) as api:
         ours = {
             "127.0.0.1:8080": api.removeprefix("http://"),
             "443 ssl": f"{secure} ssl",

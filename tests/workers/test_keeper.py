@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -233,7 +235,7 @@ def test_a_database_that_is_away_does_not_end_the_keeper(world: PlayingWorld, mo
 
     naps: list[float] = []
     monkeypatch.setattr(Keeper, "look", unreachable)
-    monkeypatch.setattr("deadheat.workers.keeper.time.sleep", sleep)
+    monkeypatch.setattr(keeper, "time", SimpleNamespace(monotonic=time.monotonic, sleep=sleep))
     with pytest.raises(Enough):
         Keeper(world.context).run()
     assert naps == [RETRY_SECONDS] * 2, "it plays nothing before it has reported"

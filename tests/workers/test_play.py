@@ -6,8 +6,10 @@ import logging
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -264,7 +266,7 @@ def test_results_are_handed_in_when_the_database_comes_back(world: PlayingWorld,
         return taken
 
     monkeypatch.setattr(play, "finish_series", away)
-    monkeypatch.setattr("deadheat.workers.holding.time.sleep", pauses.append)
+    monkeypatch.setattr(holding, "time", SimpleNamespace(monotonic=time.monotonic, sleep=pauses.append))
     play_series(world.context, series_id)
     assert (len(tries), pauses) == (4, [holding.RETRY_SECONDS] * 3)
     assert world.series(series_id).attempt == 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -84,7 +86,7 @@ def test_an_unfit_machine_hands_a_message_on_and_waits(world: PlayingWorld, monk
     slept: list[float] = []
     monkeypatch.setattr(tasks, "context", lambda: world.context)
     monkeypatch.setattr(tasks, "enqueue", lambda *told: sent.append(told))
-    monkeypatch.setattr("deadheat.workers.tasks.time.sleep", slept.append)
+    monkeypatch.setattr(tasks, "time", SimpleNamespace(monotonic=time.monotonic, sleep=slept.append))
     world.write(record_check, world.host, {}, ["Too much noise."], 60)
     carry_out(work_id)
     assert (sent, slept) == ([], []), "nobody is there who could be told"
