@@ -58,7 +58,10 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
     certificate, _ = certified(tmp_path)
     url = f"https://localhost:{secure}"
     values = {"trusted_proxies": "127.0.0.1", "sign_ups_per_hour": 2}
-    with closing(Site(tmp_path / "data", site_url=url, **values)) as site, served(site.app, guarded(site.world.settings)) as api:
+    with (
+        closing(Site(tmp_path / "data", site_url=url, **values)) as site,
+        served(site.app, guarded(site.world.settings)) as api,
+    ):
         ours = {
             "127.0.0.1:8080": api.removeprefix("http://"),
             "443 ssl": f"{secure} ssl",
