@@ -1,4 +1,4 @@
-"""Counters of one container, read from its control groups: version 1, version 2, or both side by side.
+"""Counters of one box, read from its control groups: version 1, version 2, or both side by side.
 
 Files are opened once and read with ``pread``: a few microseconds a reading, cheap enough for every prompt. A counter
 that this host lacks, or that disappeared with its container, reads as None.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from os import pread
 from pathlib import Path
@@ -42,8 +41,6 @@ OWN_GROUPS = "deadheat"
 JOIN_TRIES = 5
 """How often `join_unified` makes its group, which another owner's `sweep_unified` removes if nobody is in it yet."""
 
-KILL_ROUNDS = 20
-
 SLOW_AGE_NS = 20_000_000
 """How old a slow reading may be when the beginning of a prompt is marked: short against every limit."""
 
@@ -52,10 +49,16 @@ _Texts = tuple[bytes, bytes, bytes, Counters]
 
 
 class Cgroup:
-    """The counters of the container whose first process is `pid` on this host, pinned to `cpus` (empty: to none)."""
+    """The counters of one run, which begins now, in `groups` (see `groups_of`), pinned to `cpus` (empty: to none).
+    `leader` is the process id of the bot's first process on this host, if it is known.
+    """
 
     def __init__(
-        self, pid: int, cpus: Collection[int] = (), root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")
+        self,
+        groups: Mapping[str, Path],
+        cpus: Collection[int] = (),
+        leader: int | None = None,
+        proc: Path = Path("/proc"),
     ) -> None:
         self._fds: list[int] = []
         self.cpus = cpus
@@ -63,38 +66,32 @@ class Cgroup:
         self._slow = Counters()
         self._slow_at_ns = 0
         self._mark: _Texts = (b"", b"", b"", self._slow)
-        self._kills = self._limit_hits = 0
-        self._begun_ns: int | None = None
-        paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
-        self.pid = pid
-        self._proc = proc
-        self._leader = Leader(None)
-        self._above = frozenset({pid})
+        self._leader = Leader(leader, proc)
         self._stat = self._open(proc, "stat")
-        self._children = self._open(proc, f"{pid}/task/{pid}/children")
-        unified = _own(paths.get(""), pid)
+        unified = groups.get("")
         self._pressure = self._open(unified, "cpu.pressure")
         self._frozen_time = self._open(unified, "cgroup.stat.local")
-        self._freezer = self._open(paths.get("freezer"), "freezer.state")
+        self._freezer = self._open(groups.get("freezer"), "freezer.state", os.O_RDWR)
+        self._freeze = self._open(unified, "cgroup.freeze", os.O_WRONLY) if self._freezer == _NONE else _NONE
         self._events = self._open(unified, "cgroup.events")
-        self._throttled_v1 = self._open(paths.get("cpu"), "cpu.stat")
-        self.weight = weight = paths["cpu"] / "cpu.shares" if "cpu" in paths else unified and unified / "cpu.weight"
+        self._throttled_v1 = self._open(groups.get("cpu"), "cpu.stat")
+        self.weight = weight = weight_file(groups)
         self._weights = (b"", b"") if weight is None else (OTHER[weight.name], FAVOURED[weight.name])
         self._weight = _NONE if weight is None else self._open(weight.parent, weight.name, os.O_WRONLY)
         self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 == _NONE else _NONE
-        self._tasks = self._open(unified or paths.get("cpuacct"), "cgroup.procs")
-        self._cpu = self._open(paths.get("cpuacct"), "cpuacct.usage")
+        self._cpu = self._open(groups.get("cpuacct"), "cpuacct.usage")
         self._cpu_in_ns = self._cpu != _NONE  # version 2 counts microseconds, among other things
         if self._cpu == _NONE:
             self._cpu = self._open(unified, "cpu.stat")
-        self._oom = self._open(paths.get("memory"), "memory.oom_control")
+        self._oom = self._open(groups.get("memory"), "memory.oom_control")
         if self._oom == _NONE:
             self._oom = self._open(unified, "memory.events")
-        self._limit = self._open(paths.get("memory"), "memory.limit_in_bytes")
-        self._peak = self._open(paths.get("memory"), "memory.max_usage_in_bytes")
-        self._reset = str(paths["memory"] / "memory.max_usage_in_bytes") if "memory" in paths else ""
+        self._limit = self._open(groups.get("memory"), "memory.limit_in_bytes")
+        self._peak = self._open(groups.get("memory"), "memory.max_usage_in_bytes")
         if self._peak == _NONE:
             self._peak = self._open(unified, "memory.peak")
+        now_ns, leader_ns = self.cpu_ns(), leader_times(self._leader.text())[0] or 0
+        self._begun_ns = None if now_ns is None else now_ns - leader_ns  # without what it took to set the run up
 
     def favour(self, yes: bool) -> None:
         """See `sandbox.box.Box`."""
@@ -120,16 +117,11 @@ class Cgroup:
         usage_us = _value(text, b"usage_usec")
         return None if usage_us is None else usage_us * 1000
 
-    def begin_run(self) -> None:
-        """Begin a new run: earlier CPU time, memory use and killed processes no longer count."""
-        with contextlib.suppress(OSError):  # this kernel cannot, or we may not
-            fd = os.open(self._reset, os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC)
-            try:
-                os.write(fd, b"0")
-            finally:
-                os.close(fd)
-        self._kills, self._limit_hits = self._memory_events()
-        self._begun_ns = self.cpu_ns()
+    def freeze(self, yes: bool) -> None:
+        """Pause everything here, or resume it. If this kernel cannot, nothing happens."""
+        file, texts = (self._freezer, (b"THAWED", b"FROZEN")) if self._freeze == _NONE else (self._freeze, (b"0", b"1"))
+        with contextlib.suppress(OSError):  # the box is gone, or its processes cannot be frozen
+            os.pwrite(file, texts[yes], 0)
 
     def measured(self, end: Exit) -> Exit:
         """Return the end of this run with all measurements of a whole run."""
@@ -139,24 +131,17 @@ class Cgroup:
 
     def killed_for_memory(self) -> Blame | None:
         """Return whose lack of memory killed a process of this run: the bot's (at its own limit) or the host's."""
-        kills, hits = self._memory_events()
-        if kills <= self._kills:
+        if not _field(self._oom, b"oom_kill"):
             return None
-        return Blame.BOT if hits > self._limit_hits or self._peaked() else Blame.HOST
-
-    def _memory_events(self) -> tuple[int, int]:
-        """Return how many processes were killed for lack of memory, and how often the container's own limit was hit."""
-        return _field(self._oom, b"oom_kill") or 0, _field(self._oom, b"oom") or 0
+        return Blame.BOT if _field(self._oom, b"oom") or self._peaked() else Blame.HOST
 
     def _peaked(self) -> bool:
-        """Say whether the container's peak is at its limit. Version 1 counts no reliable hits (its failcnt stays 0 on
-        some kernels). A run's peak may begin there: an earlier one's page tables are given back late.
-        """
+        """Say whether the peak is at the limit, because version 1 does not count hits on every kernel."""
         limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
         return limit_bytes is not None and peak_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES
 
     def peak_memory_bytes(self) -> int | None:
-        """Return the peak memory use: of this run if the kernel allows a reset (version 1), else of all runs."""
+        """Return the peak memory use of this run."""
         return _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:
@@ -207,40 +192,6 @@ class Cgroup:
             processors=self._processors,
         )
 
-    def follow_leader(self, generation: int = 1) -> int | None:
-        """Find the bot's first process, this many generations below the container's own first. Return its process id on
-        this host, or None if it has already ended.
-        """
-        self._leader.close()
-        leader: int | None = self.pid
-        above = []
-        for _ in range(generation):
-            if leader is not None:
-                above.append(leader)
-                leader = self._first_child(leader)
-        self._above = frozenset(above)
-        self._leader = Leader(leader, self._proc)
-        return leader
-
-    def kill(self) -> None:
-        """Kill everything in the container but the processes above the bot's first one."""
-        for _ in range(KILL_ROUNDS):  # one of them may just have started another
-            for pid in set(self._pids()) - self._above:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-
-    def _first_child(self, pid: int) -> int | None:
-        """Return the first child in the kernel's list, which is the oldest. Without CONFIG_PROC_CHILDREN, return the
-        oldest process that started after this one.
-        """
-        if self._children == _NONE:
-            return min((other for other in self._pids() if other > pid), default=None)
-        fd = self._children if pid == self.pid else _opened(f"{self._proc}/{pid}/task/{pid}/children")
-        found = _read(fd).split(None, 1)
-        if fd not in (self._children, _NONE):
-            os.close(fd)
-        return int(found[0]) if found else None
-
     def _slow_counters(self, fresh: bool) -> Counters:
         now_ns = monotonic_ns()
         if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
@@ -262,9 +213,6 @@ class Cgroup:
             return _field(self._throttled_v1, b"throttled_time") or 0
         return (_field(self._throttled_v2, b"throttled_usec") or 0) * 1000
 
-    def _pids(self) -> list[int]:
-        return [int(pid) for pid in _read(self._tasks).split()]
-
     def close(self) -> None:
         """Close the files; idempotent."""
         self._leader.close()
@@ -278,14 +226,16 @@ class Cgroup:
         return fd
 
 
-def _paths(table: str, root: Path) -> dict[str, Path]:
-    """Return directories by controller from the lines of /proc/PID/cgroup; the unified hierarchy's key is ''."""
+def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
+    """Return the control groups of a process: directories by controller; the unified hierarchy's key is ''. It is left
+    out if the process is only in its root: then its runtime made no group for it.
+    """
     found: dict[str, Path] = {}
-    for line in table.splitlines():
+    for line in (proc / str(pid) / "cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
             if not controller:
-                if path == "/":  # the root group: the runtime made no group for the container
+                if path == "/":
                     continue
                 unified = root / "unified"
                 base = unified if unified.is_dir() else root
@@ -295,27 +245,34 @@ def _paths(table: str, root: Path) -> dict[str, Path]:
     return found
 
 
-def join_unified(pid: int, name: str, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> Path | None:
-    """Make a unified group for the container of `pid` if its runtime made groups of version 1 only: the kernel measures
-    pressure by unified groups, whichever version sets the limits.
+def weight_file(groups: Mapping[str, Path]) -> Path | None:
+    """Return the file with the weight of these groups against others on their processors."""
+    if "cpu" in groups:
+        return groups["cpu"] / "cpu.shares"
+    return groups[""] / "cpu.weight" if "" in groups else None
 
-    Return its directory, to be removed when the container is gone, or None if one exists already or none can exist.
+
+def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path("/sys/fs/cgroup")) -> dict[str, Path]:
+    """Make a unified group for a container whose runtime made `groups` of version 1 only, and move its processes there:
+    the kernel measures pressure by unified groups, whichever version sets the limits.
+
+    Return `groups` with that group, which is to be removed when the container is gone, or unchanged if there is one
+    already or none can exist.
     """
-    paths = _paths((proc / str(pid) / "cgroup").read_text(), root)
-    members, group = paths.get("cpuacct"), root / "unified" / OWN_GROUPS / name
-    if "" in paths or members is None or not (root / "unified").is_dir():
-        return None
+    group = root / "unified" / OWN_GROUPS / name
+    if "" in groups or not (root / "unified").is_dir():
+        return groups
     for _ in range(JOIN_TRIES):
-        with contextlib.suppress(OSError):  # not permitted: the container's meter will report no pressure
-            _move_all(members, group)
-            break
-    return group
+        with contextlib.suppress(OSError):  # not permitted: the meter will report no pressure
+            _move_all(groups["cpuacct"], pid, group)
+            return {**groups, "": group}
+    return groups
 
 
-def _move_all(members: Path, group: Path) -> None:
+def _move_all(members: Path, pid: int, group: Path) -> None:
     moved: set[str] = set()
     group.mkdir(parents=True, exist_ok=True)
-    while fresh := set((members / "cgroup.procs").read_text().split()) - moved:
+    while fresh := {str(pid), *(members / "cgroup.procs").read_text().split()} - moved:
         for process in fresh:
             with contextlib.suppress(ProcessLookupError):  # it has ended
                 (group / "cgroup.procs").write_text(process)
@@ -326,19 +283,15 @@ def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
     """Remove the groups of `join_unified` left by a killed owner: those whose name is not in `kept`."""
     for group in (root / "unified" / OWN_GROUPS).glob("*/"):
         if not (kept / group.name).exists():
-            with contextlib.suppress(OSError):  # it belongs to another owner and is in use
-                group.rmdir()
+            remove_group(group)
 
 
-def _own(directory: Path | None, pid: int) -> Path | None:
-    """Return the unified group, if the container is really in it."""
-    if directory is None:
-        return None
-    try:
-        members = (directory / "cgroup.procs").read_text().split()
-    except OSError:
-        return None
-    return directory if str(pid) in members else None
+def remove_group(group: Path) -> None:
+    """Remove a control group and those below it, except where somebody is still in them."""
+    for below in group.glob("*/"):
+        remove_group(below)
+    with contextlib.suppress(OSError):  # it is in use, or already gone
+        group.rmdir()
 
 
 def _opened(path: str, how: int = os.O_RDONLY) -> int:
@@ -379,6 +332,25 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
         if line:
             ticks = max(ticks, int(line.split(None, 8)[7]))
     return ticks * TICK_NS
+
+
+def thaw(groups: Mapping[str, Path]) -> None:
+    """Resume everything in these groups and below them."""
+    group, name, text = groups.get("freezer"), "freezer.state", "THAWED"
+    if group is None:
+        group, name, text = groups.get(""), "cgroup.freeze", "0"
+    for below in [] if group is None else [group, *group.glob("*/")]:
+        with contextlib.suppress(OSError):  # it is just going
+            (below / name).write_text(text)
+
+
+def first_child(pid: int, proc: Path = Path("/proc")) -> int | None:
+    """Return a process's oldest child, None if it has none or this kernel does not tell."""
+    try:
+        found = (proc / f"{pid}/task/{pid}/children").read_bytes().split(None, 1)
+    except OSError:
+        return None
+    return int(found[0]) if found else None
 
 
 class Leader:

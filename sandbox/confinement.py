@@ -14,9 +14,11 @@ from deadheat.sandbox.box import Limits
 from deadheat.sandbox.host import weight
 from deadheat.sandbox.runtimes import Runtime
 
-INIT_CAPABILITIES = ["KILL", "SETUID", "SETGID", "SETPCAP"]  # only init's; it drops them all before the bot starts
-PLAYING_CAPABILITIES = [*INIT_CAPABILITIES, "SYS_ADMIN"]  # to mount, and to make process namespaces
-PAGE_BYTES = 4096
+CAPABILITIES = ["KILL", "SETUID", "SETGID"]  # of a wall, until it has made its maker (see images/init.c)
+ALONE_CAPABILITIES = [
+    *CAPABILITIES,
+    "SETPCAP",
+]  # of the init of a single run, which drops them before the program starts
 MASKED = """
 /proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
 /proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
@@ -36,25 +38,25 @@ CORE_BYTES = 1
 started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
 
 
-def host_config(client: docker.APIClient, directory: Path, limits: Limits, runtime: Runtime) -> Any:
-    """Return all settings that confine a box."""
-    places = {"/judge": directory / "judge", "/bot": directory / "program"}
+def host_config(
+    client: docker.APIClient, mounts: list[Mount], limits: Limits, runtime: Runtime, *, wall: bool = False
+) -> Any:
+    """Return all settings that confine a container: a wall, or one that runs a single program."""
     most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": CORE_BYTES, "msgqueue": 0, "memlock": 0}
-    plays = not (limits.building or runtime.gvisor)
-    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, playing=plays)
+    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, rooms=wall)
     tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
-    memory_bytes = limits.memory_bytes + (_size_bytes(directory / "program") if plays else 0)  # its copy in memory
     config = client.create_host_config(
         network_mode="none",
         read_only=True,
-        mounts=[Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()],
+        mounts=mounts,
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
-        cap_add=PLAYING_CAPABILITIES if plays else INIT_CAPABILITIES,
-        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * plays)],
-        mem_limit=memory_bytes,
-        memswap_limit=memory_bytes,  # equal to the memory limit: no swap
-        pids_limit=limits.processes + plays,  # the warden
+        cap_add=CAPABILITIES if wall else ALONE_CAPABILITIES,
+        # AppArmor's usual profile forbids mounts, in rooms too. It would guard /proc and /sys, which no room has.
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * wall)],
+        mem_limit=limits.memory_bytes,
+        memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes,
         cpuset_cpus=limits.cpus or None,
         cgroup_parent=weight.parent(limits.building, runtime.systemd),
         ipc_mode="none",
@@ -64,7 +66,7 @@ def host_config(client: docker.APIClient, directory: Path, limits: Limits, runti
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = [] if plays else ["/proc"]  # all of it: see `to_be_killed_first`; playing bots have none
+    config["ReadonlyPaths"] = [] if wall else ["/proc"]  # all of it: see `to_be_killed_first`; rooms have none
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
@@ -77,9 +79,3 @@ def to_be_killed_first(pid: int) -> None:
     """
     with contextlib.suppress(OSError):  # it has already ended
         Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
-
-
-def _size_bytes(folder: Path) -> int:
-    """Return the space that the folder's files take in a memory file system."""
-    sizes = (path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return sum(-(-size // PAGE_BYTES) * PAGE_BYTES for size in sizes)

@@ -10,6 +10,8 @@ here. Left out on purpose:
 * objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
   keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
   host are one file, and the holder of one notices a lock on any other, byte by byte;
+* moving pages instead of copying them (splice, tee, vmsplice): all bots read one tree of files in memory, and faults of
+  kernels that changed such pages went through these calls;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
   the kernel must find a process of the bot that is larger than init;
 * calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
@@ -29,9 +31,9 @@ Arguments of 32 bits are compared as 64, so rules name allowed values or blocks 
 otherwise a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too: setuid, setgid,
-setgroups, capset and prctl. Without capabilities they are of no use to a bot. In matches it also mounts, makes process
-namespaces and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
-filter of init's own forbids the bot all of this.
+setgroups, capset and prctl. Without capabilities they are of no use to a bot. A wall also mounts, makes namespaces
+(clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
+filter of init's own forbids all of this in a room.
 
 A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
 reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
@@ -50,8 +52,8 @@ fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fremove
 ftruncate futimesat getcwd getdents getdents64 getxattr ioctl lchown lgetxattr link linkat listxattr llistxattr
 lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2
 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir sendfile
-setxattr splice stat symlink symlinkat sync_file_range tee truncate umask unlink unlinkat utime utimensat
-utimes vmsplice write writev
+setxattr stat symlink symlinkat sync_file_range truncate umask unlink unlinkat utime utimensat
+utimes write writev
 """
 _MEMORY = """
 brk membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall munmap
@@ -85,7 +87,7 @@ timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime time
 
 _AF_UNIX = 1
 _NAMESPACES = 0x7E02_0080  # every CLONE_NEW* flag
-_CLONE_NEWPID, _CLONE_PIDFD = 0x2000_0000, 0x1000
+_CLONE_PIDFD = 0x1000
 _SO_PASSPIDFD, _SO_LAST = 76, 96
 _SO_COOKIES = (57, 71, 77)  # cookies of sockets and of their namespace, and the peers' processes
 # Linux, its 32-bit and legacy variants, addresses without randomisation (init's choice for bots), and the query.
@@ -112,10 +114,10 @@ setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unsha
 
 
 @cache
-def profile(building: bool = False, says_eperm: bool = False, playing: bool = False) -> str:
+def profile(building: bool = False, says_eperm: bool = False, rooms: bool = False) -> str:
     """Return the filter as JSON for the engine (``--security-opt seccomp=...``). Calls of foreign architectures kill.
 
-    `playing`: allow the calls with which init sets up each match, and which it then forbids the bot.
+    `rooms`: allow the calls with which rooms are made, and which are then forbidden in them.
 
     `says_eperm`: the runtime refuses only with EPERM. The C library needs ENOSYS to do without clone3; a kernel without
     that call (gVisor's) must be allowed to say so itself.
@@ -123,12 +125,11 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
     absent: list[str] = []
     (allowed if building else absent).extend(_OF_BUILDS.split())
-    (allowed if says_eperm else absent).append("clone3")
-    of_init = {"mount", "umount2", "pivot_root"} if playing else set()
-    clone_flags = _NAMESPACES & ~_CLONE_NEWPID if playing else _NAMESPACES
+    (allowed if says_eperm or rooms else absent).append("clone3")
+    of_makers = {"mount", "umount2", "pivot_root"} if rooms else set()
     rules: list[dict[str, object]] = [
-        {"names": sorted({*allowed, *of_init}), "action": "SCMP_ACT_ALLOW"},
-        {"names": sorted({*_REFUSED.split()} - of_init), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
+        {"names": sorted({*allowed, *of_makers}), "action": "SCMP_ACT_ALLOW"},
+        {"names": sorted({*_REFUSED.split()} - of_makers), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
         _if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_EQ"),
         {
             **_if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_NE"),
@@ -136,7 +137,7 @@ def profile(building: bool = False, says_eperm: bool = False, playing: bool = Fa
             "errnoRet": _EAFNOSUPPORT,
         },
         # The flags of clone are an argument; those of clone3 are in memory, which filters cannot read.
-        _if_masked("clone", 0, clone_flags | _CLONE_PIDFD),
+        _if_masked("clone", 0, _NAMESPACES | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
     ]
     rules += _only("personality", 0, _PERSONALITIES)

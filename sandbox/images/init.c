@@ -1,63 +1,62 @@
-/* judge-init: process 1 of a sandbox; runs a series of programs, one after another, in one container.
+/* judge-init: process 1 of the containers of a league's machine.
  *
- *   judge-init COMMAND [ARGUMENT ...]   what is described here
+ *   judge-init --rooms ROOT             the wall: makes a room for each bot of each match
+ *   judge-init COMMAND [ARGUMENT ...]   one run of one program in a container of its own (builds, gVisor)
  *   judge-init --keep DIRECTORY         holds the tree that bots play in; see `keep`
  *
  * Theory of operation
  * -------------------
- * The host has five FIFOs in a directory that is mounted read-only at /judge, all owned by root and closed to the
- * bot's user: `ctl` (host -> init), `ack` (init -> host), and the bot's `in`, `out` and `err`.
+ * A *room* is what one bot gets for one match: namespaces of users, mounts, processes and network, a /tmp, a copy of its
+ * program and a user that nobody else has. All of it is made when the match begins and gone when it ends.
  *
- *   host                       init
- *                              "ready"                          after it has opened everything
- *   "start"              ->    fork, become the bot's user, exec the command
- *                        <-    "started"                        (init or the warden) from now on the host may write prompts
- *   (the match; init takes no part in it)
- *   "tell"               ->    send the stderr kept so far; the host reads it before its next order (builds only: in
- *                        <-    "told"                               a match, init would take the bot's own processor)
- *   "stop MS"            ->    wait up to MS for the bot to exit, kill everything, reap everything, empty /tmp and
- *                              the bot's stdin, wait for its sockets to go, send the kept stderr
- *                        <-    "done HOW CODE STDERR_BYTES DIRTY"
+ *   launcher (process 1 of the container: root, with CAP_KILL alone once it has made the maker; only waits)
+ *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play)
+ *       warden (process 1 of a room, root of the room's own user namespace: reads stderr, ends the room)
+ *         the bot's first process, always number 2
  *
- * HOW is E (exited with CODE), S (ended by signal CODE) or K (still running, killed by us). The acknowledgement
- * is what makes it safe to use the same FIFOs again: without it the old process could swallow the next READY.
- * When the bot's first process exits, everything else in the container is killed at once, so the host sees end of
- * file on `out` exactly when the bot is gone, in order after its last bytes.
+ * The launcher connects to the host's socket, the *line*. One message on it asks for one room: its words are the room's
+ * user, the number of control groups, whether there is a unified one, the options of /tmp, the command; its descriptors
+ * the host's end of the room's own connection, the groups' `tasks`, the unified group, the program. Then they talk on that
+ * connection:
  *
- * End of file on `ctl` means that the host's worker is gone: init exits, and the whole container with it.
+ *   host                       room
+ *                        <-    "started" and the host's ends of the bot's stdin and stdout; sent by the bot's first
+ *                              process itself, so that the kernel tells the host who it is
+ *   "kill"               ->    kill the bot (any time)
+ *   "stop MS"            ->    wait up to MS for the bot to exit, kill everything
+ *                        <-    "done HOW CODE STDERR_BYTES", then the stderr kept
+ *                              end of file, when nothing of the room is left
  *
- * A match remembers nothing. JUDGE_TMP (the options of /tmp) makes init play: before the first run it moves the whole
- * container into /play, a tree in memory that holds what languages need and nothing else, with a copy of the program.
- * There is no file system of the kernel's own in there (proc, sysfs, control groups), so nothing that is counted over
- * runs, boxes or the host can be read. Each run gets a process namespace and a /tmp of its own:
+ * HOW is E (exited with CODE), S (ended by signal CODE) or K (still running, killed by us). When the bot's first process
+ * exits, everything else in the room is killed at once, so the host sees end of file on the bot's output exactly when the
+ * bot is gone. End of file on a room's connection ends the room, end of file on the line ends the container: both happen
+ * when the host's process is killed.
  *
- *   init (process 1 of the container)
- *     warden (process 1 of the run's namespace: reaps, and ends when the bot's first process does, and all with it)
- *       the bot's first process, always number 2
+ * Nothing in a room is the host's: no proc, sysfs or control groups are mounted in it, its FIFOs live in a file system of
+ * its own, so their numbers say nothing, and the tree of languages (/play) is memory that nobody can write.
  *
- * Without JUDGE_TMP (builds, and runtimes that cannot) init has no right to mount; it empties /tmp instead, and the
- * bot's first process is its own child.
+ * In a container of its own, a program runs as the child of process 1, which keeps to the same protocol on FIFOs in
+ * /judge: orders come by `ctl`, answers go by `ack`, and the bot has `in` and `out`. There is one more order, "tell",
+ * whose answer is "told STDERR_BYTES" and the stderr so far.
  *
- * Trust: init is root, out of reach of the bot's user: the bot cannot signal, trace or inspect it, cannot open the
- * FIFOs (root, 0600), and loses every capability, the bounding set included, before exec. Init needs CAP_KILL,
- * SETUID, SETGID and SETPCAP, and to play SYS_ADMIN. A second filter (`forbid`) closes the calls that this right opens
- * to the bot, although they would do nothing without the right, and two calls that only init and its starter need
- * (signalfd, fstatfs). Init reads stderr inside the bot's own CPU budget, so a flood costs nobody else anything. The
- * first HEAD_BYTES and the last TAIL_BYTES of it are kept.
+ * Trust: a warden reads what bots write to stderr, in the bot's own control groups, so a flood costs nobody else anything.
+ * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,50 +69,48 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-    DEFAULT_UID = 1000, /* the account `bot` of the image, where JUDGE_UID names no other */
     RELAY_BYTES = 4096,
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
+    REQUEST_BYTES = 64 * 1024,
+    MOST_DESCRIPTORS = 16,
+    MOST_WORDS = 64,
+    MOST_ROOMS = 64,
     LAST_CAPABILITY = 63,
-    PASSES = 1000, /* about a second */
     KILL_AGAIN_MS = 10,
     KEPT_AT_ONCE = 32,
-    NUMBERS = 64, /* of pipes and sockets that a run may make; a pair of sockets has two */
-    OUR_NUMBERS = 16, /* what init itself makes meanwhile, and more */
+    NUMBERS = 64, /* of pipes and sockets that a bot may make; a pair of sockets has two */
+    OUR_NUMBERS = 16, /* what is made for a room besides, and more */
     AT_ONCE = 1024, /* numbers that the kernel gives to a processor at once (get_next_ino) */
     EXIT_WE_FAILED = 70
 };
 
-static uid_t bot_uid = DEFAULT_UID;
-static int ctl_fd, ack_fd, in_fd, err_fd, signal_fd;
-static int stderr_fd = -1;     /* read end of the running bot's stderr */
-static pid_t bot = 0;          /* its first process, or that one's warden; 0 when none runs */
-static char *tmp_options;      /* of a fresh /tmp; NULL: init does not play */
-static int judge_fd, proc_fd;  /* directories that the bot's root does not have */
-static ino_t numbers_from;     /* that of a pipe when the run began */
-static int *first_status;      /* wait status of the bot's first process, as its warden tells it */
-static int bot_status = 0;     /* wait status of the last bot */
-static int stopping = 0, killed_by_us = 0;
-static long long stop_at_ms = 0;
+static int proc_fd = -1;      /* /proc of the container, which no room has */
+static int complaints = 2;    /* where failures are told: the line, or a room's connection */
+static int signal_fd;
 
-/* JUDGE_RELAY: the bot reads a pipe of ours, and what the host writes is passed on to it. gVisor does not tell how much
- * there is to read in a FIFO of the host (FIONREAD), without which Java reads nothing. */
-static int relaying = 0;
-static int relay_fd = -1;      /* write end of the running bot's pipe */
+/* The run that this process looks after. */
+static uid_t bot_uid;
+static int orders, answers;   /* a room's connection is both */
+static int stderr_fd = -1;
+static int listener = -1;     /* tells of pipes and sockets; -1 where they are not counted */
+static int relay_from = -1, relay_fd = -1;
 static char relayed[RELAY_BYTES];
 static ssize_t relayed_from = 0, relayed_to = 0;
-
 static char head[HEAD_BYTES], tail[TAIL_BYTES];
 static long long stderr_bytes = 0;
 
 static void die(const char *what) {
-    dprintf(2, "judge-init: %s: %s\n", what, strerror(errno));
-    exit(EXIT_WE_FAILED);
+    char line[PATH_MAX + 200];
+    int length = snprintf(line, sizeof line, "failed: %s: %s", what, strerror(errno));
+    if (write(complaints, line, (size_t)length) < 0) {} /* nobody is there */
+    _exit(EXIT_WE_FAILED);
 }
 
 static long long now_ms(void) {
@@ -129,7 +126,7 @@ static void keep_stderr(const char *data, ssize_t count) {
     }
 }
 
-/* Reads what is there; at most `rounds` buffers, so a flood cannot hold init here. */
+/* Reads what is there; at most `rounds` buffers, so a flood cannot hold us here. */
 static void drain_stderr(int rounds) {
     char buffer[16 * 1024];
     while (stderr_fd >= 0 && rounds-- > 0) {
@@ -143,29 +140,27 @@ static void drain_stderr(int rounds) {
     }
 }
 
-static void send_all(int fd, const char *data, size_t count) {
-    while (count > 0) {
-        ssize_t sent = write(fd, data, count);
-        if (sent <= 0) return; /* the host never reads less than a FIFO's capacity; a dead host needs nothing */
-        data += sent;
-        count -= (size_t)sent;
-    }
+static size_t append(char *to, size_t at, const char *data, long long count) {
+    memcpy(to + at, data, (size_t)count);
+    return at + (size_t)count;
 }
 
-static void send_stderr(void) {
-    long long in_head = stderr_bytes < HEAD_BYTES ? stderr_bytes : HEAD_BYTES;
-    long long rest = stderr_bytes - in_head;
-    send_all(err_fd, head, (size_t)in_head);
+/* Sends an answer with the stderr kept so far, as one message. */
+static void answer(const char *what) {
+    static char message[HEAD_BYTES + TAIL_BYTES + 512], kept[sizeof message - 256];
+    long long in_head = stderr_bytes < HEAD_BYTES ? stderr_bytes : HEAD_BYTES, rest = stderr_bytes - in_head;
+    size_t length = append(kept, 0, head, in_head);
     if (rest > TAIL_BYTES) {
-        char note[80];
-        int length = snprintf(note, sizeof note, "\n[... %lld bytes left out ...]\n", rest - TAIL_BYTES);
-        send_all(err_fd, note, (size_t)length);
-        size_t from = (size_t)(rest % TAIL_BYTES);
-        send_all(err_fd, tail + from, TAIL_BYTES - from);
-        send_all(err_fd, tail, from);
+        long long from = rest % TAIL_BYTES;
+        length += (size_t)sprintf(kept + length, "\n[... %lld bytes left out ...]\n", rest - TAIL_BYTES);
+        length = append(kept, length, tail + from, TAIL_BYTES - from);
+        length = append(kept, length, tail, from);
     } else {
-        send_all(err_fd, tail, (size_t)rest);
+        length = append(kept, length, tail, rest);
     }
+    size_t sent = 0, all = (size_t)snprintf(message, 256, "%s %zu\n", what, length);
+    all = append(message, all, kept, (long long)length);
+    for (ssize_t now; sent < all && (now = write(answers, message + sent, all - sent)) > 0; sent += (size_t)now) {}
 }
 
 static void become_bot(void) {
@@ -177,59 +172,38 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
-/* Closes the calls that the engine's filter allows for init's sake only. That filter kills whoever uses numbers of
- * another architecture, so this one need not check for them. */
+static void keep_only_the_right_to_kill(void) {
+    struct __user_cap_header_struct about = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2] = {{1u << CAP_KILL, 1u << CAP_KILL, 0}, {0, 0, 0}};
+    if (syscall(SYS_capset, &about, rights) != 0) die("capset");
+}
+
+/* Closes the calls that the engine's filter allows for the sake of rooms only, to a warden and to all in its room. That
+ * filter kills whoever uses numbers of another architecture, so this one need not check for them. No filter can see the
+ * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here. */
 static void forbid(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 12, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 11, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 10, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 9, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 8, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 7, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 11, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 10, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 9, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 8, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 2),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_NEWPID, 3, 2),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADDR_NO_RANDOMIZE, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADDR_NO_RANDOMIZE, 2, 0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) die("filter");
 }
 
-/* Makes the kernel end the bot before init when memory runs out, however small the bot makes itself: a dead init looks
- * like our failure. */
-static void offer_to_be_killed_first(void) {
-    int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, "1000", 4) != 4) die("oom_score_adj");
-    close(fd);
-}
-
-static void run_bot(char **command, int in, int out, int err) {
-    sigset_t none;
-    sigemptyset(&none);
-    setsid();
-    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
-    if (tmp_options != NULL) {
-        offer_to_be_killed_first();
-        if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
-    }
-    become_bot();
-    if (tmp_options != NULL) forbid();
-    if (chdir("/bot") != 0) die("chdir /bot");
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    signal(SIGPIPE, SIG_DFL);
-    execv(command[0], command);
-    dprintf(2, "cannot start %s: %s\n", command[0], strerror(errno));
-    _exit(127);
-}
-
 /* The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
- * a run may make only a few, and init makes up for the rest: every run moves the counter equally far. */
+ * a bot may make only a few, and the maker makes up for the rest: every match moves the counter equally far. */
 static int count_numbers(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -245,73 +219,45 @@ static int count_numbers(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
-    long listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    if (listener < 0) die("listener");
-    return (int)listener;
+    long made = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+    if (made < 0) die("listener");
+    return (int)made;
 }
 
-/* Lets a call go on, or refuses it when the run has made too many. */
-static void let_make(int listener) {
+/* Lets a call go on, or refuses it when the bot has made too many. */
+static void let_make(void) {
     static int made = 0;
     union { struct seccomp_notif it; char room[256]; } asked; /* a newer kernel's may be larger than ours */
-    union { struct seccomp_notif_resp it; char room[256]; } answer;
+    union { struct seccomp_notif_resp it; char room[256]; } said;
     memset(&asked, 0, sizeof asked);
-    memset(&answer, 0, sizeof answer);
+    memset(&said, 0, sizeof said);
     if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) return; /* the caller has been killed */
     made += asked.it.data.nr == SYS_socketpair ? 2 : 1;
-    answer.it.id = asked.it.id;
-    if (made > NUMBERS) answer.it.error = -ENFILE;
-    else answer.it.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+    said.it.id = asked.it.id;
+    if (made > NUMBERS) said.it.error = -ENFILE;
+    else said.it.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);
 }
 
-static ino_t next_number(void) {
-    int ends[2];
-    struct stat about;
-    if (pipe2(ends, O_CLOEXEC) != 0 || fstat(ends[0], &about) != 0) die("number");
-    close(ends[0]);
-    close(ends[1]);
-    return about.st_ino;
-}
-
-/* Counts on until the counter is where it would be after the most that a run may make: that far from where the run
- * began, or, if the processor has been given further numbers meanwhile, that far from the first of those. */
-static void even_numbers_out(void) {
-    for (;;) {
-        ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
-        if (now - from > NUMBERS + OUR_NUMBERS) return;
-    }
-}
-
-/* Process 1 of the run's namespace. When it ends, the kernel ends everything else in there before init hears of it. */
-static void guard(char **command, int in, int out, int err) {
-    struct signalfd_siginfo information;
-    int status, listener = count_numbers();
-    pid_t ended, first = fork();
-    if (first < 0) die("fork");
-    if (first == 0) run_bot(command, in, out, err);
-    close(in);
-    close(out);
-    close(err);
-    send_all(ack_fd, "started\n", 8); /* the host may look for the bot's process at once */
-    for (;;) {
-        struct pollfd watched[2] = {{listener, POLLIN, 0}, {signal_fd, POLLIN, 0}};
-        if (poll(watched, 2, -1) < 0 && errno != EINTR) die("poll");
-        if (watched[0].revents) let_make(listener);
-        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
-        while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-            if (ended != first) continue;
-            *first_status = status;
-            _exit(0);
-        }
-    }
+static void execute(char **command, int in, int out, int err) {
+    sigset_t none;
+    sigemptyset(&none);
+    setsid();
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
+    become_bot();
+    if (chdir("/bot") != 0) die("chdir /bot");
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    signal(SIGPIPE, SIG_DFL);
+    execv(command[0], command);
+    dprintf(2, "cannot start %s: %s\n", command[0], strerror(errno));
+    _exit(127);
 }
 
 /* Passes on what there is, or drops it if the bot has closed its input. */
 static void relay(void) {
     if (relayed_from == relayed_to) {
         relayed_from = 0;
-        relayed_to = read(in_fd, relayed, sizeof relayed);
+        relayed_to = read(relay_from, relayed, sizeof relayed);
         if (relayed_to < 0) relayed_to = 0;
     }
     ssize_t sent = write(relay_fd, relayed + relayed_from, (size_t)(relayed_to - relayed_from));
@@ -319,127 +265,8 @@ static void relay(void) {
     else if (sent < 0 && errno != EAGAIN) relayed_from = relayed_to;
 }
 
-static int open_relay(void) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) die("relay");
-    relay_fd = ends[1];
-    return ends[0];
-}
-
-static void close_relay(void) {
-    if (relay_fd >= 0) close(relay_fd);
-    relay_fd = -1;
-    relayed_from = relayed_to = 0;
-}
-
-static void start(char **command) {
-    int err[2];
-    if (tmp_options != NULL) numbers_from = next_number();
-    int in = relaying ? open_relay() : openat(judge_fd, "in", O_RDONLY | O_CLOEXEC);
-    int out = openat(judge_fd, "out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    if (in < 0 || out < 0 || pipe2(err, O_CLOEXEC) != 0) die("open the bot's descriptors");
-    if (fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("fcntl");
-    stderr_bytes = 0;
-    killed_by_us = 0;
-    bot = tmp_options == NULL ? fork() : (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, 0, 0, 0, 0);
-    if (bot < 0) die("fork");
-    if (bot == 0 && tmp_options != NULL) guard(command, in, out, err[1]);
-    if (bot == 0) run_bot(command, in, out, err[1]);
-    close(in);
-    close(out);
-    close(err[1]);
-    stderr_fd = err[0];
-    if (tmp_options == NULL) send_all(ack_fd, "started\n", 8);
-}
-
-/* Root has no right to look into the bot's directories (no CAP_DAC_OVERRIDE), so the bot's own user empties /tmp.
- * Directories are flattened, not descended into: no depth of nesting can exhaust anything. */
-static void flatten(int top, const char *name) {
-    static unsigned long serial = 0;
-    fchmodat(top, name, 0700, 0);
-    int fd = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    if (directory == NULL) return;
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        if (unlinkat(fd, entry->d_name, 0) == 0) continue;
-        char fresh[64];
-        snprintf(fresh, sizeof fresh, ".judge-%d-%lu", (int)getpid(), serial++);
-        fchmodat(fd, entry->d_name, 0700, 0);
-        renameat(fd, entry->d_name, top, fresh);
-    }
-    closedir(directory);
-}
-
-static int entries_in_tmp(int remove) {
-    int found = 0, top = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = top < 0 ? NULL : fdopendir(top);
-    if (directory == NULL) return 1;
-    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) continue;
-        found++;
-        if (!remove || unlinkat(top, entry->d_name, 0) == 0) continue;
-        flatten(top, entry->d_name);
-        unlinkat(top, entry->d_name, AT_REMOVEDIR);
-    }
-    closedir(directory);
-    return found;
-}
-
-static void mount_tmp(void) {
-    if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, tmp_options) != 0) die("mount /tmp");
-}
-
-/* Mounts a fresh /tmp, which numbers its files from the beginning. Nobody is left who could hold the last one; what dead
- * processes held in queues of sockets is released a moment later. */
-static int renew_tmp(void) {
-    for (int pass = 0; umount2("/tmp", 0) != 0; pass++) {
-        if (errno != EBUSY || pass == PASSES) return 1;
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-    }
-    mount_tmp();
-    return 0;
-}
-
-/* Returns the number of entries that could not be removed. */
-static int empty_tmp(void) {
-    if (tmp_options != NULL) return renew_tmp();
-    if (entries_in_tmp(0) == 0) return 0;
-    pid_t wiper = fork();
-    if (wiper == 0) {
-        become_bot();
-        for (int pass = 0; pass < 10000 && entries_in_tmp(1) > 0; pass++) {}
-        _exit(0);
-    }
-    while (wiper > 0 && waitpid(wiper, NULL, 0) < 0 && errno == EINTR) {}
-    return entries_in_tmp(0);
-}
-
-/* Hides when the last run touched /tmp. */
-static void reset_times_of_tmp(void) {
-    static const struct timespec epoch[2];
-    if (utimensat(AT_FDCWD, "/tmp", epoch, 0) != 0) die("times of /tmp");
-}
-
-/* Sockets whose descriptors wait in each other's queues outlive their processes, with their names and their memory,
- * until the kernel collects them, which the end of any socket makes it do. Returns the number of those that stay. */
-static int collect_sockets(void) {
-    char row[512];
-    int left = 1;
-    for (int pass = 0; left > 0 && pass < PASSES; pass++) {
-        if (pass > 0) nanosleep(&(struct timespec){0, 1000000}, NULL);
-        if (pass % 100 == 0) close(socket(AF_UNIX, SOCK_DGRAM, 0));
-        int fd = openat(proc_fd, "net/unix", O_RDONLY | O_CLOEXEC);
-        FILE *table = fd < 0 ? NULL : fdopen(fd, "r");
-        if (table == NULL) return 0;
-        for (left = -1; fgets(row, sizeof row, table) != NULL; left++) {} /* its first row is a title */
-        fclose(table);
-    }
-    return left;
-}
-
-/* Returns when nothing else lives in the container. One kill is not enough: gVisor lists the processes first, and one that
- * is born meanwhile escapes (31 of 600). */
+/* Returns when nothing else lives here. One kill is not enough: gVisor lists the processes first, and one that is born
+ * meanwhile escapes (31 of 600). */
 static void kill_everything(void) {
     struct signalfd_siginfo information;
     for (pid_t ended;; poll(&(struct pollfd){signal_fd, POLLIN, 0}, 1, KILL_AGAIN_MS)) {
@@ -450,120 +277,378 @@ static void kill_everything(void) {
     }
 }
 
-static void finish_stop(void) {
-    char buffer[16 * 1024], line[96];
+/* Looks after a run whose first process is `first` until it has ended and the host has asked for its end. */
+static void look_after(pid_t first) {
+    struct signalfd_siginfo information;
+    int status, first_status = 0, alive = 1, killed = 0, stopping = 0;
+    long long stop_at_ms = 0;
+    while (alive || !stopping) {
+        int held = relayed_from < relayed_to;
+        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
+                                    {held || relay_fd < 0 ? -1 : relay_from, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
+        long long left_ms = stop_at_ms - now_ms();
+        if (poll(watched, 6, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
+        if (watched[3].revents & POLLIN) let_make();
+        else if (watched[3].revents) { close(listener); listener = -1; } /* nobody is left who could make any */
+        if (watched[4].revents || watched[5].revents) relay();
+        if (watched[2].revents) drain_stderr(4);
+        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        for (pid_t ended; alive && (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+            if (ended != first) continue;
+            alive = 0;
+            first_status = status;
+            kill_everything(); /* what it left behind would keep its output open */
+        }
+        if (watched[0].revents) {
+            char order[64];
+            ssize_t got = read(orders, order, sizeof order - 1);
+            if (got <= 0) _exit(0); /* the host's process is gone, and with us goes everything */
+            order[got] = '\0';
+            if (strncmp(order, "stop ", 5) == 0) {
+                stopping = 1;
+                stop_at_ms = now_ms() + atoi(order + 5);
+            } else if (strncmp(order, "kill", 4) == 0) {
+                if (alive) kill(first, SIGKILL);
+            } else {
+                drain_stderr(4);
+                answer("told");
+            }
+        }
+        if (alive && stopping && now_ms() >= stop_at_ms) {
+            alive = 0;
+            killed = 1;
+            if (waitpid(first, &first_status, WNOHANG) == first) killed = 0; /* it has just ended by itself */
+        }
+    }
     kill_everything();
     drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
-    if (stderr_fd >= 0) { close(stderr_fd); stderr_fd = -1; }
-    close_relay();
-    while (read(in_fd, buffer, sizeof buffer) > 0) {}
-    int dirty = collect_sockets() + empty_tmp(); /* sockets first: they may hold files of /tmp */
-    if (tmp_options != NULL) even_numbers_out();
-    reset_times_of_tmp();
-    send_stderr();
-    char how = killed_by_us ? 'K' : WIFEXITED(bot_status) ? 'E' : 'S';
-    int code = killed_by_us ? 0 : WIFEXITED(bot_status) ? WEXITSTATUS(bot_status) : WTERMSIG(bot_status);
-    int length = snprintf(line, sizeof line, "done %c %d %lld %d\n", how, code, stderr_bytes, dirty);
-    stopping = 0;
-    send_all(ack_fd, line, (size_t)length);
+    char how = killed ? 'K' : WIFEXITED(first_status) ? 'E' : 'S', done[64];
+    int code = killed ? 0 : WIFEXITED(first_status) ? WEXITSTATUS(first_status) : WTERMSIG(first_status);
+    snprintf(done, sizeof done, "done %c %d", how, code);
+    answer(done);
+    _exit(0);
 }
 
-static void reap(void) {
-    struct signalfd_siginfo information;
-    while (read(signal_fd, &information, sizeof information) > 0) {}
-    int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (pid != bot) continue;
-        bot = 0;
-        bot_status = tmp_options != NULL && WIFEXITED(status) ? *first_status : status;
-        kill_everything(); /* what it left behind would keep its output open */
-    }
-}
-
-static void obey(char **command) {
-    char line[64];
-    ssize_t got = read(ctl_fd, line, sizeof line - 1);
-    if (got == 0) exit(0); /* the worker is gone, and with us goes the container */
-    if (got < 0) return;
-    line[got] = '\0';
-    if (strncmp(line, "start\n", 6) == 0 && bot == 0 && !stopping) {
-        start(command);
-    } else if (strncmp(line, "tell\n", 5) == 0 && !stopping) {
-        drain_stderr(4);
-        send_stderr();
-        send_all(ack_fd, "told\n", 5);
-    } else if (strncmp(line, "stop ", 5) == 0 && !stopping) {
-        stopping = 1;
-        stop_at_ms = now_ms() + atoi(line + 5);
-    } else {
-        die("order");
-    }
-}
-
-static void open_everything(void) {
+static void await_signals_by_descriptor(void) {
     sigset_t child;
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     signal(SIGPIPE, SIG_IGN);
     signal_fd = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-    judge_fd = open("/judge", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    ctl_fd = openat(judge_fd, "ctl", O_RDONLY | O_CLOEXEC);
-    ack_fd = openat(judge_fd, "ack", O_WRONLY | O_CLOEXEC);
-    err_fd = openat(judge_fd, "err", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-    in_fd = openat(judge_fd, "in", O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    if (signal_fd < 0 || ctl_fd < 0 || ack_fd < 0 || err_fd < 0 || in_fd < 0) die("open /judge");
+    if (signal_fd < 0) die("signalfd");
 }
 
-/* Waits for the keeper, whose container may have started only a moment ago. */
-static void wait_for_the_tree(void) {
-    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) {
-        if (pass == 5 * PASSES) die("/play is not complete");
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
+/* One run in a container of its own. JUDGE_RELAY: the bot reads a pipe of ours, and what the host writes is passed on to
+ * it, because gVisor does not tell how much there is to read in a FIFO of the host (FIONREAD), without which Java reads
+ * nothing. */
+static void run_alone(char **command) {
+    int err[2], ends[2], relaying = getenv("JUDGE_RELAY") != NULL;
+    const char *uid = getenv("JUDGE_UID");
+    bot_uid = uid == NULL ? 0 : (uid_t)strtoul(uid, NULL, 10);
+    unsetenv("JUDGE_RELAY");
+    unsetenv("JUDGE_UID");
+    await_signals_by_descriptor();
+    orders = open("/judge/ctl", O_RDONLY | O_CLOEXEC);
+    answers = complaints = open("/judge/ack", O_WRONLY | O_CLOEXEC);
+    int in = open("/judge/in", (relaying ? O_RDWR | O_NONBLOCK : O_RDONLY) | O_CLOEXEC);
+    int out = open("/judge/out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (bot_uid == 0) errno = EINVAL;
+    if (bot_uid == 0 || orders < 0 || answers < 0 || in < 0 || out < 0) die("open /judge");
+    if (relaying) {
+        if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) die("relay");
+        relay_from = in;
+        relay_fd = ends[1];
+        in = ends[0];
+    }
+    if (pipe2(err, O_CLOEXEC) != 0 || fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("pipe");
+    pid_t first = fork();
+    if (first < 0) die("fork");
+    if (first == 0) execute(command, in, out, err[1]);
+    close(in);
+    close(out);
+    close(err[1]);
+    stderr_fd = err[0];
+    keep_only_the_right_to_kill();
+    if (write(answers, "started\n", 8) != 8) die("started");
+    look_after(first);
+}
+
+/* A request for a room, as the host sent it. */
+static char request[REQUEST_BYTES];
+static char *command[MOST_WORDS], tmp_options[128];
+static int descriptors[MOST_DESCRIPTORS], groups, unified;
+
+/* Unpacks the program: lines "MODE BYTES PATH", each followed by the file's bytes; a folder has -1 bytes. */
+static void unpack(int from) {
+    static char buffer[256 * 1024];
+    char line[PATH_MAX + 64], path[PATH_MAX];
+    off_t at = 0;
+    for (ssize_t got; (got = pread(from, line, sizeof line - 1, at)) > 0;) {
+        unsigned mode;
+        long long left;
+        int length;
+        line[got] = '\0';
+        if (sscanf(line, "%o %lld %4000[^\n]%n", &mode, &left, path, &length) != 3) die("program");
+        at += length + 1;
+        if (left < 0) {
+            if (mkdir(path, mode) != 0) die(path);
+            continue;
+        }
+        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (fd < 0) die(path);
+        while (left > 0) {
+            got = pread(from, buffer, left < (long long)sizeof buffer ? (size_t)left : sizeof buffer, at);
+            if (got <= 0 || write(fd, buffer, (size_t)got) != got) die(path);
+            at += got;
+            left -= got;
+        }
+        close(fd);
     }
 }
 
-/* Copies the program into memory, where reading it takes the same time whoever has read it before. */
-static void copy_program(void) {
-    if (mount("tmpfs", "/play/bot", "tmpfs", MS_NOSUID | MS_NODEV, "mode=755") != 0) die("mount /play/bot");
-    int status;
-    pid_t copier = fork();
-    if (copier == 0) {
-        execl("/bin/cp", "cp", "-rp", "/bot/.", "/play/bot", NULL);
-        die("cp");
-    }
-    if (copier < 0 || waitpid(copier, &status, 0) != copier || status != 0) die("copy the program");
-    if (mount(NULL, "/play/bot", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOATIME, "mode=755") != 0)
-        die("close /play/bot");
+static void mount_memory(const char *where, unsigned long flags, const char *options) {
+    if (mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV | flags, options) != 0) die(where);
 }
 
-/* Leaves two files in /proc: `exe`, which tells the dynamic linker and Java beside which program to look for libraries,
- * and a map of memory, in which the C library looks for the stack (Mono needs it). The map is right because addresses
- * are not random, see `run_bot`. */
-static void say_who_is_started(const char *program) {
-    char path[PATH_MAX];
-    if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=755,nr_inodes=8") != 0) die("mount /proc");
-    if (mkdir("/proc/self", 0755) != 0) die("mkdir /proc/self");
-    if (chdir("/bot") == 0 && realpath(program, path) != NULL && symlink(path, "/proc/self/exe") != 0) die("symlink");
+static int make_fifo(const char *path, int *host_end, int host_flags, int bot_flags) {
+    if (mkfifo(path, 0600) != 0 || (*host_end = open(path, host_flags | O_NONBLOCK | O_CLOEXEC)) < 0) die(path);
+    int bot_end = open(path, bot_flags | O_NONBLOCK | O_CLOEXEC);
+    if (bot_end < 0 || fcntl(bot_end, F_SETFL, 0) != 0 || unlink(path) != 0) die(path);
+    return bot_end;
+}
+
+/* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, which tells the dynamic linker and Java beside
+ * which program to look for libraries, and a map of memory, in which the C library looks for the stack (Mono needs it).
+ * The map is right because addresses are not random, see `run_in_room`. */
+static void furnish(int program, int host_ends[3], int bot_ends[3]) {
     static const char map[] = "7ffffff00000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n";
+    char path[PATH_MAX];
+    mount_memory("/bot", 0, "mode=755");
+    if (chdir("/bot") != 0) die("chdir /bot");
+    unpack(program);
+    int found = realpath(command[0], path) != NULL;
+    if (chdir("/") != 0 || mount(NULL, "/bot", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOATIME, "mode=755"))
+        die("close /bot");
+    mount_memory("/proc", MS_NOEXEC, "mode=755,nr_inodes=8");
+    if (mkdir("/proc/self", 0755) != 0 || (found && symlink(path, "/proc/self/exe") != 0)) die("/proc/self");
     int maps = open("/proc/self/maps", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
     if (maps < 0 || write(maps, map, sizeof map - 1) < 0 || close(maps) != 0) die("/proc/self/maps");
     if (mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, "mode=755") != 0)
         die("close /proc");
+    mount_memory("/tmp", MS_NOEXEC, tmp_options);
+    bot_ends[0] = make_fifo("/tmp/in", &host_ends[0], O_RDWR, O_RDONLY); /* O_RDWR: writing never finds no reader */
+    bot_ends[1] = make_fifo("/tmp/out", &host_ends[1], O_RDONLY, O_WRONLY);
+    bot_ends[2] = make_fifo("/tmp/err", &host_ends[2], O_RDONLY, O_WRONLY);
 }
 
-/* Moves the container into /play. After that the image, the engine's mounts and the host's paths in them are gone. */
-static void move_into_the_tree(const char *program) {
-    wait_for_the_tree();
-    copy_program();
-    if (mount(NULL, "/play", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOATIME, NULL) != 0) die("close /play");
-    if (chdir("/play") != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0) die("pivot_root");
-    say_who_is_started(program);
-    if (chdir("/") != 0) die("chdir");
-    mount_tmp();
-    first_status = mmap(NULL, sizeof *first_status, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (first_status == MAP_FAILED) die("mmap");
+static void say_started(int in, int out) {
+    union { struct cmsghdr align; char bytes[CMSG_SPACE(2 * sizeof(int))]; } passed = {.bytes = {0}};
+    struct iovec word = {"started", 7};
+    struct msghdr message = {.msg_iov = &word, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
+    struct cmsghdr *first = CMSG_FIRSTHDR(&message);
+    first->cmsg_level = SOL_SOCKET;
+    first->cmsg_type = SCM_RIGHTS;
+    first->cmsg_len = CMSG_LEN(2 * sizeof(int));
+    memcpy(CMSG_DATA(first), (int[2]){in, out}, 2 * sizeof(int));
+    if (sendmsg(answers, &message, MSG_NOSIGNAL) < 0) die("started");
+}
+
+/* Makes the kernel end the bot before its warden when memory runs out, however small the bot makes itself: a dead warden
+ * looks like our failure. */
+static void offer_to_be_killed_first(void) {
+    int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "1000", 4) != 4) die("oom_score_adj");
+    close(fd);
+}
+
+/* Process 1 of a room. */
+static void run_in_room(void) {
+    int host_ends[3], bot_ends[3];
+    if (setgid(0) != 0 || setuid(0) != 0) die("become the room's root");
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else nobody but the host's root may write in our /proc */
+    for (int group = 0; group < groups; group++)
+        if (write(descriptors[1 + group], "0", 1) != 1 || close(descriptors[1 + group]) != 0) die("join a control group");
+    furnish(descriptors[1 + groups], host_ends, bot_ends);
+    await_signals_by_descriptor();
+    if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
+    forbid();
+    listener = count_numbers(); /* from here on, making a pipe would wait for ourselves */
+    pid_t first = fork();
+    if (first < 0) die("fork");
+    if (first == 0) {
+        offer_to_be_killed_first();
+        say_started(host_ends[0], host_ends[1]);
+        execute(command, bot_ends[0], bot_ends[1], bot_ends[2]);
+    }
+    for (int end = 0; end < 3; end++) close(bot_ends[end]);
+    close(host_ends[0]);
+    close(host_ends[1]);
+    stderr_fd = host_ends[2];
+    close(proc_fd);
+    keep_only_the_right_to_kill();
+    look_after(first);
+}
+
+/* The maker's rooms: each one's warden, and its connection, which is closed when the warden is gone. */
+static struct { pid_t warden; int connection; } rooms[MOST_ROOMS];
+static int rooms_now = 0, rooms_since = 0;
+static ino_t numbers_from; /* that of a pipe before the first of the rooms that are there together */
+
+static ino_t next_number(void) {
+    int ends[2];
+    struct stat about;
+    if (pipe2(ends, O_CLOEXEC) != 0 || fstat(ends[0], &about) != 0) die("number");
+    close(ends[0]);
+    close(ends[1]);
+    return about.st_ino;
+}
+
+/* Counts on until the counter is where it would be after the most that these rooms may make: that far from where they
+ * began, or, if the processor has been given further numbers meanwhile, that far from the first of those. */
+static void even_numbers_out(void) {
+    for (;;) {
+        ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
+        if (now - from > (ino_t)(rooms_since * (NUMBERS + OUR_NUMBERS))) return;
+    }
+}
+
+static void forget_ended_rooms(void) {
+    for (pid_t ended; (ended = waitpid(-1, NULL, WNOHANG)) > 0;)
+        for (int room = 0; room < MOST_ROOMS; room++) {
+            if (rooms[room].warden != ended) continue;
+            if (--rooms_now == 0) even_numbers_out();
+            close(rooms[room].connection);
+            rooms[room].warden = 0;
+        }
+}
+
+static void map_users(pid_t of, const char *map) {
+    static const char *const files[] = {"gid_map", "uid_map"};
+    char path[64];
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%d/%s", (int)of, files[i]);
+        int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, map, strlen(map)) < 0) die(path);
+        close(fd);
+    }
+}
+
+/* Starts a process in new namespaces, and in a control group if it is unified; it waits until its users are mapped. */
+static pid_t start_process(uint64_t flags, int group, const char *map) {
+    char go;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) die("pipe");
+    struct clone_args asked = {.flags = flags | CLONE_NEWUSER, .exit_signal = SIGCHLD};
+    if (group >= 0) {
+        asked.flags |= CLONE_INTO_CGROUP;
+        asked.cgroup = (uint64_t)group;
+    }
+    pid_t started = (pid_t)syscall(SYS_clone3, &asked, sizeof asked);
+    if (started == 0) {
+        close(ends[1]);
+        if (read(ends[0], &go, 1) != 1) die("the map of users");
+    }
+    if (started > 0) {
+        map_users(started, map);
+        if (write(ends[1], "", 1) != 1) die("go on");
+    }
+    close(ends[0]);
+    if (started != 0) close(ends[1]);
+    return started;
+}
+
+/* Reads a request. Returns the number of its descriptors; the connection comes first. */
+static int read_request(int line) {
+    union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof descriptors)]; } passed;
+    struct iovec words = {request, sizeof request - 2};
+    struct msghdr message = {.msg_iov = &words, .msg_iovlen = 1, .msg_control = &passed, .msg_controllen = sizeof passed};
+    ssize_t got = recvmsg(line, &message, MSG_CMSG_CLOEXEC);
+    if (got <= 0) _exit(0); /* the host's process is gone, and with us goes everything */
+    request[got] = request[got + 1] = '\0';
+    struct cmsghdr *first = CMSG_FIRSTHDR(&message);
+    if (first == NULL || first->cmsg_type != SCM_RIGHTS) die("request");
+    size_t bytes = first->cmsg_len - CMSG_LEN(0);
+    memcpy(descriptors, CMSG_DATA(first), bytes);
+    if (sscanf(request, "%u %d %d %127s", &bot_uid, &groups, &unified, tmp_options) != 4) die("request");
+    int words_read = 0;
+    for (char *word = request + strlen(request) + 1; *word && words_read < MOST_WORDS - 1; word += strlen(word) + 1)
+        command[words_read++] = word;
+    command[words_read] = NULL;
+    return (int)(bytes / sizeof *descriptors);
+}
+
+static void make_room(int line) {
+    char map[64];
+    int count = read_request(line), room = 0;
+    while (room < MOST_ROOMS && rooms[room].warden != 0) room++;
+    if (room == MOST_ROOMS) die("too many rooms");
+    snprintf(map, sizeof map, "0 0 1\n%u %u 1\n", bot_uid, bot_uid);
+    if (rooms_now == 0) {
+        numbers_from = next_number();
+        rooms_since = 0;
+    }
+    int group = unified ? descriptors[2 + groups] : -1;
+    pid_t warden = start_process(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET, group, map);
+    if (warden == 0) {
+        complaints = orders = answers = descriptors[0];
+        close(line);
+        close(signal_fd);
+        if (group >= 0) close(group);
+        for (int other = 0; other < MOST_ROOMS; other++)
+            if (rooms[other].warden != 0) close(rooms[other].connection);
+        run_in_room();
+    }
+    if (warden < 0) {
+        complaints = descriptors[0]; /* this room's failure ends the wall: the host opens another */
+        die("namespaces of a room");
+    }
+    for (int i = 1; i < count; i++) close(descriptors[i]);
+    rooms[room].warden = warden;
+    rooms[room].connection = descriptors[0];
+    rooms_now++;
+    rooms_since++;
+}
+
+/* The maker moves into the tree in memory: after that the image, the engine's mounts and the host's paths in them are
+ * gone for it and for all rooms. */
+static void make_rooms(int line) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0 || chdir("/play") != 0) die("mount /play");
+    if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) die("pivot_root");
+    await_signals_by_descriptor();
+    if (write(line, "ready", 5) != 5) die("ready");
+    for (;;) {
+        struct signalfd_siginfo information;
+        struct pollfd watched[2] = {{line, POLLIN, 0}, {signal_fd, POLLIN, 0}};
+        if (poll(watched, 2, -1) < 0 && errno != EINTR) die("poll");
+        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        forget_ended_rooms();
+        if (watched[0].revents) make_room(line);
+    }
+}
+
+/* The wall. `root` is the host's user that the maker's root is, one without rights; bots' users are mapped as they are. */
+static void launch(const char *root) {
+    char map[64], go;
+    struct sockaddr_un host = {AF_UNIX, "/judge/line"};
+    int line = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (line < 0 || connect(line, (struct sockaddr *)&host, sizeof host) != 0) die("connect to the host");
+    complaints = line;
+    proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    umask(0022);
+    if (read(line, &go, 1) != 1) _exit(0); /* the host has put us into our control groups */
+    snprintf(map, sizeof map, "0 %s 1\n1048576 1048576 1073741824\n", root);
+    pid_t maker = start_process(CLONE_NEWNS, -1, map);
+    if (maker < 0) die("user namespaces");
+    if (maker == 0) make_rooms(line);
+    close(line);
+    keep_only_the_right_to_kill();
+    while (waitpid(-1, NULL, 0) != maker) {}
+    _exit(0);
 }
 
 static int hold(const char *path, const struct stat *about, int kind, struct FTW *where) {
@@ -587,53 +672,12 @@ static void keep(const char *tree) {
     int fd = open("complete", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
     if (fd < 0) die("complete");
     sigwait(&end, &signal);
-}
-
-/* Reads what the environment says. Each box has its own user, because the opponent would otherwise share limits that the
- * kernel counts by user (pipe memory, pending signals, inotify). */
-static void read_environment(void) {
-    relaying = getenv("JUDGE_RELAY") != NULL;
-    unsetenv("JUDGE_RELAY");
-    const char *tmp = getenv("JUDGE_TMP");
-    if (tmp != NULL) tmp_options = strdup(tmp);
-    unsetenv("JUDGE_TMP");
-    const char *wanted = getenv("JUDGE_UID");
-    if (wanted == NULL) return;
-    bot_uid = (uid_t)strtoul(wanted, NULL, 10);
-    unsetenv("JUDGE_UID");
-    if (bot_uid < DEFAULT_UID) {
-        errno = EINVAL;
-        die("JUDGE_UID");
-    }
+    _exit(0);
 }
 
 int main(int argc, char **argv) {
-    if (argc < 2) die("usage: judge-init COMMAND [ARGUMENT ...]");
-    if (strcmp(argv[1], "--keep") == 0 && argc == 3) {
-        keep(argv[2]);
-        return 0;
-    }
-    read_environment();
-    open_everything();
-    if (tmp_options != NULL) move_into_the_tree(argv[1]);
-    reset_times_of_tmp();
-    send_all(ack_fd, "ready\n", 6);
-    for (;;) {
-        int held = relayed_from < relayed_to;
-        struct pollfd watched[5] = {{ctl_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0},
-                                    {held || relay_fd < 0 ? -1 : in_fd, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
-        long long left = stop_at_ms - now_ms();
-        int timeout = !stopping ? -1 : left > 0 ? (int)left : 0;
-        if (poll(watched, 5, timeout) < 0 && errno != EINTR) die("poll");
-        if (watched[3].revents || watched[4].revents) relay();
-        if (watched[2].revents) drain_stderr(4);
-        if (watched[1].revents) reap();
-        if (watched[0].revents) obey(argv + 1);
-        if (stopping && bot != 0 && now_ms() >= stop_at_ms) reap(); /* it may have just ended by itself */
-        if (stopping && bot != 0 && now_ms() >= stop_at_ms) {
-            killed_by_us = 1;
-            bot = 0;
-        }
-        if (stopping && bot == 0) finish_stop();
-    }
+    if (argc == 3 && strcmp(argv[1], "--keep") == 0) keep(argv[2]);
+    if (argc == 3 && strcmp(argv[1], "--rooms") == 0) launch(argv[2]);
+    if (argc < 2) die("usage: judge-init --rooms ROOT | --keep DIRECTORY | COMMAND [ARGUMENT ...]");
+    run_alone(argv + 1);
 }

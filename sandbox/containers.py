@@ -1,0 +1,273 @@
+"""Containers of a Docker Engine, and boxes that are a container for each run: builds, and everything under gVisor.
+
+Theory of operation
+-------------------
+The engine handles only a container's life cycle: create, start, inspect (once, for the process id), wait for removal,
+and kill if it does not end by itself. Every engine call has a time-out.
+
+A program that runs alone in a container is a child of the image's init, with which we talk through FIFOs in a directory
+that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
+
+*Nothing survives its owner.* init exits when our end of `ctl` closes, which happens even when this process is killed,
+and the engine removes an exited container by itself (`auto_remove`). Only a directory remains; it is locked while its
+owner lives, and `sandbox.folders` deletes directories whose lock is free.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import select
+import shutil
+import stat
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import docker
+import requests
+from docker.errors import DockerException, NotFound
+from docker.types import Mount
+
+from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, remove_group
+from deadheat.sandbox.confinement import host_config, to_be_killed_first
+from deadheat.sandbox.folders import LockedFolder
+from deadheat.sandbox.host.weight import Parent
+from deadheat.sandbox.runtimes import Runtime, why_not_started
+
+ACK_TIMEOUT_S = 10
+"""How long init may take to answer an order beyond the time that the order itself allows. An idle host takes a
+millisecond; after ten seconds some process in the container cannot be killed."""
+
+LABEL = "deadheat.box"
+"""Its value is the folder of the container's owner."""
+
+ANY_USER = range(2**20, 2**20 + 2**30)
+"""Every run gets a random user of these, above all users of a host; its group has the same number."""
+
+FIFOS = ("ctl", "ack", "in", "out")
+
+EngineFailure = (DockerException, requests.exceptions.RequestException)
+
+
+class Container:
+    """A container, and the folder that it shares with this process. Close it."""
+
+    def __init__(self, client: docker.APIClient, run_dir: Path) -> None:
+        self._client = client
+        self._folder = LockedFolder(run_dir, "box")
+        self._id: str | None = None
+        self.path = self._folder.path
+        self.name = self.path.name
+        self.judge = self.path / "judge"
+        self.judge.mkdir(mode=0o700)
+
+    def start(self, image: str, command: list[str], environment: dict[str, str], config: Any) -> int:
+        """Start it, and return the process id of its first process on this host. Raises SandboxError."""
+        try:
+            self._id = self._client.create_container(
+                image,
+                command=command,
+                environment=environment,
+                hostname="sandbox",
+                network_disabled=True,
+                working_dir="/",
+                labels={LABEL: str(self.path), "deadheat.owner": str(os.getpid())},
+                host_config=config,
+            )["Id"]
+            self._client.start(self._id)
+            pid = int(self._client.inspect_container(self._id)["State"]["Pid"])
+        except (*EngineFailure, OSError) as error:
+            raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
+        if pid == 0:
+            raise SandboxError("container-died", "the container ended at once")
+        return pid
+
+    def close(self) -> None:
+        """Wait until the engine has removed it, and remove the folder. Kill it if it does not end by itself."""
+        if self._id is not None:
+            self._remove(self._id)
+            self._id = None
+        self._folder.remove()
+
+    def _remove(self, container: str) -> None:
+        for kill in (False, True):
+            try:
+                if kill:
+                    self._client.kill(container)
+                self._client.wait(container, timeout=ACK_TIMEOUT_S, condition="removed")
+                return
+            except NotFound:
+                return
+            except EngineFailure:
+                continue
+        with contextlib.suppress(*EngineFailure):  # created but never started: nothing ran
+            self._client.remove_container(container, force=True)
+
+
+class ContainerBox:
+    """A box whose every run has a container of its own. See `sandbox.box.Box`."""
+
+    def __init__(
+        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits, runtime: Runtime
+    ) -> None:
+        """Raises OSError if the program cannot be copied."""
+        self._client = client
+        self._opened_with = image, program, limits
+        self._run_dir = run_dir
+        self._runtime = runtime
+        self._container: Container | None = None
+        self._fds: dict[str, int] = {}
+        self._meter: Cgroup | None = None
+        self._groups: dict[str, Path] = {}
+        self._pid = 0
+        self._stop_timeout_s = 0.0
+        self._said = b""
+        self._favoured, self._resting = True, False
+        self._copy = LockedFolder(run_dir, "box")
+        copy_program(program.directory, self._copy.path / "program")
+
+    def start(self) -> Channel:
+        """See `sandbox.box.Box`."""
+        self._end()
+        image, program, limits = self._opened_with
+        self._container = container = Container(self._client, self._run_dir)
+        self._make_fifos(container.judge)
+        places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
+        mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
+        config = host_config(self._client, mounts, limits, self._runtime)
+        told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
+        command = ["/sbin/judge-init", *program.command]
+        self._pid = container.start(image, command, {**ENVIRONMENT, **told}, config)
+        self._groups = join_unified(groups_of(self._pid), self._pid, container.name)
+        self._hear("started", ACK_TIMEOUT_S)
+        leader = None if self._runtime.gvisor else first_child(self._pid)
+        if leader is not None:
+            to_be_killed_first(leader)
+        self._meter = Cgroup(self._groups, limits.cpu_numbers, leader)
+        return Channel(self._fds["in"], self._fds["out"], self._meter, self._meter.killed_for_memory)
+
+    @property
+    def parent(self) -> Parent:
+        """The group in which the container competes with everything else on this machine."""
+        return Parent(None if self._meter is None else self._meter.weight)
+
+    @property
+    def nice(self) -> int:
+        """The nice value of the container's first process, which it has from the engine."""
+        return os.getpriority(os.PRIO_PROCESS, self._pid)
+
+    def can_favour(self) -> bool:
+        """Say whether `favour` has an effect on this host. The box is favoured afterwards."""
+        return self._meter is not None and self._meter.can_favour()
+
+    def favour(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        self._favoured = yes
+        if self._meter is not None:
+            self._meter.favour(yes)
+
+    def rest(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        if self._meter is not None and yes != self._resting:
+            self._meter.freeze(yes)
+            self._meter.favour(self._favoured and not yes)  # what cannot be frozen runs behind everything else
+            self._resting = yes
+
+    def stderr_so_far(self) -> bytes:
+        """See `sandbox.box.Box`."""
+        self._order("tell")
+        return self._hear("told", ACK_TIMEOUT_S)[1]
+
+    def ask_stop(self, grace_ns: int) -> None:
+        """See `sandbox.box.Box`."""
+        self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
+        self._order(f"stop {grace_ns // NS_PER_MS}")
+
+    def stopped(self) -> Exit:
+        """See `sandbox.box.Box`."""
+        words, stderr = self._hear("done", self._stop_timeout_s)
+        assert self._meter is not None
+        return self._meter.measured(ended_as(words, stderr))
+
+    def close(self) -> None:
+        """See `sandbox.box.Box`."""
+        self._end()
+        self._copy.remove()
+
+    def _end(self) -> None:
+        self.rest(False)  # what is frozen cannot end
+        for name in list(self._fds):
+            os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
+        if self._container is not None:
+            self._container.close()
+            self._container = None
+        if "" in self._groups:
+            remove_group(self._groups[""])
+        self._groups, self._said, self._favoured = {}, b"", True
+
+    def _make_fifos(self, directory: Path) -> None:
+        for name in FIFOS:
+            os.mkfifo(directory / name, 0o600)
+        # We open the pipes that we write to for both reading and writing, so that opening never waits and the bot's end
+        # may close and reopen.
+        for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0)):
+            self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+
+    def _order(self, order: str) -> None:
+        try:
+            os.write(self._fds["ctl"], order.encode())
+        except (OSError, KeyError) as error:
+            raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
+
+    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
+        """Return the words and the text of init's next answer: a line, whose last word may be the length of a text."""
+        give_up_at = time.monotonic() + timeout_s
+        while b"\n" not in self._said:
+            self._read_more(give_up_at, timeout_s)
+        line, _, self._said = self._said.partition(b"\n")
+        words = line.decode("utf-8", "replace").split()
+        if words[:1] != [answer]:
+            raise SandboxError("container-stuck", f"init said {line!r} instead")
+        length = int(words[-1]) if len(words) > 1 else 0
+        while len(self._said) < length:
+            self._read_more(give_up_at, timeout_s)
+        text, self._said = self._said[:length], self._said[length:]
+        return words, text
+
+    def _read_more(self, give_up_at: float, timeout_s: float) -> None:
+        poller = select.poll()
+        poller.register(self._fds["ack"], select.POLLIN)
+        ready = poller.poll(max(0.0, give_up_at - time.monotonic()) * 1000)
+        data = os.read(self._fds["ack"], 64 * 1024) if ready else b""
+        if not ready:
+            raise SandboxError("container-stuck", f"init did not answer within {timeout_s} s")
+        if not data:
+            raise SandboxError("container-died", "the container ended unexpectedly")
+        self._said += data
+
+
+def ended_as(words: Sequence[str], stderr: bytes) -> Exit:
+    """Return the end of a run that init tells as ``done HOW CODE STDERR_BYTES``. Raises SandboxError."""
+    if not re.fullmatch(r"done [ESK] \d+ \d+", " ".join(words)):
+        raise SandboxError("container-stuck", f"init said {words!r} instead")
+    how, code = words[1], int(words[2])
+    return Exit(code if how == "E" else None, code if how == "S" else None, how == "K", stderr)
+
+
+def copy_program(source: Path, target: Path) -> None:
+    """Copy a program so that the box's user can read it, whatever modes the original has."""
+    shutil.copytree(source, target)
+    for folder, _, files in os.walk(target):
+        Path(folder).chmod(0o755)
+        for name in files:
+            path = Path(folder, name)
+            path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)

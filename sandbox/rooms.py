@@ -1,0 +1,385 @@
+"""Boxes as rooms: one long-lived container, the *wall*, in which every match gets rooms of its own.
+
+Theory of operation
+-------------------
+A container takes 150 ms of CPU to start, a match of quick bots ten. So the engine starts one container for a process
+that plays, and the launcher in it (images/init.c) makes a room for each bot of each match in milliseconds: namespaces,
+a /tmp, a copy of the program, a user. Nothing is ever used again, so nothing has to be cleaned. The engine has no part
+in a match.
+
+*Control groups* below the container's own are made here for each room: limits, weight, and the counters that
+attribution reads. A room's first process joins those of version 1 by descriptors that we opened (`tasks`, because
+`cgroup.procs` takes a lock of the whole kernel for milliseconds), and is born in the unified one, which its maker may
+do because both that group and the common parent are writable for it.
+
+*Nothing survives its owner.* The launcher ends when our end of the line closes, and a room when our end of its
+connection does; both happen even when this process is killed. The engine removes an ended container by itself.
+What stays of a killed owner is a folder (see `sandbox.folders`) and control groups (see `sandbox.cgroup`).
+
+*A wall is pinned* to the processors of the match: all rooms that are there together have the same ones, and the maker,
+which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import itertools
+import os
+import secrets
+import socket
+import stat
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+
+import docker
+from docker.types import Mount
+
+from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
+from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, remove_group, weight_file
+from deadheat.sandbox.confinement import host_config
+from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Container, ended_as
+from deadheat.sandbox.host.weight import Parent
+from deadheat.sandbox.resident import resident_tree
+from deadheat.sandbox.runtimes import Runtime
+
+MOST_ROOMS = 8
+"""For how many rooms at a time a wall has memory and processes; a table has at most six."""
+
+WALL = Limits(memory_bytes=MOST_ROOMS * (BOT_MEMORY_BYTES + 2**27), processes=MOST_ROOMS * 80)
+
+LOWEST_ROOT, ROOTS = 2_000_000_000, 100_000_000
+"""The host's users that are root in a wall, one each: above all bots (`ANY_USER`), and without rights on the host."""
+
+FIFOS = 3
+"""The files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr."""
+
+PAGE_BYTES = 4096
+ANSWER_BYTES = 128 * 1024
+JOINED = ("memory", "pids", "cpu", "cpuacct", "freezer")
+"""The controllers of version 1 for which a room has groups. The processors are those of the wall."""
+
+_numbers = itertools.count(1)
+
+
+class Wall:
+    """One container, and the line to its launcher."""
+
+    def __init__(self, client: docker.APIClient, image: str, run_dir: Path, runtime: Runtime, cpus: str) -> None:
+        """Raises SandboxError, and the engine's own errors."""
+        self.rooms = 0
+        self.broken = False
+        self.cpus = cpus
+        self.root = LOWEST_ROOT + secrets.randbelow(ROOTS)
+        self.groups: dict[str, Path] = {}
+        self._line: socket.socket | None = None
+        self._container = Container(client, run_dir)
+        try:
+            self._start(client, client.inspect_image(image)["Id"], runtime)
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, client: docker.APIClient, image: str, runtime: Runtime) -> None:
+        judge = Mount("/judge", str(self._container.judge), type="bind", read_only=True)
+        config = host_config(client, [judge, resident_tree(client, image)], WALL, runtime, wall=True)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
+            folder = os.open(self._container.judge, os.O_PATH | os.O_CLOEXEC)
+            try:
+                door.bind(f"/proc/self/fd/{folder}/line")  # the path itself may be too long for a socket's name
+            finally:
+                os.close(folder)
+            door.listen(1)
+            door.settimeout(ACK_TIMEOUT_S)
+            command = ["/sbin/judge-init", "--rooms", str(self.root)]
+            self.pid = self._container.start(image, command, {**ENVIRONMENT, **runtime.environment}, config)
+            self.groups = join_unified(groups_of(self.pid), self.pid, self._container.name)
+            try:
+                self._make_way()
+                self.pin(self.cpus)
+                self._line, _ = door.accept()
+                self._line.settimeout(ACK_TIMEOUT_S)
+                self._line.send(b"g")
+                said = self._line.recv(ANSWER_BYTES)
+            except OSError as error:
+                raise SandboxError("no-rooms", f"the container that makes rooms did not begin: {error}") from error
+        if said != b"ready":
+            raise SandboxError("no-rooms", f"the container makes no rooms: {_text(said)}")
+
+    def _make_way(self) -> None:
+        """Let rooms have groups below the container's unified one, which then may hold no process itself, and may be
+        joined by the wall's root: it owns nothing else that could be moved there.
+        """
+        group = self.groups.get("")
+        if group is None:
+            return
+        leaf = group / "launcher"
+        leaf.mkdir()
+        (leaf / "cgroup.procs").write_text(str(self.pid))
+        there = {"cpu", "memory", "pids"}.intersection((group / "cgroup.controllers").read_text().split())
+        (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(there)))
+        (group / "cgroup.procs").chmod(0o666)
+
+    def pin(self, cpus: str) -> None:
+        """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
+        if cpus or self.cpus:
+            group = self.groups.get("cpuset", self.groups.get(""))
+            assert group is not None
+            (group / "cpuset.cpus").write_text(cpus or f"0-{(os.cpu_count() or 1) - 1}")
+        self.cpus = cpus
+
+    @property
+    def parent(self) -> Parent:
+        """The group in which the container competes with everything else on this machine."""
+        return Parent(weight_file(self.groups))
+
+    def request(self, words: str, fds: list[int]) -> None:
+        """Ask for a room. Raises SandboxError."""
+        assert self._line is not None
+        try:
+            passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
+            self._line.sendmsg([words.encode("utf-8", "surrogateescape")], passed)
+        except OSError as error:
+            raise SandboxError("container-died", f"the container that makes rooms has ended: {error}") from error
+
+    def close(self) -> None:
+        """End the container, and wait until the engine has removed it."""
+        if self._line is not None:
+            self._line.close()
+        self._container.close()
+        for group in self.groups.values():
+            remove_group(group)
+
+
+class Room:
+    """The rooms of one program, one after another: a `sandbox.box.Box`."""
+
+    def __init__(self, wall: Wall, program: Program, limits: Limits) -> None:
+        """Raises OSError if the program cannot be read."""
+        self._wall = wall
+        self._command = program.command
+        self._limits = limits
+        self._packed, self._program_bytes = packed(program.directory)
+        self._line: socket.socket | None = None
+        self._groups: dict[str, Path] = {}
+        self._channel_fds: list[int] = []
+        self._meter: Cgroup | None = None
+        self._stop_timeout_s = 0.0
+        self._favoured, self._resting = True, False
+        wall.rooms += 1
+
+    def start(self) -> Channel:
+        """See `sandbox.box.Box`."""
+        self._end()
+        self._favoured = True
+        try:
+            return self._start()
+        except OSError as error:
+            self._wall.broken = True
+            raise SandboxError("no-rooms", f"no room could be made: {error}") from error
+        except SandboxError:
+            self._wall.broken = True
+            raise
+
+    def _start(self) -> Channel:
+        self._make_groups()
+        unified = self._groups.get("")
+        tasks = [
+            group / "tasks" for group in dict.fromkeys(self._groups[name] for name in JOINED if name in self._groups)
+        ]
+        tmp = f"size={self._limits.tmp_bytes},nr_inodes={self._limits.tmp_inodes + FIFOS},mode=1777"
+        words = [f"{secrets.choice(ANY_USER)} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
+        self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        self._line.settimeout(ACK_TIMEOUT_S)
+        fds = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in tasks]
+        try:
+            directory = [os.open(unified, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)] if unified else []
+            fds += [self._packed, *directory]
+            self._wall.request("\0".join(words), [theirs.fileno(), *fds])
+        finally:
+            theirs.close()
+            for fd in fds:
+                if fd != self._packed:
+                    os.close(fd)
+        leader = self._await_start()
+        self._meter = meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
+        write, read = self._channel_fds
+        return Channel(write, read, meter, meter.killed_for_memory, self._kill)
+
+    def _await_start(self) -> int:
+        """Wait for the bot's first process, and return its process id on this host."""
+        assert self._line is not None
+        said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256)
+        told = {kind: data for _, kind, data in passed}
+        if said != b"started" or socket.SCM_RIGHTS not in told:
+            raise SandboxError("no-rooms", f"a room could not be made: {_text(said) or 'it ended at once'}")
+        self._channel_fds = [*array.array("i", told[socket.SCM_RIGHTS])]
+        return int(struct.unpack("3i", told[socket.SCM_CREDENTIALS])[0])
+
+    def _make_groups(self) -> None:
+        """Make the room's control groups, with its limits."""
+        name = f"room-{next(_numbers)}"
+        memory = b"%d" % (self._limits.memory_bytes + self._program_bytes)
+        processes = b"%d" % (self._limits.processes + 1)  # the warden
+        above = self._wall.groups
+        for controller in (*JOINED, ""):
+            if controller in above:
+                group = self._groups[controller] = above[controller] / name
+                group.mkdir(exist_ok=True)  # two controllers may share one
+        unified = self._groups.get("")
+        if "memory" in above:
+            _set(self._groups["memory"], {"memory.limit_in_bytes": memory}, {"memory.memsw.limit_in_bytes": memory})
+        else:
+            _set(unified, {"memory.max": memory}, {"memory.swap.max": b"0"})
+        _set(self._groups.get("pids", unified), {"pids.max": processes})
+        if unified is not None:
+            (unified / "cgroup.procs").chmod(0o666)
+            if "cpu" not in above:
+                _set(unified, {"cpu.weight": FAVOURED["cpu.weight"]})
+
+    @property
+    def parent(self) -> Parent:
+        """See `Wall.parent`."""
+        return self._wall.parent
+
+    @property
+    def nice(self) -> int:
+        """The nice value of the container's first process, which it has from the engine."""
+        return os.getpriority(os.PRIO_PROCESS, self._wall.pid)
+
+    def can_favour(self) -> bool:
+        """Say whether `favour` has an effect on this host. The box is favoured afterwards."""
+        return self._meter is not None and self._meter.can_favour()
+
+    def favour(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        self._favoured = yes
+        if self._meter is not None:
+            self._meter.favour(yes)
+
+    def rest(self, yes: bool) -> None:
+        """See `sandbox.box.Box`."""
+        if self._meter is not None and yes != self._resting:
+            self._meter.freeze(yes)
+            self._meter.favour(self._favoured and not yes)  # what cannot be frozen runs behind everything else
+            self._resting = yes
+
+    def stderr_so_far(self) -> bytes:
+        """See `sandbox.box.Box`."""
+        return self._hear("tell", "told", ACK_TIMEOUT_S)[1]
+
+    def ask_stop(self, grace_ns: int) -> None:
+        """See `sandbox.box.Box`."""
+        self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
+        self._order(f"stop {grace_ns // NS_PER_MS}")
+
+    def stopped(self) -> Exit:
+        """See `sandbox.box.Box`."""
+        words, stderr = self._hear("", "done", self._stop_timeout_s)
+        assert self._meter is not None
+        end = self._meter.measured(ended_as(words, stderr))
+        self._end()
+        return end
+
+    def close(self) -> None:
+        """See `sandbox.box.Box`."""
+        if self._packed >= 0:
+            self._end()
+            os.close(self._packed)
+            self._packed = -1
+            self._wall.rooms -= 1
+
+    def _kill(self) -> None:
+        with contextlib.suppress(SandboxError):
+            self._order("kill")
+
+    def _order(self, order: str) -> None:
+        try:
+            if self._line is not None:
+                self._line.send(order.encode())
+        except OSError as error:
+            raise self._lost(f"a room accepts no orders: {error}") from error
+
+    def _hear(self, order: str, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
+        """Give an order, and return the words and the text of its answer."""
+        if order:
+            self._order(order)
+        if self._line is None:
+            raise self._lost("the room has ended")
+        try:
+            self._line.settimeout(timeout_s)
+            said = self._line.recv(ANSWER_BYTES)
+        except TimeoutError as error:
+            raise self._lost(f"a room did not answer within {timeout_s} s", "container-stuck") from error
+        except OSError as error:
+            raise self._lost(f"a room ended unexpectedly: {error}") from error
+        words, _, text = said.partition(b"\n")
+        if words.split(b" ")[0] != answer.encode():
+            raise self._lost(f"a room said {_text(words)!r}" if said else "a room ended unexpectedly")
+        return words.decode("ascii").split(), text
+
+    def _lost(self, why: str, cause: str = "container-died") -> SandboxError:
+        self._wall.broken = True
+        return SandboxError(cause, why)
+
+    def _end(self) -> None:
+        """End the room, if there is one, and wait until nothing of it is left."""
+        if self._line is not None:
+            self.rest(False)  # what is frozen cannot end
+            with self._line as line, contextlib.suppress(OSError):
+                line.settimeout(ACK_TIMEOUT_S)
+                line.shutdown(socket.SHUT_WR)
+                while line.recv(ANSWER_BYTES):
+                    pass
+            self._line = None
+        for fd in self._channel_fds:
+            os.close(fd)
+        self._channel_fds = []
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
+        for group in dict.fromkeys(self._groups.values()):
+            remove_group(group)
+        self._groups = {}
+
+
+def packed(directory: Path) -> tuple[int, int]:
+    """Pack a program as a room unpacks it (see images/init.c), so that the room's user can read it whatever modes the
+    original has. Return the descriptor of a file in memory, and the memory that the unpacked files take.
+    """
+    fd, taken = os.memfd_create("program", os.MFD_CLOEXEC), 0
+    with os.fdopen(os.dup(fd), "wb") as out:
+        for path in sorted(directory.rglob("*")):
+            name = os.fsencode(path.relative_to(directory))
+            if path.is_dir():
+                out.write(b"755 -1 %s\n" % name)
+                continue
+            content = path.read_bytes()
+            mode = b"755" if path.stat().st_mode & stat.S_IXUSR else b"644"
+            out.write(b"%s %d %s\n%s" % (mode, len(content), name, content))
+            taken += -(-len(content) // PAGE_BYTES) * PAGE_BYTES
+    return fd, taken
+
+
+def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, bytes] | None = None) -> None:
+    """Write to files of a control group. Those `wanted` may be missing: a kernel without an account of swap."""
+    assert group is not None
+    for names, missing_ok in ((needed, False), (wanted or {}, True)):
+        for name, value in names.items():
+            try:
+                fd = os.open(group / name, os.O_WRONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                if missing_ok:
+                    continue
+                raise
+            try:
+                os.write(fd, value)
+            finally:
+                os.close(fd)
+
+
+def _text(said: bytes) -> str:
+    return said.decode("utf-8", "replace").removeprefix("failed: ")
