@@ -61,7 +61,7 @@ class Container:
     def __init__(self, client: docker.APIClient, run_dir: Path) -> None:
         self._client = client
         self._folder = LockedFolder(run_dir, "box")
-        self._id: str | None = None
+        self.id: str | None = None
         self.path = self._folder.path
         self.name = self.path.name
         self.judge = self.path / "judge"
@@ -70,7 +70,7 @@ class Container:
     def start(self, image: str, command: list[str], environment: dict[str, str], config: Any) -> int:
         """Start it, and return the process id of its first process on this host. Raises SandboxError."""
         try:
-            self._id = self._client.create_container(
+            self.id = self._client.create_container(
                 image,
                 command=command,
                 environment=environment,
@@ -80,8 +80,8 @@ class Container:
                 labels={LABEL: str(self.path), "deadheat.owner": str(os.getpid())},
                 host_config=config,
             )["Id"]
-            self._client.start(self._id)
-            pid = int(self._client.inspect_container(self._id)["State"]["Pid"])
+            self._client.start(self.id)
+            pid = int(self._client.inspect_container(self.id)["State"]["Pid"])
         except (*EngineFailure, OSError) as error:
             raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
         if pid == 0:
@@ -90,9 +90,9 @@ class Container:
 
     def close(self) -> None:
         """Wait until the engine has removed it, and remove the folder. Kill it if it does not end by itself."""
-        if self._id is not None:
-            self._remove(self._id)
-            self._id = None
+        if self.id is not None:
+            self._remove(self.id)
+            self.id = None
         self._folder.remove()
 
     def _remove(self, container: str) -> None:

@@ -167,6 +167,7 @@ class Room:
         self._channel_fds: list[int] = []
         self._meter: Cgroup | None = None
         self._stop_timeout_s = 0.0
+        self.user = 0
         self._favoured, self._resting = True, False
         wall.rooms += 1
 
@@ -190,7 +191,8 @@ class Room:
             group / "tasks" for group in dict.fromkeys(self._groups[name] for name in JOINED if name in self._groups)
         ]
         tmp = f"size={self._limits.tmp_bytes},nr_inodes={self._limits.tmp_inodes + FIFOS},mode=1777"
-        words = [f"{secrets.choice(ANY_USER)} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
+        self.user = secrets.choice(ANY_USER)
+        words = [f"{self.user} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._line.settimeout(ACK_TIMEOUT_S)

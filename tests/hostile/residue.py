@@ -1,8 +1,8 @@
 """What boxes may leave on a host, and how to find it.
 
-A box is known by its container's id, by the user that was drawn for it (from a billion, so nobody else has it) and by
-the engine's directories for it. All of them are noted when it is opened, and looked for once it is closed: other
-people's containers on the same host do not disturb the search.
+A run is known by its container's id or its room's control groups, by the user that was drawn for it (from a billion, so
+nobody else has it) and by the engine's directories for it. All of them are noted when it starts, and looked for once it
+is over: other people's containers on the same host do not disturb the search. The walls that rooms are in stay.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 import docker
 from docker.utils import kwargs_from_env
 
-from deadheat.sandbox.docker import LABEL
+from deadheat.sandbox.containers import LABEL, ContainerBox
+from deadheat.sandbox.rooms import Room
 
 LOOKS, BETWEEN_LOOKS_S = 50, 0.1
 """The engine ends its own helpers after it has reported a container as removed; nothing may stay longer. Looks count,
@@ -37,11 +38,19 @@ class Traces:
 
     client: docker.APIClient = field(default_factory=lambda: docker.APIClient(**kwargs_from_env(), version="auto"))
     containers: set[str] = field(default_factory=set)
+    walls: set[str] = field(default_factory=set)
     users: set[int] = field(default_factory=set)
     directories: set[Path] = field(default_factory=set)
 
-    def note(self, container: str) -> None:
-        found = self.client.inspect_container(container)
+    def note(self, box: Room | ContainerBox) -> None:
+        """Note what identifies the run that has just started."""
+        if isinstance(box, Room):
+            self.walls.add(box._wall._container.id)
+            self.directories |= {*box._groups.values()}
+            self.users.add(box.user)
+            return
+        assert box._container is not None
+        found = self.client.inspect_container(box._container.id)
         self.containers.add(found["Id"])
         self.users.add(int(dict(entry.split("=", 1) for entry in found["Config"]["Env"])["JUDGE_UID"]))
         self.directories.add(Path(found["HostnamePath"]).parent)
@@ -49,7 +58,7 @@ class Traces:
         self.directories |= {Path(layers[name]).parent for name in ("MergedDir", "UpperDir") if name in layers}
 
     def forget(self) -> None:
-        for known in (self.containers, self.users, self.directories):
+        for known in (self.containers, self.walls, self.users, self.directories):
             known.clear()
 
     def close(self) -> None:
@@ -71,6 +80,8 @@ class Traces:
     def _containers(self) -> Iterator[str]:
         mine = {"label": [LABEL, f"deadheat.owner={os.getpid()}"]}
         for container in self.client.containers(all=True, filters=mine):
+            if container["Id"] in self.walls:
+                continue
             yield f"container {container['Id']}: {container['Status']}"
 
     def _processes(self) -> Iterator[str]:

@@ -37,11 +37,13 @@ from deadheat.league.jobs import FaultRecord, MatchJob, MatchOutcome, ProgramRef
 from deadheat.league.service.bots.bots import Upload
 from deadheat.league.uploads import accept
 from deadheat.sandbox.archive import extract_upload
-from deadheat.sandbox.box import Box, Exit, Limits, Program
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, bot_limits
 from deadheat.sandbox.build import build
 from deadheat.sandbox.cgroup import delay_between, own_times
-from deadheat.sandbox.docker import DockerBox, DockerSandbox
+from deadheat.sandbox.containers import ContainerBox
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
+from deadheat.sandbox.rooms import Room
 from deadheat.workers import play
 from deadheat.workers.context import Context
 from tests.hostile.residue import Traces
@@ -183,8 +185,15 @@ class WatchedSandbox(DockerSandbox):
 
     def open(self, program: Program, limits: Limits) -> Box:
         box = super().open(program, limits)
-        assert isinstance(box, DockerBox) and box._container is not None
-        self.traces.note(box._container)
+        assert isinstance(box, Room | ContainerBox)
+        start = box.start
+
+        def noted() -> Channel:
+            channel = start()
+            self.traces.note(box)
+            return channel
+
+        setattr(box, "start", noted)  # noqa: B010  a method, which mypy guards
         return box
 
 
@@ -209,8 +218,8 @@ class Zoo:
         self.context.__dict__["sandbox"] = self.sandbox
         self._versions = itertools.count(1)
         self._honest: dict[str, ProgramRef] = {}
-        with self.context.slots.take():
-            pass  # the lock file exists from now on
+        with self.context.slots.take() as cpus:  # the lock file exists from now on, and the wall
+            self.sandbox._wall(bot_limits(cpus).cpus)
         own_times()  # the referee's own counter is open from now on
 
     def close(self) -> None:
