@@ -23,7 +23,6 @@ import select
 import shutil
 import stat
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from docker.types import Mount
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, remove_group
+from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, remove_group, weight_file
 from deadheat.sandbox.confinement import host_config, to_be_killed_first
 from deadheat.sandbox.folders import LockedFolder
 from deadheat.sandbox.host.weight import Parent
@@ -110,52 +109,34 @@ class Container:
             self._client.remove_container(container, force=True)
 
 
-class ContainerBox:
-    """A box whose every run has a container of its own. See `sandbox.box.Box`."""
+class Confined:
+    """What each box on an engine does with its present run. Its kind says how orders are given and answers heard."""
 
-    def __init__(
-        self, client: docker.APIClient, image: str, run_dir: Path, program: Program, limits: Limits, runtime: Runtime
-    ) -> None:
-        """Raises OSError if the program cannot be copied."""
-        self._client = client
-        self._opened_with = image, program, limits
-        self._run_dir = run_dir
-        self._runtime = runtime
-        self._container: Container | None = None
-        self._fds: dict[str, int] = {}
+    def __init__(self, weight: float | None) -> None:
+        """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
+        self._weight = weight
+        self._container_groups: dict[str, Path] = {}
+        self._pid = 0  # of the container's first process
         self._meter: Cgroup | None = None
-        self._groups: dict[str, Path] = {}
-        self._pid = 0
-        self._stop_timeout_s = 0.0
-        self._said = b""
         self._favoured, self._resting = True, False
-        self._copy = LockedFolder(run_dir, "box")
-        copy_program(program.directory, self._copy.path / "program")
+        self._stop_timeout_s = 0.0
 
-    def start(self) -> Channel:
-        """See `sandbox.box.Box`."""
-        self._end()
-        image, program, limits = self._opened_with
-        self._container = container = Container(self._client, self._run_dir)
-        self._make_fifos(container.judge)
-        places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
-        mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
-        config = host_config(self._client, mounts, limits, self._runtime)
-        told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
-        command = ["/sbin/judge-init", *program.command]
-        self._pid = container.start(image, command, {**ENVIRONMENT, **told}, config)
-        self._groups = join_unified(groups_of(self._pid), self._pid, container.name)
-        self._hear("started", ACK_TIMEOUT_S)
-        leader = None if self._runtime.gvisor else first_child(self._pid)
-        if leader is not None:
-            to_be_killed_first(leader)
-        self._meter = Cgroup(self._groups, limits.cpu_numbers, leader)
-        return Channel(self._fds["in"], self._fds["out"], self._meter, self._meter.killed_for_memory)
+    def _order(self, order: str) -> None:
+        raise NotImplementedError
+
+    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
+        """Return the words of init's next answer, of which the first must be `answer`, and the text with it."""
+        raise NotImplementedError
+
+    def _begin(self, meter: Cgroup) -> None:
+        self._meter, self._favoured = meter, True
+        if self._weight is not None:
+            self.parent.weigh(self._weight)
 
     @property
     def parent(self) -> Parent:
         """The group in which the container competes with everything else on this machine."""
-        return Parent(None if self._meter is None else self._meter.weight)
+        return Parent(weight_file(self._container_groups))
 
     @property
     def nice(self) -> int:
@@ -193,7 +174,63 @@ class ContainerBox:
         """See `sandbox.box.Box`."""
         words, stderr = self._hear("done", self._stop_timeout_s)
         assert self._meter is not None
-        return self._meter.measured(ended_as(words, stderr))
+        if not re.fullmatch(r"done [ESK] \d+ \d+", " ".join(words)):
+            raise SandboxError("container-stuck", f"init said {words!r} instead")
+        how, code = words[1], int(words[2])
+        end = Exit(code if how == "E" else None, code if how == "S" else None, how == "K", stderr)
+        return self._meter.measured(end)
+
+    def _end_run(self) -> None:
+        if self._meter is not None:
+            self._meter.close()
+            self._meter = None
+
+
+class ContainerBox(Confined):
+    """A box whose every run has a container of its own. See `sandbox.box.Box`."""
+
+    def __init__(
+        self,
+        client: docker.APIClient,
+        image: str,
+        run_dir: Path,
+        program: Program,
+        limits: Limits,
+        runtime: Runtime,
+        weight: float | None,
+    ) -> None:
+        """Raises OSError if the program cannot be copied."""
+        super().__init__(weight)
+        self._client = client
+        self._opened_with = image, program, limits
+        self._run_dir = run_dir
+        self._runtime = runtime
+        self._container: Container | None = None
+        self._fds: dict[str, int] = {}
+        self._said = b""
+        self._copy = LockedFolder(run_dir, "box")
+        copy_program(program.directory, self._copy.path / "program")
+
+    def start(self) -> Channel:
+        """See `sandbox.box.Box`."""
+        self._end()
+        image, program, limits = self._opened_with
+        self._container = container = Container(self._client, self._run_dir)
+        self._make_fifos(container.judge)
+        places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
+        mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
+        config = host_config(self._client, mounts, limits, self._runtime)
+        told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
+        command = ["/sbin/judge-init", *program.command]
+        self._pid = container.start(image, command, {**ENVIRONMENT, **told}, config)
+        self._container_groups = groups = join_unified(groups_of(self._pid), self._pid, container.name)
+        self._hear("started", ACK_TIMEOUT_S)
+        leader = None if self._runtime.gvisor else first_child(self._pid)
+        if leader is not None:
+            to_be_killed_first(leader)
+        meter = Cgroup(groups, limits.cpu_numbers, leader)
+        self._begin(meter)
+        return Channel(self._fds["in"], self._fds["out"], meter, meter.killed_for_memory)
 
     def close(self) -> None:
         """See `sandbox.box.Box`."""
@@ -204,15 +241,13 @@ class ContainerBox:
         self.rest(False)  # what is frozen cannot end
         for name in list(self._fds):
             os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
-        if self._meter is not None:
-            self._meter.close()
-            self._meter = None
+        self._end_run()
         if self._container is not None:
             self._container.close()
             self._container = None
-        if "" in self._groups:
-            remove_group(self._groups[""])
-        self._groups, self._said, self._favoured = {}, b"", True
+        if "" in self._container_groups:
+            remove_group(self._container_groups[""])
+        self._container_groups, self._said = {}, b""
 
     def _make_fifos(self, directory: Path) -> None:
         for name in FIFOS:
@@ -229,7 +264,7 @@ class ContainerBox:
             raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
 
     def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """Return the words and the text of init's next answer: a line, whose last word may be the length of a text."""
+        """See `Confined`. On a FIFO, the last word of a line is the length of the text that follows it."""
         give_up_at = time.monotonic() + timeout_s
         while b"\n" not in self._said:
             self._read_more(give_up_at, timeout_s)
@@ -253,14 +288,6 @@ class ContainerBox:
         if not data:
             raise SandboxError("container-died", "the container ended unexpectedly")
         self._said += data
-
-
-def ended_as(words: Sequence[str], stderr: bytes) -> Exit:
-    """Return the end of a run that init tells as ``done HOW CODE STDERR_BYTES``. Raises SandboxError."""
-    if not re.fullmatch(r"done [ESK] \d+ \d+", " ".join(words)):
-        raise SandboxError("container-stuck", f"init said {words!r} instead")
-    how, code = words[1], int(words[2])
-    return Exit(code if how == "E" else None, code if how == "S" else None, how == "K", stderr)
 
 
 def copy_program(source: Path, target: Path) -> None:

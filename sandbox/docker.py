@@ -55,18 +55,13 @@ class DockerSandbox:
 
     def open(self, program: Program, limits: Limits) -> Box:
         """See `sandbox.box.Sandbox`."""
+        weight = None if self.only_plays is None else wanted(limits.building, self.only_plays)
         try:
             if limits.building or self.runtime.gvisor:
-                box: Room | ContainerBox = ContainerBox(
-                    self._client, self._image, self._run_dir, program, limits, self.runtime
-                )
-            else:
-                box = Room(self._wall(limits.cpus), program, limits)
+                return ContainerBox(self._client, self._image, self._run_dir, program, limits, self.runtime, weight)
+            return Room(self._wall(limits.cpus), program, limits, weight)
         except (*EngineFailure, OSError) as error:
             raise SandboxError("engine", f"no box could be opened: {why_not_started(error)}") from error
-        if self.only_plays is not None:
-            box.parent.weigh(wanted(limits.building, self.only_plays))
-        return box
 
     def _wall(self, cpus: str) -> Wall:
         """Return a wall on these processors: one that is there, one without rooms pinned anew, or a new one."""

@@ -36,12 +36,10 @@ from pathlib import Path
 import docker
 from docker.types import Mount
 
-from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, remove_group, weight_file
+from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, remove_group
 from deadheat.sandbox.confinement import host_config
-from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Container, ended_as
-from deadheat.sandbox.host.weight import Parent
+from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime
 
@@ -130,11 +128,6 @@ class Wall:
             (group / "cpuset.cpus").write_text(cpus or f"0-{(os.cpu_count() or 1) - 1}")
         self.cpus = cpus
 
-    @property
-    def parent(self) -> Parent:
-        """The group in which the container competes with everything else on this machine."""
-        return Parent(weight_file(self.groups))
-
     def request(self, words: str, fds: list[int]) -> None:
         """Ask for a room. Raises SandboxError."""
         assert self._line is not None
@@ -153,11 +146,13 @@ class Wall:
             remove_group(group)
 
 
-class Room:
+class Room(Confined):
     """The rooms of one program, one after another: a `sandbox.box.Box`."""
 
-    def __init__(self, wall: Wall, program: Program, limits: Limits) -> None:
+    def __init__(self, wall: Wall, program: Program, limits: Limits, weight: float | None) -> None:
         """Raises OSError if the program cannot be read."""
+        super().__init__(weight)
+        self._container_groups, self._pid = wall.groups, wall.pid
         self._wall = wall
         self._command = program.command
         self._limits = limits
@@ -165,16 +160,12 @@ class Room:
         self._line: socket.socket | None = None
         self._groups: dict[str, Path] = {}
         self._channel_fds: list[int] = []
-        self._meter: Cgroup | None = None
-        self._stop_timeout_s = 0.0
-        self.user = 0
-        self._favoured, self._resting = True, False
+        self.user = 0  # of the present run
         wall.rooms += 1
 
     def start(self) -> Channel:
         """See `sandbox.box.Box`."""
         self._end()
-        self._favoured = True
         try:
             return self._start()
         except OSError as error:
@@ -207,7 +198,8 @@ class Room:
                 if fd != self._packed:
                     os.close(fd)
         leader = self._await_start()
-        self._meter = meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
+        meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
+        self._begin(meter)
         write, read = self._channel_fds
         return Channel(write, read, meter, meter.killed_for_memory, self._kill)
 
@@ -242,47 +234,9 @@ class Room:
             if "cpu" not in above:
                 _set(unified, {"cpu.weight": FAVOURED["cpu.weight"]})
 
-    @property
-    def parent(self) -> Parent:
-        """See `Wall.parent`."""
-        return self._wall.parent
-
-    @property
-    def nice(self) -> int:
-        """The nice value of the container's first process, which it has from the engine."""
-        return os.getpriority(os.PRIO_PROCESS, self._wall.pid)
-
-    def can_favour(self) -> bool:
-        """Say whether `favour` has an effect on this host. The box is favoured afterwards."""
-        return self._meter is not None and self._meter.can_favour()
-
-    def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
-        self._favoured = yes
-        if self._meter is not None:
-            self._meter.favour(yes)
-
-    def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
-        if self._meter is not None and yes != self._resting:
-            self._meter.freeze(yes)
-            self._meter.favour(self._favoured and not yes)  # what cannot be frozen runs behind everything else
-            self._resting = yes
-
-    def stderr_so_far(self) -> bytes:
-        """See `sandbox.box.Box`."""
-        return self._hear("tell", "told", ACK_TIMEOUT_S)[1]
-
-    def ask_stop(self, grace_ns: int) -> None:
-        """See `sandbox.box.Box`."""
-        self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
-        self._order(f"stop {grace_ns // NS_PER_MS}")
-
     def stopped(self) -> Exit:
         """See `sandbox.box.Box`."""
-        words, stderr = self._hear("", "done", self._stop_timeout_s)
-        assert self._meter is not None
-        end = self._meter.measured(ended_as(words, stderr))
+        end = super().stopped()
         self._end()
         return end
 
@@ -305,10 +259,7 @@ class Room:
         except OSError as error:
             raise self._lost(f"a room accepts no orders: {error}") from error
 
-    def _hear(self, order: str, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """Give an order, and return the words and the text of its answer."""
-        if order:
-            self._order(order)
+    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
         if self._line is None:
             raise self._lost("the room has ended")
         try:
@@ -340,9 +291,7 @@ class Room:
         for fd in self._channel_fds:
             os.close(fd)
         self._channel_fds = []
-        if self._meter is not None:
-            self._meter.close()
-            self._meter = None
+        self._end_run()
         for group in dict.fromkeys(self._groups.values()):
             remove_group(group)
         self._groups = {}

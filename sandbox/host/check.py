@@ -19,14 +19,13 @@ from typing import Any
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
-from deadheat.sandbox.containers import ContainerBox
+from deadheat.sandbox.containers import Confined
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
 from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
 from deadheat.sandbox.host.slots import MEMORY_BYTES
 from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
-from deadheat.sandbox.rooms import Room
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
 LIMIT_MS = 50
@@ -131,7 +130,7 @@ def check_host(
 
 def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
     """Return the facts about the weight of boxes on this host; none outside an engine, or for no one in particular."""
-    if not (isinstance(box, Room | ContainerBox) and isinstance(sandbox, DockerSandbox)):
+    if not (isinstance(box, Confined) and isinstance(sandbox, DockerSandbox)):
         return {}
     parent, only_plays = box.parent, sandbox.only_plays
     should = 0.0 if only_plays is None else min(wanted(False, only_plays), parent.greatest)
