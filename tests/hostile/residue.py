@@ -38,14 +38,13 @@ class Traces:
 
     client: docker.APIClient = field(default_factory=lambda: docker.APIClient(**kwargs_from_env(), version="auto"))
     containers: set[str] = field(default_factory=set)
-    walls: set[str] = field(default_factory=set)
+    walls: set[str | None] = field(default_factory=set)
     users: set[int] = field(default_factory=set)
     directories: set[Path] = field(default_factory=set)
 
     def note(self, box: Room | ContainerBox) -> None:
         """Note what identifies the run that has just started."""
         if isinstance(box, Room):
-            self.walls.add(box._wall._container.id)
             self.directories |= {*box._groups.values()}
             self.users.add(box.user)
             return
@@ -58,7 +57,7 @@ class Traces:
         self.directories |= {Path(layers[name]).parent for name in ("MergedDir", "UpperDir") if name in layers}
 
     def forget(self) -> None:
-        for known in (self.containers, self.walls, self.users, self.directories):
+        for known in (self.containers, self.users, self.directories):
             known.clear()
 
     def close(self) -> None:

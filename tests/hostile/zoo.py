@@ -43,7 +43,7 @@ from deadheat.sandbox.cgroup import delay_between, own_times
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
-from deadheat.sandbox.rooms import Room
+from deadheat.sandbox.rooms import Room, Wall
 from deadheat.workers import play
 from deadheat.workers.context import Context
 from tests.hostile.residue import Traces
@@ -195,6 +195,11 @@ class WatchedSandbox(DockerSandbox):
 
         setattr(box, "start", noted)  # noqa: B010  a method, which mypy guards
         return box
+
+    def _wall(self, cpus: str) -> Wall:
+        wall = super()._wall(cpus)
+        self.traces.walls.add(wall._container.id)
+        return wall
 
 
 @dataclass(frozen=True, slots=True)

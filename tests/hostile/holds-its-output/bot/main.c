@@ -8,7 +8,7 @@ static const char answer[] = "BID A 0\n";
 static int ends[2];
 
 static void *move(void *nothing) {
-    if (splice(ends[0], NULL, 1, NULL, sizeof answer - 1, 0) < 0) _exit(1);
+    if (splice(ends[0], NULL, 1, NULL, sizeof answer - 1, 0) < 0) _exit(errno);
     return nothing;
 }
 

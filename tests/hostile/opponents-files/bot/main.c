@@ -47,12 +47,14 @@ static int looks_through_others(const char *what) {
     return seen;
 }
 
+enum { NOBODY = 65534 };
 static int somebodys_files;
 
 static int look(const char *path, const struct stat *about, int kind, struct FTW *where) {
     (void)where;
     if (kind == FTW_D && (strcmp(path, "/proc") == 0 || strcmp(path, "/sys") == 0)) return FTW_SKIP_SUBTREE;
-    somebodys_files += about->st_uid >= 1000 && about->st_uid != getuid();
+    int host = about->st_uid == NOBODY; /* whom a room does not know: the host's root, whose files are the languages */
+    somebodys_files += !host && about->st_uid >= 1000 && about->st_uid != getuid();
     return FTW_CONTINUE;
 }
 
