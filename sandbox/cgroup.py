@@ -227,21 +227,16 @@ class Cgroup:
 
 
 def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
-    """Return the control groups of a process: directories by controller; the unified hierarchy's key is ''. It is left
-    out if the process is only in its root: then its runtime made no group for it.
+    """Return the control groups of a process: directories by controller; the unified hierarchy's key is ''. Hierarchies
+    are left out in whose root it is: there its runtime made no group for it.
     """
     found: dict[str, Path] = {}
+    unified = root / "unified" if (root / "unified").is_dir() else root
     for line in (proc / str(pid) / "cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):
-            if not controller:
-                if path == "/":
-                    continue
-                unified = root / "unified"
-                base = unified if unified.is_dir() else root
-            else:
-                base = root / controllers if (root / controllers).is_dir() else root / controller
-            found[controller.removeprefix("name=")] = base / path.lstrip("/")
+        for controller in controllers.split(",") if path != "/" else ():
+            base = root / controllers if (root / controllers).is_dir() else root / controller
+            found[controller.removeprefix("name=")] = (base if controller else unified) / path.lstrip("/")
     return found
 
 
@@ -284,6 +279,12 @@ def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
     for group in (root / "unified" / OWN_GROUPS).glob("*/"):
         if not (kept / group.name).exists():
             remove_group(group)
+
+
+def leave_unified(groups: Mapping[str, Path]) -> None:
+    """Remove the group that `join_unified` made, if it did."""
+    if "" in groups and groups[""].parent.name == OWN_GROUPS:
+        remove_group(groups[""])
 
 
 def remove_group(group: Path) -> None:

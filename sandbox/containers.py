@@ -33,7 +33,7 @@ from docker.types import Mount
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, remove_group, weight_file
+from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, leave_unified, weight_file
 from deadheat.sandbox.confinement import host_config, to_be_killed_first
 from deadheat.sandbox.folders import LockedFolder
 from deadheat.sandbox.host.weight import Parent
@@ -46,8 +46,9 @@ millisecond; after ten seconds some process in the container cannot be killed.""
 LABEL = "deadheat.box"
 """Its value is the folder of the container's owner."""
 
-ANY_USER = range(2**20, 2**20 + 2**30)
-"""Every run gets a random user of these, above all users of a host; its group has the same number."""
+ANY_USER = range(2**20, 2**20 + 2**30, 2)
+"""Every run gets a random user of these, above all users of a host; its group has the same number. The number after it
+is the root of its room."""
 
 FIFOS = ("ctl", "ack", "in", "out")
 
@@ -245,8 +246,7 @@ class ContainerBox(Confined):
         if self._container is not None:
             self._container.close()
             self._container = None
-        if "" in self._container_groups:
-            remove_group(self._container_groups[""])
+        leave_unified(self._container_groups)
         self._container_groups, self._said = {}, b""
 
     def _make_fifos(self, directory: Path) -> None:

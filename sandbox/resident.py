@@ -30,7 +30,8 @@ MEMORY_OPTIONS = "mode=755,nr_inodes=100000"
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "IPC_LOCK", "MKNOD"]
 CONFLICT = 409
 COPY = "cp -a /play/. /resident/"
-KEEPER = f"[ -e /resident/complete ] || {COPY} && exec /sbin/judge-init --keep /resident"
+KEEP = "/sbin/judge-init --keep /resident"
+KEEPER = f"[ -e /resident/complete ] || {COPY} && exec {KEEP}"
 COPY_SECONDS = 20.0
 """How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened. If
 it fails because of this, it is tried again, and the copy continues meanwhile."""
@@ -102,8 +103,8 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
 
 
 def _copies(client: docker.APIClient, name: str) -> bool:
-    # While the copy lasts, its shell has these words in its arguments too.
-    return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
+    # Until the copy is complete, the first process is a shell, or even the runtime's own.
+    return not any(process[-1] == KEEP for process in client.top(name)["Processes"])
 
 
 def _volume(name: str, where: str, *, read_only: bool) -> Mount:

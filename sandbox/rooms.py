@@ -37,7 +37,7 @@ import docker
 from docker.types import Mount
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, remove_group
+from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, leave_unified, remove_group
 from deadheat.sandbox.confinement import host_config
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container
 from deadheat.sandbox.resident import resident_tree
@@ -59,6 +59,7 @@ ANSWER_BYTES = 128 * 1024
 JOINED = ("memory", "pids", "cpu", "cpuacct", "freezer")
 """The controllers of version 1 for which a room has groups. The processors are those of the wall."""
 
+_HOW = "docs/operators.md says what a machine must allow"
 _numbers = itertools.count(1)
 
 
@@ -94,31 +95,39 @@ class Wall:
             command = ["/sbin/judge-init", "--rooms", str(self.root)]
             self.pid = self._container.start(image, command, {**ENVIRONMENT, **runtime.environment}, config)
             self.groups = join_unified(groups_of(self.pid), self.pid, self._container.name)
+            self._make_way()
+            self.pin(self.cpus)
             try:
-                self._make_way()
-                self.pin(self.cpus)
                 self._line, _ = door.accept()
-                self._line.settimeout(ACK_TIMEOUT_S)
-                self._line.send(b"g")
-                said = self._line.recv(ANSWER_BYTES)
-            except OSError as error:
-                raise SandboxError("no-rooms", f"the container that makes rooms did not begin: {error}") from error
+            except TimeoutError as error:
+                why = f"a container does not see {self._container.path}, which must have the same path for the engine"
+                raise SandboxError("container-died", why) from error
+        self._line.settimeout(ACK_TIMEOUT_S)
+        try:
+            self._line.send(b"g")
+            said = self._line.recv(ANSWER_BYTES)
+        except OSError as error:
+            raise SandboxError("container-died", f"the container that makes rooms has ended: {error}") from error
         if said != b"ready":
-            raise SandboxError("no-rooms", f"the container makes no rooms: {_text(said)}")
+            raise SandboxError("no-runtime", f"this kernel lets us make no rooms ({_text(said)}); {_HOW}")
 
     def _make_way(self) -> None:
         """Let rooms have groups below the container's unified one, which then may hold no process itself, and may be
         joined by the wall's root: it owns nothing else that could be moved there.
         """
         group = self.groups.get("")
-        if group is None:
-            return
-        leaf = group / "launcher"
-        leaf.mkdir()
-        (leaf / "cgroup.procs").write_text(str(self.pid))
-        there = {"cpu", "memory", "pids"}.intersection((group / "cgroup.controllers").read_text().split())
-        (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(there)))
-        (group / "cgroup.procs").chmod(0o666)
+        try:
+            if group is not None:
+                leaf = group / "launcher"
+                leaf.mkdir()
+                (leaf / "cgroup.procs").write_text(str(self.pid))
+                there = {"cpu", "memory", "pids"}.intersection((group / "cgroup.controllers").read_text().split())
+                (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in sorted(there)))
+                (group / "cgroup.procs").chmod(0o666)
+            elif "memory" not in self.groups or "pids" not in self.groups:
+                raise SandboxError("no-runtime", f"this kernel limits no memory, or no processes, of a group; {_HOW}")
+        except OSError as error:
+            raise SandboxError("no-runtime", f"no control groups can be made ({error}); {_HOW}") from error
 
     def pin(self, cpus: str) -> None:
         """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
@@ -142,8 +151,7 @@ class Wall:
         if self._line is not None:
             self._line.close()
         self._container.close()
-        for group in self.groups.values():
-            remove_group(group)
+        leave_unified(self.groups)
 
 
 class Room(Confined):
@@ -169,8 +177,8 @@ class Room(Confined):
         try:
             return self._start()
         except OSError as error:
-            self._wall.broken = True
-            raise SandboxError("no-rooms", f"no room could be made: {error}") from error
+            cause = "container-stuck" if isinstance(error, TimeoutError) else "container-died"
+            raise self._lost(f"no room could be made: {error}", cause) from error
         except SandboxError:
             self._wall.broken = True
             raise
@@ -209,7 +217,7 @@ class Room(Confined):
         said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256)
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:
-            raise SandboxError("no-rooms", f"a room could not be made: {_text(said) or 'it ended at once'}")
+            raise self._lost(f"no room could be made: {_text(said) or 'it ended at once'}")
         self._channel_fds = [*array.array("i", told[socket.SCM_RIGHTS])]
         return int(struct.unpack("3i", told[socket.SCM_CREDENTIALS])[0])
 

@@ -15,7 +15,7 @@
  *         the bot's first process, always number 2
  *
  * The launcher connects to the host's socket, the *line*. One message on it asks for one room: its words are the room's
- * user, the number of control groups, whether there is a unified one, the options of /tmp, the command; its descriptors
+ * user (the next number is its root), the number of control groups, whether there is a unified one, the options of /tmp, the command; its descriptors
  * the host's end of the room's own connection, the groups' `tasks`, the unified group, the program. Then they talk on that
  * connection:
  *
@@ -172,9 +172,9 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
-static void keep_only_the_right_to_kill(void) {
+static void keep_only(unsigned rights_kept) {
     struct __user_cap_header_struct about = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct rights[2] = {{1u << CAP_KILL, 1u << CAP_KILL, 0}, {0, 0, 0}};
+    struct __user_cap_data_struct rights[2] = {{rights_kept, rights_kept, 0}, {0, 0, 0}};
     if (syscall(SYS_capset, &about, rights) != 0) die("capset");
 }
 
@@ -369,7 +369,7 @@ static void run_alone(char **command) {
     close(out);
     close(err[1]);
     stderr_fd = err[0];
-    keep_only_the_right_to_kill();
+    keep_only(1u << CAP_KILL);
     if (write(answers, "started\n", 8) != 8) die("started");
     look_after(first);
 }
@@ -490,7 +490,7 @@ static void run_in_room(void) {
     close(host_ends[1]);
     stderr_fd = host_ends[2];
     close(proc_fd);
-    keep_only_the_right_to_kill();
+    keep_only(1u << CAP_KILL);
     look_after(first);
 }
 
@@ -587,7 +587,7 @@ static void make_room(int line) {
     int count = read_request(line), room = 0;
     while (room < MOST_ROOMS && rooms[room].warden != 0) room++;
     if (room == MOST_ROOMS) die("too many rooms");
-    snprintf(map, sizeof map, "0 0 1\n%u %u 1\n", bot_uid, bot_uid);
+    snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", bot_uid + 1, bot_uid, bot_uid);
     if (rooms_now == 0) {
         numbers_from = next_number();
         rooms_since = 0;
@@ -614,15 +614,25 @@ static void make_room(int line) {
     rooms_since++;
 }
 
+/* Waits for the keeper, which may just be locking the last pages. */
+static void wait_for_the_tree(void) {
+    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) {
+        if (pass == 5000) die("/play is not complete");
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+}
+
 /* The maker moves into the tree in memory: after that the image, the engine's mounts and the host's paths in them are
  * gone for it and for all rooms. */
 static void make_rooms(int line) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+    wait_for_the_tree();
     if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0 || chdir("/play") != 0) die("mount /play");
     if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) die("pivot_root");
     await_signals_by_descriptor();
+    keep_only(1u << CAP_SETUID | 1u << CAP_SETGID); /* to map the users of rooms; a new namespace needs no right */
     if (write(line, "ready", 5) != 5) die("ready");
     for (;;) {
         struct signalfd_siginfo information;
@@ -649,7 +659,7 @@ static void launch(const char *root) {
     if (maker < 0) die("user namespaces");
     if (maker == 0) make_rooms(line);
     close(line);
-    keep_only_the_right_to_kill();
+    keep_only(1u << CAP_KILL);
     while (waitpid(-1, NULL, 0) != maker) {}
     _exit(0);
 }
