@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import docker
@@ -76,6 +78,13 @@ class DockerSandbox:
                 return wall
         self._walls.append(Wall(self._client, self._image, self._run_dir, self.runtime, cpus))
         return self._walls[-1]
+
+    def prove(self) -> None:
+        """Check that boxes can be opened here. Raises SandboxError: why not, in a sentence."""
+        with tempfile.TemporaryDirectory() as nothing:
+            program = Program(Path(nothing), ("/bin/true",), "true")
+            with closing(self.open(program, Limits())) as box:
+                box.start()
 
     def image(self) -> Image:
         """Return the image with which boxes are opened now; its tag may have moved to another."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -13,6 +12,7 @@ from deadheat.cli.operator.findings import CURES, Finding, Verdict
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
+    from deadheat.sandbox.docker import DockerSandbox
 
 
 def check_engine(settings: Settings) -> Iterator[Finding]:
@@ -33,36 +33,22 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         return
     with closing(sandbox):
         yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
-        yield _shared_folder(settings, run_dir)
+        yield _rooms(sandbox, run_dir)
 
 
-def _shared_folder(settings: Settings, run_dir: Path) -> Finding:
-    """Check that a container sees our files: the folder must be on the engine's file system, under this path."""
-    import docker
-    from docker.errors import ContainerError, DockerException
-    from docker.types import Mount
+def _rooms(sandbox: DockerSandbox, run_dir: Path) -> Finding:
+    """Check that rooms can be made for bots, which takes a shared folder, control groups and namespaces."""
+    from deadheat.sandbox.box import SandboxError
+    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE
 
-    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE, lacks_apparmor_parser
-
-    client = docker.from_env(timeout=30)
     try:
-        with tempfile.TemporaryDirectory(prefix="doctor-", dir=run_dir) as folder:
-            (Path(folder) / "seen").touch()
-            client.containers.run(
-                settings.image,
-                ["test", "-f", "/doctor/seen"],
-                mounts=[Mount("/doctor", folder, type="bind", read_only=True)],
-                network_mode="none",
-                remove=True,
-            )
-    except (ContainerError, DockerException) as error:
-        if lacks_apparmor_parser(error):
-            return Finding("engine", Verdict.WRONG, f"No container starts: {NO_PARSER}.", NO_PARSER_CURE)
-        cure = f"mount {run_dir} of the engine's machine at the same path in the worker's container"
-        return Finding("fifos", Verdict.WRONG, f"A container does not see {run_dir}: {error}".splitlines()[0], cure)
-    finally:
-        client.close()
-    return Finding("fifos", Verdict.GOOD, f"Containers see {run_dir} as this process does.")
+        sandbox.prove()
+    except SandboxError as error:
+        cure = "docs/operators.md, What a machine must allow, has the settings"
+        if NO_PARSER in error.detail:
+            cure = NO_PARSER_CURE
+        return Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
+    return Finding("rooms", Verdict.GOOD, f"Bots get rooms here, and containers see {run_dir} as this process does.")
 
 
 def check_fitness(settings: Settings) -> Iterator[Finding]:

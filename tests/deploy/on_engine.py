@@ -200,7 +200,7 @@ def test_a_league_can_be_backed_up_inside_and_the_doctor_finds_it_well(deploymen
     assert "nothing is wrong" in deployment.deadheat("control", "doctor", "--role", "control")
     told = deployment.compose("exec", "-T", "worker", "sh", "-c", "deadheat doctor --role worker --json || true")
     found = [json.loads(line) for line in told.splitlines()]
-    assert {"engine", "fifos", "fitness"} <= {finding["about"] for finding in found}
+    assert {"engine", "rooms", "fitness"} <= {finding["about"] for finding in found}
     wrong = [finding for finding in found if finding["verdict"] == "wrong"]
     assert [finding for finding in wrong if finding["about"] != "fitness"] == []  # a busy host may be unfit
 
