@@ -33,6 +33,9 @@ MASKED = """
 lists, which one bot can change and another can read: /proc/locks shows even the byte ranges of locks held in other
 containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
 
+READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+"""What changes the host. The rest of /proc, which rooms do not have, is where a wall maps their users."""
+
 CORE_BYTES = 1
 """Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
 started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
@@ -66,7 +69,7 @@ def host_config(
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = [] if wall else ["/proc"]  # all of it: see `to_be_killed_first`; rooms have none
+    config["ReadonlyPaths"] = READ_ONLY if wall else ["/proc"]  # all of it: see `to_be_killed_first`
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config

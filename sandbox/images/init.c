@@ -9,8 +9,9 @@
  * A *room* is what one bot gets for one match: namespaces of users, mounts, processes and network, a /tmp, a copy of its
  * program and a user that nobody else has. All of it is made when the match begins and gone when it ends.
  *
- *   launcher (process 1 of the container: root, with CAP_KILL alone once it has made the maker; only waits)
- *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play)
+ *   launcher (process 1 of the container: the host's root until it has made the maker, then a user without any right)
+ *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play; it keeps the
+ *     rights to map users, which it needs for rooms)
  *       warden (process 1 of a room, root of the room's own user namespace: reads stderr, ends the room)
  *         the bot's first process, always number 2
  *
@@ -659,7 +660,8 @@ static void launch(const char *root) {
     if (maker < 0) die("user namespaces");
     if (maker == 0) make_rooms(line);
     close(line);
-    keep_only(1u << CAP_KILL);
+    uid_t user = (uid_t)strtoul(root, NULL, 10);
+    if (setgroups(0, NULL) != 0 || setgid(user) != 0 || setuid(user) != 0) die("become a user without rights");
     while (waitpid(-1, NULL, 0) != maker) {}
     _exit(0);
 }
