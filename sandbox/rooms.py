@@ -30,7 +30,7 @@ import secrets
 import socket
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import docker
@@ -195,16 +195,12 @@ class Room(Confined):
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._line.settimeout(ACK_TIMEOUT_S)
-        fds = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in tasks]
-        try:
-            directory = [os.open(unified, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)] if unified else []
-            fds += [self._packed, *directory]
-            self._wall.request("\0".join(words), [theirs.fileno(), *fds])
-        finally:
-            theirs.close()
-            for fd in fds:
-                if fd != self._packed:
-                    os.close(fd)
+        with (
+            theirs,
+            _opened(tasks, os.O_WRONLY) as joined,
+            _opened([unified] if unified else [], os.O_DIRECTORY) as born,
+        ):
+            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *born])
         leader = self._await_start()
         meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
         self._begin(meter)
@@ -338,6 +334,17 @@ def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, b
                 os.write(fd, value)
             finally:
                 os.close(fd)
+
+
+@contextlib.contextmanager
+def _opened(paths: Iterable[Path], how: int) -> Iterator[list[int]]:
+    fds: list[int] = []
+    try:
+        fds.extend(os.open(path, how | os.O_CLOEXEC) for path in paths)
+        yield fds
+    finally:
+        for fd in fds:
+            os.close(fd)
 
 
 def _text(said: bytes) -> str:
