@@ -1,20 +1,25 @@
-"""What a match costs in containers and in bare processes: the CPU time of every process involved. Needs root.
+"""What a match costs in rooms and in bare processes: the CPU time of every process involved. Needs root.
 
     ./scripts/bench match [--short]
 
 All variants take turns in one run, so that a change of the machine's speed hits them alike; only the ratios mean
 anything. A Docker Engine of the benchmark's own, its containers, their shims, the bots and the referee are inside one
 control group, and its counter is the figure. Every match is played by the rules, its transcript encoded and counted
-in the metrics, as a worker does.
+in the metrics, as a worker does. The second table is about a pair of rooms alone: start, READY and OK, end.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, TransportError
@@ -23,7 +28,7 @@ from deadheat.engine.games.folder import bots_of
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import Cause
 from deadheat.league.config import Settings
-from deadheat.sandbox.arena import Arena
+from deadheat.sandbox.arena import Arena, quiet
 from deadheat.sandbox.box import Box, Limits, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.local import LocalSandbox
@@ -37,19 +42,27 @@ from tests.benchmarks.targets import Targets, arguments
 
 GAME = "yacht-auction"
 BOT_BY_LANGUAGE = {"c": HERE / "light.c", "python": bots_of(GAME) / "random" / "main.py"}
-TARGETS = {"c": 1.3, "python": 1.05}
-REACHED = {"c": 2.8, "python": 1.35}
-"""Boxes and their engine cost most of what exceeds 1."""
+TARGETS = {"c": 2.6, "python": 1.25}
+"""Rooms cost most of what exceeds 1."""
 
-ROUND_TRIP_TARGET = 1.2
-VARIANTS = {"bare": 50, "cold pair": 1, "series of 10": 10, "series of 50": 50}
+ROUND_TRIP_TARGET = 1.0
+VARIANTS = {"bare": 50, "alone": 1, "series of 2": 2, "series of 10": 10, "series of 50": 50}
+MATCHES = 50
+"""Each variant plays so many in each round, whatever the length of its series."""
+
+FILLER_BYTES = 5 * 2**20
+PAIR_TARGETS = {"c": 12.0, "c, 5 MiB": 25.0}
+"""The most CPU milliseconds that a pair of rooms may cost more than a pair of bare processes."""
+
+BOTH_OK_MS, WORST_MS = 10.0, 20.0
+"""The most wall milliseconds until both have said OK: the median, and the worst of all."""
 
 ROUNDS = 6
 """The ratios of single rounds lie a third around their median, and a new engine's second and third rounds cost most, so
 three are too few, in the short mode too.
 """
 
-PAIRS = 4  # cold ones in each round
+PAIRS = 50  # of rooms in each round
 TRIES = 4
 
 
@@ -68,9 +81,12 @@ def main() -> int:
     with measured(joined=True) as (group, folder):
         docker = DockerSandbox(Settings().image, folder / "run")
         costs = {language: measure_matches(language, docker, folder, group) for language in BOT_BY_LANGUAGE}
+        pairs = measure_pairs(docker, folder, group)
         trip = measure_round_trip(docker, folder, 30 if short else 50)
         docker.close()
-    report(costs, trip, targets)
+    report(costs, targets)
+    report_pairs(pairs, targets)
+    report_trip(trip, targets)
     return targets.report()
 
 
@@ -81,8 +97,7 @@ def measure_matches(language: str, docker: Sandbox, folder: Path, group: Measure
     for _ in range(ROUNDS):
         for variant, length in VARIANTS.items():
             sandbox = Bare() if variant == "bare" else docker
-            series = PAIRS if variant == "cold pair" else 1
-            costs[variant].append(cost_of_match(sandbox, program, length, series, group))
+            costs[variant].append(cost_of_match(sandbox, program, length, MATCHES // length, group))
     return costs
 
 
@@ -125,10 +140,63 @@ def settle() -> None:
     time.sleep(0.3)
 
 
+@dataclass
+class Pairs:
+    """Starts of two programs, by variant: CPU milliseconds a pair, one figure a round, and all wall times until OK."""
+
+    cpu_ms: dict[str, list[float]] = field(default_factory=dict)
+    both_ok_ms: dict[str, list[float]] = field(default_factory=dict)
+
+
+def measure_pairs(docker: Sandbox, folder: Path, group: MeasuredGroup) -> Pairs:
+    """Measure pairs of rooms and of bare processes, by turns."""
+    found = Pairs()
+    small = built(BOT_BY_LANGUAGE["c"], "c", docker, folder / "small")
+    large = replace(small, directory=folder / "large")
+    shutil.copytree(small.directory, large.directory)
+    (large.directory / "filler").write_bytes(os.urandom(FILLER_BYTES))
+    python = built(BOT_BY_LANGUAGE["python"], "python", docker, folder / "pairs-python")
+    variants: dict[str, tuple[Sandbox, Program]] = {
+        "bare c": (Bare(), small),
+        "c": (docker, small),
+        "c, 5 MiB": (docker, large),
+        "bare python": (Bare(), python),
+        "python": (docker, python),
+    }
+    for _ in range(ROUNDS):
+        for name, (sandbox, program) in variants.items():
+            before_ns = group.cpu_ns()
+            found.both_ok_ms.setdefault(name, []).extend(pairs_of(sandbox, program))
+            settle()
+            found.cpu_ms.setdefault(name, []).append((group.cpu_ns() - before_ns) / NS_PER_MS / PAIRS)
+    return found
+
+
+def pairs_of(sandbox: Sandbox, program: Program) -> list[float]:
+    """Start and end `PAIRS` pairs; return the wall milliseconds until both said OK."""
+    with (
+        closing(sandbox.open(program, Limits(cpus="0"))) as one,
+        closing(sandbox.open(program, Limits(cpus="0"))) as other,
+    ):
+        taken = []
+        for _ in range(PAIRS):
+            with quiet((1,)):
+                began_ns = time.monotonic_ns()
+                transport = PipeTransport([one.start(), other.start()])
+                replies = transport.exchange([Message(seat, "READY", 10 * NS_PER_S) for seat in range(2)])
+                taken.append((time.monotonic_ns() - began_ns) / NS_PER_MS)
+            assert all(reply.line == "OK" for reply in replies.values()), replies
+            for box in (one, other):
+                box.ask_stop(0)
+            for box in (other, one):
+                box.stopped()
+        return taken
+
+
 def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, list[float]]:
-    """Measure the median microseconds from prompt to reply, by turn; bare pipe and container FIFO take turns."""
+    """Measure the median microseconds from prompt to reply, by turn; bare pipe and a room's FIFO take turns."""
     program = built(HERE / "echo.c", "c", docker, folder / "echo")
-    boxes = {"bare pipe": LocalSandbox().open(program, Limits()), "container FIFO": docker.open(program, Limits())}
+    boxes = {"bare pipe": LocalSandbox().open(program, Limits()), "room's FIFO": docker.open(program, Limits())}
     try:
         transports = {name: PipeTransport([box.start()]) for name, box in boxes.items()}
         taken: dict[str, list[float]] = {name: [] for name in transports}
@@ -143,7 +211,7 @@ def measure_round_trip(docker: Sandbox, folder: Path, turns: int) -> dict[str, l
             box.close()
 
 
-def report(costs: dict[str, dict[str, list[float]]], trip: dict[str, list[float]], targets: Targets) -> None:
+def report(costs: dict[str, dict[str, list[float]]], targets: Targets) -> None:
     middle: Callable[[list[float]], float] = statistics.median
     print(f"CPU milliseconds a match, both bots and everything around them (median of {ROUNDS} rounds)")
     print(f"{'':14}{'C':>10}   {'over bare':22}{'Python':>12}   {'over bare'}")
@@ -153,15 +221,36 @@ def report(costs: dict[str, dict[str, list[float]]], trip: dict[str, list[float]
             cost = middle(costs[language][variant])
             ratios = [a / b for a, b in zip(costs[language][variant], costs[language]["bare"], strict=True)]
             told = f"{middle(ratios):.2f}"
-            if variant == "series of 50":
-                most, reached = TARGETS[language], REACHED[language]
-                told = targets.shown(f"{variant}, {language}", middle(ratios), most=most, form=".2f", reached=reached)
+            if variant != "bare":
+                told = targets.shown(f"{variant}, {language}", middle(ratios), most=TARGETS[language], form=".2f")
             row += f"{cost:{width}.1f}   {told:22}"
         print(row.rstrip())
-    bare, fifo = trip["bare pipe"], trip["container FIFO"]
+
+
+def report_pairs(pairs: Pairs, targets: Targets) -> None:
+    print("\nA pair of programs: started, READY and OK, ended")
+    print(f"{'':14}{'CPU ms':>8}{'over bare':>24}{'both OK, wall ms: median':>30}{'worst':>24}")
+    for name, cpu_ms in pairs.cpu_ms.items():
+        row = f"{name:14}{statistics.median(cpu_ms):8.1f}"
+        walls = pairs.both_ok_ms[name]
+        if name.startswith("bare"):
+            print(f"{row}{'':24}{statistics.median(walls):30.1f}{max(walls):24.1f}")
+            continue
+        bare = pairs.cpu_ms[f"bare {name.partition(',')[0]}"]
+        over = statistics.median([a - b for a, b in zip(cpu_ms, bare, strict=True)])
+        most = PAIR_TARGETS.get(name, inf)
+        middle_most, worst_most = (BOTH_OK_MS, WORST_MS) if name == "c" else (inf, inf)
+        row += f"{targets.shown(f'pair, {name}', over, most=most, form='.1f'):>24}"
+        row += f"{targets.shown(f'both OK, {name}', statistics.median(walls), most=middle_most, form='.1f'):>30}"
+        print(row + f"{targets.shown(f'worst of {len(walls)}, {name}', max(walls), most=worst_most, form='.1f'):>24}")
+
+
+def report_trip(trip: dict[str, list[float]], targets: Targets) -> None:
+    middle: Callable[[list[float]], float] = statistics.median
+    bare, fifo = trip["bare pipe"], trip["room's FIFO"]
     over = middle([a / b for a, b in zip(fifo, bare, strict=True)])
     told = targets.shown("round trip", over, most=ROUND_TRIP_TARGET, form=".2f")
-    print(f"\nRound trip: bare pipe {middle(bare):.1f} us, container FIFO {middle(fifo):.1f} us; ratio {told}")
+    print(f"\nRound trip: bare pipe {middle(bare):.1f} us, a room's FIFO {middle(fifo):.1f} us; ratio {told}")
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def _missed(table: str, beginnings: tuple[str, ...]) -> bool:
 @pytest.mark.all
 def test_what_a_match_costs() -> None:
     table = on_target("match", "series of 50")
-    for row in ("bare", "cold pair", "series of 10", "series of 50", "Round trip"):
+    for row in ("bare", "alone", "series of 2", "series of 10", "series of 50", "Round trip"):
         assert f"\n{row}" in table
 
 
