@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deadheat.league.config import Settings
+from deadheat.sandbox.host import weight
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.cluster.network import die_with_us
 
@@ -113,11 +114,14 @@ def measured(joined: bool) -> Iterator[tuple[MeasuredGroup, Path]]:
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-", dir=in_memory()))
     engine = PrivateEngine(Settings().image, group)
     os.environ["DOCKER_HOST"] = engine.url
+    parents = weight.PLAY, weight.BUILD
+    weight.PLAY, weight.BUILD = (f"{group.name}/{parent}" for parent in parents)  # else boxes would not be in the group
     if joined:
         group.join("run")
     try:
         yield group, folder
     finally:
+        weight.PLAY, weight.BUILD = parents
         if joined:
             group.leave()
         engine.close()
