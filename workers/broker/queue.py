@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
+from kombu import Connection
 
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
@@ -30,6 +31,11 @@ CONTROL = "control"
 
 BROKER_TIMEOUT_S = 5
 """A hanging broker must not block an API thread for longer."""
+
+RECONNECT_SECONDS = 5
+"""The longest pause between two attempts to reach the broker. Celery's own pauses grow to half a minute, for which a
+league would stand still after an outage.
+"""
 
 DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
@@ -85,9 +91,18 @@ def task_name(life: Life) -> str:
     return f"deadheat.{life.queue}"
 
 
+class Reconnecting(Connection):
+    """A connection to the broker that is soon back after an outage of any length."""
+
+    def ensure_connection(self, *arguments: Any, **options: Any) -> Any:
+        """Connect, trying again and again, with pauses that stay short. Raises kombu's errors."""
+        return super().ensure_connection(*arguments, **{"interval_max": RECONNECT_SECONDS} | options)
+
+
 def celery_app(settings: Settings) -> Celery:
     """Make a Celery application for these settings, with its schedule but no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
+    app.amqp.Connection = Reconnecting
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
         app.conf.broker_transport = transport
     app.conf.update(
