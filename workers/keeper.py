@@ -41,9 +41,7 @@ SWEEP_SECONDS = 20
 """The pause between two searches for remains of killed processes: a list of folders, and one request to the engine."""
 
 AWAY_SECONDS = 5
-"""The pause before a machine whose engine did not answer is checked again: a vain attempt costs next to nothing, and
-the machine plays soon after the engine is back.
-"""
+"""The pause before a machine whose engine did not answer is checked again: a vain attempt costs next to nothing."""
 
 LATE_SECONDS = 60
 """The period for which the keeper reports how late it woke up at worst."""

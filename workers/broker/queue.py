@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import socket
 import tempfile
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,11 +31,6 @@ CONTROL = "control"
 
 BROKER_TIMEOUT_S = 5
 """A hanging broker must not block an API thread for longer."""
-
-RECONNECT_SECONDS = 5
-"""The longest pause between two attempts to reach the broker. Celery's own pauses grow to half a minute, for which a
-league would stand still after an outage.
-"""
 
 DELIVERIES = "deliveries"
 """The queue for sending notices to webhooks, in a process of its own: others' servers may be slow."""
@@ -92,11 +87,9 @@ def task_name(life: Life) -> str:
 
 
 class Reconnecting(Connection):
-    """A connection to the broker that is soon back after an outage of any length."""
+    """Tries to reach a broker that is away every five seconds; Celery's own pauses grow to half a minute."""
 
-    def ensure_connection(self, *arguments: Any, **options: Any) -> Any:
-        """Connect, trying again and again, with pauses that stay short. Raises kombu's errors."""
-        return super().ensure_connection(*arguments, **{"interval_max": RECONNECT_SECONDS} | options)
+    ensure_connection = partialmethod(Connection.ensure_connection, interval_max=5)
 
 
 def celery_app(settings: Settings) -> Celery:

@@ -63,9 +63,7 @@ SERIES_ATTEMPTS = 5
 """Failed attempts at a series after which an organiser decides on its matches."""
 
 MOST_BLAMELESS = 2
-"""So many failures count for the pause after one that says nothing about the series (ten seconds, as shipped): a store
-or an engine is back for all series at once, and then the league plays on at once.
-"""
+"""So many failures count for the pause after one that is not the series' own: when its cause ends, all play at once."""
 
 SAME_SEAT = 2
 """After this many void attempts at one match while the same seat was to answer, an organiser must decide."""
