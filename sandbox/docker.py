@@ -407,12 +407,14 @@ class DockerBox:
         return kept
 
     def _remove_container(self, container: str) -> None:
-        """Wait until the engine has removed the container; kill it if it does not end by itself."""
-        for kill in (False, True):
+        """Wait until the engine has removed the container; kill it if it does not end by itself. Ask each second: asked
+        while it removes the container, an engine may never answer (Docker 20.10).
+        """
+        for second in range(2 * ACK_TIMEOUT_S):
             try:
-                if kill:
+                if second == ACK_TIMEOUT_S:
                     self._client.kill(container)
-                self._client.wait(container, timeout=ACK_TIMEOUT_S, condition="removed")
+                self._client.wait(container, timeout=1, condition="removed")
                 return
             except NotFound:
                 return
