@@ -62,8 +62,7 @@ log = logging.getLogger(__name__)
 SERIES_ATTEMPTS = 5
 """Failed attempts at a series after which an organiser decides on its matches."""
 
-MOST_BLAMELESS = 2
-"""So many failures count for the pause after one that is not the series' own: when its cause ends, all play at once."""
+MOST_BLAMELESS = 2  # count for the pause, because when a cause that is not a series' own ends, all can play at once
 
 SAME_SEAT = 2
 """After this many void attempts at one match while the same seat was to answer, an organiser must decide."""
