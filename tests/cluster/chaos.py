@@ -96,7 +96,7 @@ class Chaos:
         waited = self.guest.worst_wait_afterwards_seconds
         assert waited <= BOUND_SECONDS, f"a person waited for {waited:.0f} s after it was over"
         assert fast <= BOUND_SECONDS, f"as fast as before after {fast:.0f} s only"
-        lasted = f"{len(cluster.results(season_id)):4} matches; the outage lasted {over_at - cluster.outage_at:4.1f} s"
+        lasted = f"{cluster.played(season_id):4} matches; the outage lasted {over_at - cluster.outage_at:4.1f} s"
         played = f"a series was finished after {first:4.1f} s, by every machine after {back:4.1f} s"
         served = f"the pace was back after {fast:4.1f} s, an upload ready after {built:4.1f} s"
         return f"{name:36} {lasted}; {played}, {served}; {self.guest.told()}"

@@ -265,6 +265,12 @@ class Cluster:
             found = session.exec(select(Exhibition.worker).where(Exhibition.state == JobState.RUNNING))
             return [str(worker).split(":")[0] for worker in found]
 
+    def played(self, season_id: int) -> int:
+        """Count the matches of the season that have a result."""
+        with self.database.reading() as session:
+            done = (Match.season_id == season_id, Match.state == MatchState.DONE)
+            return session.exec(select(func.count()).select_from(Match).where(*done)).one()
+
     def held(self, season_id: int) -> int:
         """Count the matches of the season that wait for an organiser."""
         with self.database.reading() as session:
