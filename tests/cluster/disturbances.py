@@ -226,7 +226,7 @@ def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
     """Play a season of bots that cannot be played until all its matches are held."""
     season_id = cluster.season(bots, games_per_pair=8, series_length=4)
     cluster.poisoned.append(season_id)
-    until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 2 * DEATH_SECONDS)
+    until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 4 * DEATH_SECONDS)  # five leases
 
 
 def clock_steps(cluster: Cluster, chance: random.Random) -> None:
