@@ -89,18 +89,20 @@ class Container:
         return pid
 
     def close(self) -> None:
-        """Wait until the engine has removed it, and remove the folder. Kill it if it does not end by itself."""
+        """Wait until the engine has removed it, and remove the folder. Kill it if it does not end by itself. Ask each
+        second: asked while it removes the container, an engine may never answer (Docker 20.10).
+        """
         if self.id is not None:
             self._remove(self.id)
             self.id = None
         self._folder.remove()
 
     def _remove(self, container: str) -> None:
-        for kill in (False, True):
+        for second in range(2 * ACK_TIMEOUT_S):
             try:
-                if kill:
+                if second == ACK_TIMEOUT_S:
                     self._client.kill(container)
-                self._client.wait(container, timeout=ACK_TIMEOUT_S, condition="removed")
+                self._client.wait(container, timeout=1, condition="removed")
                 return
             except NotFound:
                 return

@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 SWEEP_SECONDS = 20
 """The pause between two searches for remains of killed processes: a list of folders, and one request to the engine."""
 
+AWAY_SECONDS = 5
+"""The pause before a machine whose engine did not answer is checked again: a vain attempt costs next to nothing."""
+
 LATE_SECONDS = 60
 """The period for which the keeper reports how late it woke up at worst."""
 
@@ -70,6 +73,7 @@ class Keeper:
         self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
         self._appeared: set[int] = set()  # numbers of seasons
         self._doubts = 0  # checks in succession that were mostly void
+        self._away = ""  # why the newest check was impossible
 
     def run(self) -> None:
         """Run until the process is told to stop."""
@@ -91,7 +95,7 @@ class Keeper:
         self.sweep()
         self.appear()
         while (known := self._due()) is not None:
-            self.check(thoroughly=known is Fitness.UNFIT)
+            self.check(thoroughly=known is Fitness.UNFIT and not self._away)
 
     def beat(self) -> None:
         """Report that the machine is alive, unless that was just done."""
@@ -131,16 +135,19 @@ class Keeper:
         """Have the machine checked, and record the findings."""
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
+        away = report if isinstance(report, str) else ""
         told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
         found = told | {"slots": len(self._context.slots.slots)}
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
-            again_seconds = RECHECK_SECONDS if thoroughly or isinstance(report, str) else 0.0
+            again_seconds = AWAY_SECONDS if away else RECHECK_SECONDS if thoroughly else 0.0
             self._doubts = self._doubts + 1 if isinstance(report, Report) and report.mostly_void else 0
             record_check(session, self._context.host, found, reasons, again_seconds, self._doubts)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()
-        self._tell(report, reasons, again_seconds, time.monotonic() - began_at)
+        if not away or away != self._away:  # operators need not read the same every few seconds
+            self._tell(report, reasons, again_seconds, time.monotonic() - began_at)
+        self._away = away
 
     def _due(self) -> Fitness | None:
         with self._context.database.reading() as session:

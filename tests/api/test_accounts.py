@@ -6,10 +6,13 @@ import re
 from urllib.parse import urlencode
 
 import pytest
+from sqlmodel import col, select
 
+from deadheat.league.service.people import users
 from deadheat.league.service.people.newcomers import set_newcomer_rule
 from deadheat.league.service.rulings.operators import reset_password, set_role
 from deadheat.league.states import NewcomerRule, Role
+from deadheat.league.tables import Channel, Token, User
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site, bearer, token_in
 
@@ -450,3 +453,44 @@ def test_only_a_trusted_proxy_says_who_asks(site: Site) -> None:
             for address in ("192.0.2.0", "192.0.2.1")
         ]
         assert answers[-1].status_code == status
+
+
+class ChangedMeanwhile:
+    """A hasher: while it checks the old password, the owner changes it, which ends everything."""
+
+    def __init__(self, site: Site) -> None:
+        self.site, self.inner, self.left = site, users._hasher, 1
+        self.hash, self.check_needs_rehash = self.inner.hash, self.inner.check_needs_rehash
+
+    def verify(self, known: str, password: str) -> bool:
+        found = self.inner.verify(known, password)
+        if self.left:
+            self.left = 0
+            self.site.world.write(reset_password, "ada", NEW_PASSWORD)
+        return found
+
+
+WAYS_IN = {
+    "/v1/tokens": {"name": "ada", "password": PASSWORD},
+    "/sign-in": {"name": "ada", "password": PASSWORD},
+    "/account/tokens": {"label": "x", "scope": "full", "days": "7", "password": PASSWORD},
+    "/account/webhooks": {"url": "https://a.example/", "password": PASSWORD},
+    "/account/password": {"password": PASSWORD, "new_password": "a third long enough one"},
+}
+
+
+@pytest.mark.parametrize("way", WAYS_IN)
+def test_a_password_that_is_changed_while_it_is_checked_opens_nothing(
+    site: Site, ada: Browser, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    token = ada.get("/account").token
+    monkeypatch.setattr(users, "_hasher", ChangedMeanwhile(site))
+    if way.startswith("/v1/"):
+        answer = site.client.post(way, json=WAYS_IN[way])
+    else:
+        answer = ada.client.post(way, data={"csrf": token, **WAYS_IN[way]}, headers=OURS)
+    assert answer.status_code in {401, 403}, answer.text
+    valid = select(Token.id).join(User, col(User.id) == Token.user_id).where(col(Token.revoked_at).is_(None))
+    assert site.world.rows(valid.where(User.name == "ada")) == []
+    assert site.world.rows(select(Channel.id)) == []
+    site.ok(201, site.client.post("/v1/tokens", json={"name": "ada", "password": NEW_PASSWORD}))

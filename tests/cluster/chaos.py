@@ -1,6 +1,6 @@
 """A cluster under one disturbance after another. ./scripts/chaos starts it:
 
-    ./scripts/chaos [--seed N] [--minutes M] [--only WORDS]
+    ./scripts/chaos [--seed N] [--minutes M] [--only WORDS] [--shipped]
 
 A season is opened and plays; something happens to the cluster (`tests.cluster.disturbances`), and meanwhile somebody
 uploads (`tests.cluster.uploading`) and somebody plays against a bot (`tests.cluster.playing`); its cause goes away.
@@ -19,13 +19,15 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import astuple
 
 from deadheat.league.config import Settings
 from tests.benchmarks.engine_of_our_own import PrivateEngine
-from tests.cluster.cluster import Cluster
+from tests.cluster.cluster import WORKERS, Cluster
 from tests.cluster.disturbances import DISTURBANCES
 from tests.cluster.leftovers import leftovers
 from tests.cluster.playing import Guest
+from tests.cluster.recovery import BEFORE_SECONDS, Recovery, recovery
 from tests.cluster.servers import until
 from tests.cluster.uploading import Author
 from tests.invariants import given_up, unfinished
@@ -37,13 +39,6 @@ BOUND_SECONDS = 90.0
 long; a worker starts and has its machine checked in 10 s. On a machine that is busy with other things all of that takes
 three times as long. With the settings as shipped a lease is 30 s, and a message is sent again after a minute.
 """
-
-FAST = 0.5
-"""Full speed again: at least half of what was played in `LOOK_SECONDS` before. Three machines on two processors that
-others also use vary by that much.
-"""
-
-LOOK_SECONDS = 3.0
 
 STRIKE_SECONDS = 3.0
 """The latest upload after the strike: most disturbances are under way then, or about to begin."""
@@ -71,12 +66,20 @@ class Chaos:
         cluster = self.cluster
         season_id = cluster.season(self.bots, series_length=SERIES)
         until("every machine plays", self._all_play(), BOUND_SECONDS)
-        before = self._matches(season_id)
+        time.sleep(BEFORE_SECONDS)
+        struck_at, results = time.time(), cluster.results(season_id)
         with self.guest.plays(), self.author.uploads(self.chance.uniform(0, STRIKE_SECONDS)):
+            time.sleep(self.chance.uniform(0.2, 2))
+            cluster.outage_at = time.time()
             DISTURBANCES[name](cluster, self.chance)
-        back = until("every machine plays again", self._all_play(), 3 * BOUND_SECONDS)
-        built = back + until("what was uploaded meanwhile is built", self.author.is_built, 3 * BOUND_SECONDS)
-        fast = built + until("as much is played as before", lambda: self._fast(season_id, before), 3 * BOUND_SECONDS)
+            over_at = time.time()
+        until("what was uploaded meanwhile is built", self.author.is_built, 3 * BOUND_SECONDS)
+        built = time.time() - over_at
+
+        def seen() -> Recovery:
+            return recovery(cluster.series(season_id), WORKERS, struck_at, over_at, time.time())
+
+        until("every machine plays as before", lambda: None not in astuple(seen()), 3 * BOUND_SECONDS)
         until("the person's match is over", self.guest.is_done, 3 * BOUND_SECONDS)
         assert not (wrong := self.guest.wrong()), wrong
         assert not (wrong := cluster.broken()), wrong
@@ -85,24 +88,18 @@ class Chaos:
         with cluster.database.reading() as session:
             assert not (wrong := unfinished(session)), wrong
             assert not (wrong := given_up(session, cluster.poisoned)), wrong
+        assert results <= cluster.results(season_id), "results from before are lost or changed"
         until(f"nothing is left: {leftovers(cluster)}", lambda: leftovers(cluster) == [], BOUND_SECONDS)
+        first, back, fast = astuple(seen())
         assert back <= BOUND_SECONDS, f"every machine played again after {back:.0f} s only"
         assert built <= BOUND_SECONDS, f"what was uploaded meanwhile was built after {built:.0f} s only"
         waited = self.guest.worst_wait_afterwards_seconds
         assert waited <= BOUND_SECONDS, f"a person waited for {waited:.0f} s after it was over"
         assert fast <= BOUND_SECONDS, f"as fast as before after {fast:.0f} s only"
-        played = f"{cluster.played(season_id):4} matches; every machine played again after {back:4.1f} s"
-        served = f"an upload was ready after {built:4.1f} s, and the speed back after {fast:4.1f} s"
-        return f"{name:36} {played}, {served}; {self.guest.told()}"
-
-    def _matches(self, season_id: int) -> int:
-        """Count the matches played within a moment."""
-        before = self.cluster.played(season_id)
-        time.sleep(LOOK_SECONDS)
-        return self.cluster.played(season_id) - before
-
-    def _fast(self, season_id: int, before: int) -> bool:
-        return self._matches(season_id) >= max(1.0, FAST * before)
+        lasted = f"{cluster.played(season_id):4} matches; the outage lasted {over_at - cluster.outage_at:4.1f} s"
+        played = f"a series was finished after {first:4.1f} s, by every machine after {back:4.1f} s"
+        served = f"the pace was back after {fast:4.1f} s, an upload ready after {built:4.1f} s"
+        return f"{name:36} {lasted}; {played}, {served}; {self.guest.told()}"
 
     def _all_play(self) -> Callable[[], bool]:
         since = self.cluster.now()
@@ -115,10 +112,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=random.randrange(10_000))
     parser.add_argument("--minutes", type=float, default=10.0, help="begin no further disturbance after so long")
     parser.add_argument("--only", default="", help="disturbances whose name has these words")
+    parser.add_argument("--shipped", action="store_true", help="leases and messages as shipped, not in short times")
     chosen = parser.parse_args()
+    times = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60"} if chosen.shipped else {}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # leaves every `with`, so nothing stays behind
     print(f"Seed {chosen.seed}", flush=True)
-    with contextlib.closing(PrivateEngine(Settings().image)) as engine, Cluster(engine=engine) as cluster:
+    with contextlib.closing(PrivateEngine(Settings().image)) as engine, Cluster(times, engine) as cluster:
         chaos = Chaos(cluster, cluster.bots(BOTS), chosen.seed)
         end_at = time.monotonic() + 60 * chosen.minutes
         for name in chaos.order(chosen.only):

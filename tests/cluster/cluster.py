@@ -85,6 +85,7 @@ class Cluster:
         self._exit = ExitStack()
         self._numbers = itertools.count(1)
         self.innocent: list[int] = []  # bots that never fail
+        self.outage_at = 0.0  # when the present disturbance took something away, on the clock of `time.time`
         self._secrets = [PASSWORD]
 
     def __enter__(self) -> Self:
@@ -240,6 +241,23 @@ class Cluster:
             found = select(Series.worker).where(Series.state == JobState.DONE, col(Series.started_at) >= since)
             names = [str(worker).split(":")[0] for worker in session.exec(found)]
         return {name: names.count(name) for name in WORKERS}
+
+    def series(self, season_id: int) -> list[tuple[str, float, float]]:
+        """List the season's finished series: machine, begin of the last attempt and end, both in seconds since 1970."""
+        with self.database.reading() as session:
+            done = (Series.season_id == season_id, Series.state == JobState.DONE)
+            found = session.exec(select(Series.worker, Series.started_at, Series.finished_at).where(*done)).all()
+        return [
+            (str(name).split(":")[0], began.timestamp(), ended.timestamp())
+            for name, began, ended in found
+            if began and ended
+        ]
+
+    def results(self, season_id: int) -> set[tuple[int | None, str | None]]:
+        """Return the season's matches that have a result, each with its transcript's name."""
+        with self.database.reading() as session:
+            done = (Match.season_id == season_id, Match.state == MatchState.DONE)
+            return {*session.exec(select(Match.id, Match.transcript_sha256).where(*done)).all()}
 
     def tables(self) -> list[str]:
         """List the machines at which a person plays now."""

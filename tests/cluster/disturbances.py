@@ -1,6 +1,7 @@
 """Disturbances of a cluster: each function causes one, and has removed the cause when it returns.
 
-`tests.cluster.chaos` checks what must hold afterwards. `chance` decides what is disturbed, and when.
+`tests.cluster.chaos` checks what must hold afterwards. `chance` decides what is disturbed, and when. One that prepares
+something first sets `Cluster.outage_at` when the outage itself begins.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ def worker_dies(moment: str, cluster: Cluster, chance: random.Random) -> None:
     flag.touch()
     _becomes_victim(machine, "--flag", flag, "--moment", moment)
     until(f"a process of {name} has died {moment}", lambda: not flag.exists(), DEATH_SECONDS)
+    cluster.outage_at = time.time()
     time.sleep(chance.uniform(0, 2))
     machine.kill()
     cluster.start(name, "worker")
@@ -65,7 +67,6 @@ def _becomes_victim(machine: Machine, *how: str | Path) -> None:
 def machine_dies(cluster: Cluster, chance: random.Random) -> None:
     """Cut the power of a playing machine: all its processes die at once; then it comes back."""
     name = _struck(cluster, chance)
-    time.sleep(chance.uniform(0.2, 2))
     cluster.machine(name).kill()
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
     cluster.start(name, "worker")
@@ -74,7 +75,6 @@ def machine_dies(cluster: Cluster, chance: random.Random) -> None:
 def worker_stops(cluster: Cluster, chance: random.Random) -> None:
     """Stop all processes of a machine past their lease, then let them continue."""
     machine = cluster.machine(_struck(cluster, chance))
-    time.sleep(chance.uniform(0.2, 2))
     machine.signal(signal.SIGSTOP, "deadheat.cli.main")
     time.sleep(cluster.settings.lease_seconds + SWEEP_SECONDS + chance.uniform(1, 4))
     machine.signal(signal.SIGCONT, "deadheat.cli.main")
@@ -108,7 +108,6 @@ def cut_off(from_database: bool, from_queue: bool, cluster: Cluster, chance: ran
         far.append(ADDRESS)
     if from_queue:
         far.append(cluster.redis.machine.address)
-    time.sleep(chance.uniform(0.2, 2))
     machine.cut(*far)
     time.sleep(OUTAGE_SECONDS + chance.uniform(0, 4))
     machine.heal()
@@ -143,7 +142,6 @@ def queue_full(cluster: Cluster, chance: random.Random) -> None:
 
 def database_restarted(cluster: Cluster, chance: random.Random) -> None:
     """Restart the database in order or by a crash; running transactions are aborted."""
-    time.sleep(chance.uniform(0.2, 1))
     cluster.primary.stop(chance.choice(("fast", "immediate")))
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
     cluster.primary.start()
@@ -160,7 +158,7 @@ def database_fails_over(cluster: Cluster, chance: random.Random) -> None:
     """Kill the primary's machine; its standby, which has every commit, takes its place and address."""
     standby = Primary(cluster.network.machine(f"db{int(cluster.primary.machine.name[2:]) + 1}"))
     standby.follow(cluster.primary)
-    time.sleep(chance.uniform(0.2, 2))
+    cluster.outage_at = time.time()
     cluster.network.remove(cluster.primary.machine)
     time.sleep(chance.uniform(0, 3))
     standby.promote()
@@ -185,7 +183,6 @@ def blobs_full(cluster: Cluster, chance: random.Random) -> None:
 def engine_restarted(cluster: Cluster, chance: random.Random) -> None:
     """Restart the engine: its containers end with it, and for a while none can be started."""
     assert cluster.engine is not None, "the engine that everybody here uses is not restarted"
-    time.sleep(chance.uniform(0.2, 2))
     cluster.engine.stop()
     time.sleep(chance.uniform(0, OUTAGE_SECONDS))
     cluster.engine.start()
@@ -229,7 +226,7 @@ def _given_up(cluster: Cluster, bots: list[tuple[str, int]]) -> None:
     """Play a season of bots that cannot be played until all its matches are held."""
     season_id = cluster.season(bots, games_per_pair=8, series_length=4)
     cluster.poisoned.append(season_id)
-    until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 2 * DEATH_SECONDS)
+    until("what is poisoned is held", lambda: cluster.held(season_id) == 8, 4 * DEATH_SECONDS)  # five leases
 
 
 def clock_steps(cluster: Cluster, chance: random.Random) -> None:
@@ -241,6 +238,7 @@ def clock_steps(cluster: Cluster, chance: random.Random) -> None:
         cluster.network.machines[name].stop(part)
         machine.start(part, sys.executable, "-m", "deadheat.cli.main", part)
         time.sleep(OUTAGE_SECONDS)
+        cluster.outage_at = time.time()
         clock.write_text(chance.choice(HOUR_STEPS))
         time.sleep(OUTAGE_SECONDS)
         clock.write_text("+0s")

@@ -25,7 +25,7 @@ from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, decode
 from deadheat.league.causes import Cause
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo
-from deadheat.league.states import JobState
+from deadheat.league.states import UNFINISHED, JobState
 from tests.api.browser import PAGE, Form, Read
 from tests.cluster.cluster import PASSWORD, PORT, Cluster
 
@@ -56,6 +56,10 @@ class Seat:
     taken: list[str] = field(default_factory=list)
     left: bool = False
 
+    @property
+    def number(self) -> int:
+        return int(self.path.removeprefix("/play/"))
+
 
 class Guest:
     """Plays one match after another against the same bot; each disturbance has another person."""
@@ -80,13 +84,14 @@ class Guest:
         self._calm_at = time.monotonic()
 
     def is_done(self) -> bool:
-        """Return whether the last match is over. Raises what went wrong in any."""
+        """Return whether the last match is over, for the league too. Raises what went wrong in any."""
         if self._failed is not None:
             raise self._failed
         if self._thread.is_alive():
             return False
         self._http.close()
-        return True
+        with self._cluster.database.reading() as session:
+            return all(exhibitions.exhibition(session, seat.number).state not in UNFINISHED for seat in self._seats)
 
     @property
     def worst_wait_seconds(self) -> float:
@@ -108,7 +113,7 @@ class Guest:
         return [sentence for seat in self._seats for sentence in self._wrong(seat)]
 
     def _wrong(self, seat: Seat) -> Iterator[str]:
-        number = int(seat.path.removeprefix("/play/"))
+        number = seat.number
         with self._cluster.database.reading() as session:
             info = exhibitions.exhibition(session, number)
         if info.state is JobState.ABANDONED and seat.left and info.cause == Cause.LEFT:

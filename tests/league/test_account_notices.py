@@ -11,12 +11,16 @@ import pytest
 from sqlmodel import Session, col, select, update
 
 from deadheat.league import errors
-from deadheat.league.service.people import access, channels, forgotten, identities, notices
+from deadheat.league.service.bots.bots import create_bot
+from deadheat.league.service.people import access, channels, forgotten, identities, notices, teams
 from deadheat.league.service.people.channels import ChannelInfo, Link
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import ChannelKind, TokenKind
+from deadheat.league.service.people.users import insert_user
+from deadheat.league.service.seasons.bot_changes import change_bot
+from deadheat.league.states import ChannelKind, Role, TokenKind
 from deadheat.league.tables import Channel, Delivery, Identity, Notice, SigningKey, Token
 from tests.league.ground import settings
+from tests.league.people import GAME
 from tests.league.refusals import refused
 from tests.league.world import World
 
@@ -63,6 +67,24 @@ def moves(session: Session, person: Person) -> None:
     access.begin_session(session, person.id, "Chrome on Android", address="198.51.100.1")
 
 
+def join(session: Session, ada: Person) -> int:
+    """Return a team of Ada, who leads it, and Bob."""
+    bob = insert_user(session, "bob", None, Role.AUTHOR)
+    team_id = teams.create_team(session, ada, "lovelace").id
+    teams.invite_to_team(session, ada, team_id, "bob")
+    teams.join_team(session, bob, team_id)
+    return team_id
+
+
+def give(session: Session, ada: Person) -> None:
+    bot_id = create_bot(session, ada, GAME, "shared").id
+    change_bot(session, ada, bot_id, team_id=join(session, ada))
+
+
+def hand_over(session: Session, ada: Person) -> None:
+    teams.hand_over_team(session, ada, join(session, ada), "bob")
+
+
 EVENTS: dict[str, tuple[Callable[[Session, Person], Any], str]] = {
     "linked": (
         lambda session, ada: identities.link_identity(session, ada, ISSUER, "subject"),
@@ -82,6 +104,8 @@ EVENTS: dict[str, tuple[Callable[[Session, Person], Any], str]] = {
         lambda session, ada: channels.add_webhook(session, ada, URL),
         "Your notices are also sent to hooks.example.",
     ),
+    "a bot": (give, "The bot shared, which you created, was given to lovelace."),
+    "a team": (hand_over, "You made bob captain of your team lovelace."),
     "new place": (moves, "Somebody signed in from a new place: 198.51.100.1, with Chrome on Android."),
 }
 

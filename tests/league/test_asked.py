@@ -16,7 +16,7 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.rulings import appeals
+from deadheat.league.service.rulings import appeals, held, rulings
 from deadheat.league.service.seasons import absence, asked, seasons
 from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
 from deadheat.league.service.seasons.challenges import plan_series
@@ -25,7 +25,7 @@ from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
-from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.outcomes import abandoned, forfeited, void, won
 from tests.league.refusals import refused
 from tests.league.world import World
 
@@ -383,3 +383,27 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         assert after(challenge_id=asked_for.id) == []
         assert asked.asked(session, league.rival) == []
         assert [found.id for found in asked.asked(session, league.author)] == [asked_for.id]
+
+
+def held_in_private(league: League) -> tuple[int, Person]:
+    """Hold a private match; return it, and an organiser whose bot is the opponent."""
+    league.ask(1, private=True)
+    (series_id,) = league.world.tick()
+    for _ in range(2):
+        job = league.world.claimed(series_id)
+        assert league.world.finish(job, [void(job.matches[0], seat=0)])
+    (match,) = league.matches()
+    assert match.state is MatchState.HELD
+    return match.id, replace(league.rival, role=Role.ORGANISER)
+
+
+def test_a_private_match_that_is_held_hides_no_others_from_a_competing_organiser(league: League) -> None:
+    match_id, rival = held_in_private(league)
+    assert [match.id for match in league.world.read(held.held_matches, league.world.boss)] == [match_id]
+    assert league.world.read(held.held_matches, rival) == []
+
+
+def test_an_organiser_who_competes_does_not_rule_on_rivals_private_matches(league: League) -> None:
+    match_id, rival = held_in_private(league)
+    league.world.refused(errors.NotFound, held.leave_match, rival, match_id, "it does not exist for them")
+    league.world.refused(errors.NotFound, rulings.rejudge_match, rival, match_id, "it does not exist for them")

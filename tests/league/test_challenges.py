@@ -13,6 +13,7 @@ from sqlmodel import col, select
 from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries, gates, seasons
@@ -390,3 +391,13 @@ def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
                 passes += verdict is sprt.Verdict.ACCEPT
                 break
     assert passes / 400 < 0.08
+
+
+def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:
+    entrant = Entrant(world, GateTerms(alpha=0.04913, elo0=1.25, elo1=61.5, games=23))
+    entrant.upload()
+    entrant.play([-1])
+    assert entrant.challenges()[0].state is ChallengeState.FAILED
+    log = [one.data for one in world.read(audit_log, limit=1000)]
+    assert any('"gate":true' in data for data in log)
+    assert not [data for data in log if any(term in data for term in ("0.04913", "1.25", "61.5"))]

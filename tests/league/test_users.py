@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlmodel import Session, select
+from sqlmodel import Session, col, select
 
 from deadheat.league import errors
 from deadheat.league.service.people import access, teams, users
@@ -111,3 +111,25 @@ def test_a_user_and_a_team_made_at_once_do_not_get_one_name(world: World, first:
 
     with pytest.raises(errors.NameTaken, match=first):
         world.at_once(*((signs_up, founds) if first == "user" else (founds, signs_up)))
+
+
+@pytest.mark.parametrize("first", ["signed in", "changed"])
+@pytest.mark.databases
+def test_no_session_of_an_old_password_outlives_its_change(world: World, first: str) -> None:
+    world.write(users.sign_up, "ada", PASSWORD)
+    ada = world.read(users.check_password, "ada", PASSWORD)
+
+    def sign_in(session: Session) -> None:
+        users.must_still_open(session, ada, PASSWORD)
+        access.begin_session(session, ada.id, "a browser")
+
+    def change(session: Session) -> None:
+        access.change_password(session, ada, "another long enough password")
+
+    if first == "signed in":
+        world.at_once(sign_in, change)
+    else:
+        with pytest.raises(errors.WrongCredentials):
+            world.at_once(change, sign_in)
+    mine = select(Token.id).where(Token.user_id == ada.id, col(Token.revoked_at).is_(None))
+    assert world.rows(mine) == []

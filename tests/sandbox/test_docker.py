@@ -7,9 +7,11 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
+from unittest import mock
 
 import docker
 import pytest
+from requests.exceptions import ReadTimeout
 
 from deadheat.engine.core import NS_PER_S, Fault, Message
 from deadheat.league.config import Settings
@@ -93,6 +95,21 @@ def test_a_directory_nested_deeper_than_any_path_is_removed(docker_sandbox: Dock
     with closing(docker_sandbox.open(python(tmp_path, code), Limits())) as box:
         assert asker(box)("done").line == "done"
         stop(box, 0)  # would raise "dirty-box"
+
+
+def test_an_engine_that_does_not_say_that_a_container_is_gone_is_asked_again(
+    docker_sandbox: DockerSandbox, program: Program
+) -> None:
+    box = docker_sandbox.open(program, SMALL)
+    client = box._client  # type: ignore[attr-defined]
+    answers = [ReadTimeout("it never answers"), mock.DEFAULT]
+    with (
+        mock.patch.object(client, "wait", wraps=client.wait, side_effect=answers) as waits,
+        mock.patch.object(client, "kill") as kills,
+    ):
+        box.close()
+    assert waits.call_count == 2 and kills.call_count == 0
+    assert waits.call_args_list[0].kwargs["timeout"] <= 1, "a slot waits for it"
 
 
 def test_what_the_last_run_said_and_was_told_too_late_reaches_nobody(box: Box) -> None:

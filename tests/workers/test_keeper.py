@@ -19,6 +19,7 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import delete
 
 from deadheat.cli.operator.doctor import _end_fitness
+from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
 from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary
 from deadheat.league.states import Fitness
@@ -162,6 +163,18 @@ def test_a_machine_without_an_engine_is_unfit_and_says_so(world: PlayingWorld, m
     assert asked == [QUICK_ROUNDS]  # looking longer would show nothing else
     assert world.machine().reasons == ("It could not be checked: no Docker Engine answers",)
     assert world.machine().check_due_at is not None
+
+
+def test_a_machine_whose_engine_is_back_judges_within_seconds(world: PlayingWorld, monkeypatch, caplog) -> None:
+    asked = finds(monkeypatch, *[SandboxError("no-engine", "no Docker Engine answers")] * 20, GOOD)
+    arrive(world.context)
+    watching = Keeper(world.context)
+    for _ in range(21):
+        assert not world.machine().judges
+        watching.look()
+        world.clock.turn(HEARTBEAT_SECONDS)  # as the keeper does
+    assert asked == [QUICK_ROUNDS] * 21 and world.machine().judges
+    assert caplog.text.count("NOT FIT") == 1
 
 
 def test_the_keeper_is_heard_of_while_nothing_else_happens(world: PlayingWorld) -> None:

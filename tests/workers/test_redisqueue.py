@@ -13,7 +13,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 import redis
+from kombu.exceptions import OperationalError
 from kombu.simple import SimpleQueue
 
 from deadheat.cli.operator.checkup import check_broker
@@ -59,6 +61,16 @@ def test_what_was_fetched_and_not_done_goes_back_to_a_redis_that_lives(redis_url
             assert queue.get(timeout=10).payload[0] == [7]
             let_go_of(queue)
     app.close()
+
+
+def test_workers_try_to_reach_a_redis_that_is_away_every_few_seconds(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("kombu.utils.functional.sleep", lambda _seconds: None)
+    app = celery_app(settings(tmp_path, broker_url="redis://127.0.0.1:1"))
+    pauses: list[float] = []
+    with pytest.raises(OperationalError), app.connection_for_read() as connection:
+        connection.ensure_connection(lambda _error, pause: pauses.append(pause), max_retries=20)  # as workers do
+    app.close()
+    assert len(pauses) == 20 and max(pauses) == 5
 
 
 def message(**changed: Any) -> dict[str, Any]:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import socket
 import tempfile
-from functools import cache
+from functools import cache, partialmethod
 from typing import Any
 from urllib.parse import urlsplit
 
 import redis
 from celery import Celery
+from kombu import Connection
 
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
@@ -85,9 +86,16 @@ def task_name(life: Life) -> str:
     return f"deadheat.{life.queue}"
 
 
+class Reconnecting(Connection):
+    """Tries to reach a broker that is away every five seconds; Celery's own pauses grow to half a minute."""
+
+    ensure_connection = partialmethod(Connection.ensure_connection, interval_max=5)
+
+
 def celery_app(settings: Settings) -> Celery:
     """Make a Celery application for these settings, with its schedule but no tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
+    app.amqp.Connection = Reconnecting
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
         app.conf.broker_transport = transport
     app.conf.update(

@@ -52,7 +52,7 @@ from deadheat.league.service.people.identities import FRESH, has_password, is_li
 from deadheat.league.service.people.newcomers import newcomer_rule
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
-from deadheat.league.service.people.users import keep_hash_current
+from deadheat.league.service.people.users import must_still_open
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
@@ -180,9 +180,7 @@ def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
     """Begin a session."""
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
     person = checked_person(shared, request, name, password)
-    with shared.db.transaction() as session:
-        keep_hash_current(session, person, password)
-    return begin(shared, request, person, local_path(sent.get("next")))
+    return begin(shared, request, person, local_path(sent.get("next")), password)
 
 
 @router.get("/sign-up")
@@ -239,9 +237,10 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 def create_token(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
     body = checked(TokenForm, posted.fields)
-    confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
-        issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
+        must_still_open(session, person, body.password)
+        issued = issue_token(session, person.id, body.label, body.scope, body.days)
     return account_page(shared, posted.visit, issued=issued)
 
 
@@ -257,10 +256,10 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 @posting("password", account_page)
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
-    person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
-    confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
+        must_still_open(session, person, body.password)
         access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
     return begin(shared, request, person, f"{HOME}#password")
 
@@ -301,8 +300,9 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
     return onward(f"{HOME}#teams")
 
 
-def confirm(shared: Services, request: Request, visit: Visit, password: str) -> None:
-    """Check that the account's owner uses this browser: by the password, or without one by a recent sign-in.
+def confirm(shared: Services, request: Request, visit: Visit, password: str) -> Person:
+    """Check that the account's owner uses this browser: by the password, or without one by a recent sign-in. What then
+    adds a way into the account calls `must_still_open`.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.
@@ -315,15 +315,18 @@ def confirm(shared: Services, request: Request, visit: Visit, password: str) -> 
     if by_password and not password:
         raise BadSetting("password", _("enter your password"))
     if by_password:
-        checked_person(shared, request, visit.person.name, password)
-    elif age > FRESH:
+        return checked_person(shared, request, visit.person.name, password)
+    if age > FRESH:
         raise SignInAgain
+    return visit.person
 
 
-def begin(shared: Services, request: Request, person: Person, path: str) -> Response:
-    """Begin a new session in place of the browser's previous one."""
+def begin(shared: Services, request: Request, person: Person, path: str, password: str = "") -> Response:
+    """Begin a new session in place of the browser's previous one. `password`: the one that was just checked, if any."""
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
+        if password:
+            must_still_open(session, person, password)
         label = _browser(request.headers.get("user-agent", ""))
         issued = begin_session(session, person.id, label, former, address(request))
     answer = onward(path)

@@ -13,6 +13,7 @@ from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, chec
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
 from deadheat.league.service.people.identities import has_password
+from deadheat.league.service.people.users import must_still_open
 
 router = APIRouter(prefix="/account/webhooks")
 
@@ -54,9 +55,10 @@ def webhooks(shared: Shared, visit: Visiting) -> Response:
 def add(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
     body = checked(WebhookForm, posted.fields)
-    confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted.visit, body.password)
     with shared.db.transaction() as session:
-        _, secret = channels.add_webhook(session, posted.visit.person, body.url.strip())
+        must_still_open(session, person, body.password)
+        _, secret = channels.add_webhook(session, person, body.url.strip())
     return _page(shared, posted.visit, secret=secret)
 
 
@@ -64,10 +66,11 @@ def add(shared: Shared, request: Request, posted: Submitted) -> Response:
 @posting("mail", _page)
 def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add an e-mail address, and send a link to it."""
-    body, person = checked(AddressForm, posted.fields), posted.visit.person
-    confirm(shared, request, posted.visit, body.password)
+    body = checked(AddressForm, posted.fields)
+    person = confirm(shared, request, posted.visit, body.password)
     shared.rates.confirmation(person.id, body.address.strip())
     with shared.db.transaction() as session:
+        must_still_open(session, person, body.password)
         channels.add_address(session, person, body.address.strip())
     return onward(HERE)
 

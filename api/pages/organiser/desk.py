@@ -28,7 +28,7 @@ from deadheat.league.service.people.announcements import announcements
 from deadheat.league.service.people.newcomers import set_newcomer_rule, welcome
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.appeals import waiting_appeals
-from deadheat.league.service.rulings.held import decide_match, held_by_game, held_matches, leave_match
+from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons.seasons import seasons
 from deadheat.league.service.views.decisions import decisions
@@ -88,7 +88,6 @@ def _desk(
             "announcements": announcements(session, limit=SHOWN),
             "welcome": welcome(session, visit.person),
             "held": held_matches(session, visit.person, HELD),
-            "held_in_all": sum(held_by_game(session).values()),
             "appealed": matches_by_id(session, {item.match_id for item in appeals[:SHOWN]}),
         }
         in_play = {season.id: season.name for season in values["seasons"] if season.state in IN_PLAY}
@@ -96,6 +95,7 @@ def _desk(
             (season_id, in_play[season_id], item) for season_id, item in flagged_voids(session, visit.person, in_play)
         ]
         values["waits"] = decisions(session, visit.person, values["seasons"])
+        values["held_in_all"] = values["waits"].held.count
     named = [(season.id, season.name) for season in values["seasons"]]
     return private(
         shared,

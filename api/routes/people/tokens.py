@@ -12,7 +12,7 @@ from deadheat.league.records.people import NewToken, Token
 from deadheat.league.service.people import access
 from deadheat.league.service.people.access import revoke, tokens
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.users import check_password, keep_hash_current
+from deadheat.league.service.people.users import check_password, must_still_open
 
 router = APIRouter(prefix="/v1/tokens", tags=["tokens"])
 
@@ -22,7 +22,7 @@ def issue_token(shared: Shared, request: Request, body: schemas.TokenRequest) ->
     """Create a token. Its secret is not shown again."""
     person = checked_person(shared, request, body.name, body.password)
     with shared.db.transaction() as session:
-        keep_hash_current(session, person, body.password)
+        must_still_open(session, person, body.password)
         issued = access.issue_token(session, person.id, body.label, body.scope, body.days)
     return NewToken(id=issued.id, token=issued.secret, scope=body.scope, expires_at=issued.expires_at)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 from deadheat.league.errors import NarrowToken, NotAllowed
@@ -12,12 +12,15 @@ from deadheat.league.tables import User
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person behind a request, and the rights that their token carries."""
+    """The person behind a request, and the rights that their token carries. `opened_by`: the hash of the password that
+    was just checked, if one was.
+    """
 
     id: int
     name: str
     role: Role
     scope: Scope = Scope.FULL
+    opened_by: str = field(default="", repr=False, compare=False)
 
     @classmethod
     def of(cls, user: User, scope: Scope = Scope.FULL) -> Self:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, and_, bindparam, or_
 from sqlmodel import Session, col, func, select
 
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import NameTaken, NotCaptain, NotFound, TooMany, WrongState
 from deadheat.league.records import from_row
@@ -185,6 +185,8 @@ def hand_over_team(session: Session, captain: Person, team_id: int, name: str) -
     if team.captain_id != successor.id:
         team.captain_id = successor.id
         session.flush()
+        said = N_("You made {captain} captain of your team {team}.")
+        notices.account_changed(session, captain.id, said, captain=successor.name, team=team.name)
         record(session, captain.name, "team-handed-over", f"team/{team_id}", {"captain": successor.name})
     return team_info(session, team_id, captain)
 
@@ -221,6 +223,9 @@ def give_bot(session: Session, asker: Person, bot: Bot, team_id: int | None) -> 
         raise WrongState("entered", said)
     bot.team_id = team_id
     flush_unless_taken(session, NameTaken("bot of that team", bot.name))
+    owner = session.get_one(User, bot.owner_id).name if team_id is None else session.get_one(Team, team_id).name
+    said = N_("The bot {bot}, which you created, was given to {owner}.")
+    notices.account_changed(session, bot.owner_id, said, bot=bot.name, owner=owner)
     record(session, asker.name, "bot-given", f"bot/{bot.id}", {"team": team_id})
 
 

@@ -7,6 +7,7 @@ same time either way.
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from functools import cache
 
 from argon2 import PasswordHasher, Type
@@ -90,12 +91,17 @@ def check_password(session: Session, name: str, password: str) -> Person:
         raise WrongCredentials
     if user.closed_at is not None:
         raise AccountClosed(user.ban_reason)
-    return Person.of(user)
+    return replace(Person.of(user), opened_by=known)
 
 
-def keep_hash_current(session: Session, person: Person, password: str) -> None:
-    """Replace the hash of a password that was just checked if it is cheaper than new hashes are."""
-    row = session.get_one(User, person.id)
+def must_still_open(session: Session, person: Person, password: str) -> None:
+    """Check that a password that was just checked has not been changed since, and lock it until the transaction ends: a
+    change ends every session and token, and none may begin behind it. Also replace its hash if that is cheaper than
+    new hashes are. Raises as `check_password`.
+    """
+    row = session.get_one(User, person.id, populate_existing=True, with_for_update={"key_share": True})
+    if (row.password_hash or "") != person.opened_by:
+        check_password(session, person.name, password)
     if row.password_hash is not None and _hasher.check_needs_rehash(row.password_hash):
         row.password_hash = _hash(password)
         session.flush()

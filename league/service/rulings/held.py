@@ -19,17 +19,20 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.rulings.rulings import answer_held, note_ruling, ruled_on
 from deadheat.league.service.series.dropping import put_back
+from deadheat.league.service.series.privacy import seen_by_organiser
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import UNRATED, MatchState
 from deadheat.league.tables import Match, Participant, Season, Series
 
 
 def held_matches(session: Session, organiser: Person, limit: int = 100) -> list[MatchDetail]:
-    """List held matches, the oldest first, each with its whole history. Raises NotAllowed."""
+    """List held matches that the organiser may see, the oldest first, each with its whole history. Raises
+    NotAllowed.
+    """
     organiser.must_organise()
     # Ordered by the number itself, SQLite walked through all matches until it had found enough.
-    ids = session.exec(select(Match.id).where(HELD).order_by(col(Match.id) + 0).limit(limit)).all()
-    return [match_detail(session, match_id, organiser) for match_id in ids]
+    held = select(Match.id).where(HELD, seen_by_organiser(organiser)).order_by(col(Match.id) + 0)
+    return [match_detail(session, match_id, organiser) for match_id in session.exec(held.limit(limit)).all()]
 
 
 def held_by_game(session: Session) -> Mapping[str, int]:
@@ -75,7 +78,7 @@ def leave_match(session: Session, organiser: Person, match_id: int, reason: str)
 
 
 def _held(session: Session, organiser: Person, match_id: int) -> tuple[Match, dict[str, object]]:
-    match = ruled_on(session, match_id, or_unplayed=True)
+    match = ruled_on(session, organiser, match_id, or_unplayed=True)
     if match.state is not MatchState.HELD:
         raise WrongState(match.state, _("The match is not waiting for an organiser."))
     return match, judging(session, organiser, match_id)

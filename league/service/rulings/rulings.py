@@ -28,6 +28,7 @@ from deadheat.league.service.ground.steps import existing, insert_rows, move, to
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
+from deadheat.league.service.series.privacy import must_see
 from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
 from deadheat.league.tables import (
     Attempt,
@@ -46,7 +47,7 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
     Raises NotAllowed, NotFound, OwnMatch, WrongState.
     """
     organiser.must_organise()
-    match = ruled_on(session, match_id)
+    match = ruled_on(session, organiser, match_id)
     own = judging(session, organiser, match_id)
     if session.get(VoidedMatch, match_id) is not None:
         return False
@@ -63,7 +64,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
         WrongState: a replay of the match exists or is under way, and has not been voided.
     """
     organiser.must_organise()
-    match = ruled_on(session, match_id)
+    match = ruled_on(session, organiser, match_id)
     own = judging(session, organiser, match_id)
     voided = session.get(VoidedMatch, match_id)
     if voided is None:
@@ -87,7 +88,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
         WrongState: the season is closed, or the match is being replayed already or was dropped before anybody began it.
     """
     organiser.must_organise()
-    match = ruled_on(session, match_id, or_unplayed=True)
+    match = ruled_on(session, organiser, match_id, or_unplayed=True)
     own = judging(session, organiser, match_id)
     at = now(session)
     voided = session.get(VoidedMatch, match_id)
@@ -118,11 +119,12 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     return again.id
 
 
-def ruled_on(session: Session, match_id: int, *, or_unplayed: bool = False) -> Match:
+def ruled_on(session: Session, organiser: Person, match_id: int, *, or_unplayed: bool = False) -> Match:
     """Return a match with a result, or one that we failed to play, in a season in which rulings are possible. Raises
-    NotFound, WrongState.
+    NotFound (also for a rival's private match), WrongState.
     """
     match = existing(session, Match, match_id)
+    must_see(session, organiser, match)
     if match.state is MatchState.ABANDONED and or_unplayed:
         _begun(session, match)
     elif match.state not in WITH_RESULT and not (match.state is MatchState.HELD and or_unplayed):

@@ -81,7 +81,8 @@ def enter(
         _pause_choosing(session, season, entry)
     after = (entry.gate, entry_info(session, season_id, bot_id))
     if after != before:
-        chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows, "gate": entry.gate}
+        chosen = {"bot": bot_id, "version": version.number, "follows": entry.follows}
+        chosen["gate"] = entry.gate is not None  # its terms are private
         record(session, who.name, "entered", f"season/{season_id}", chosen)
         touch_log(session, season_id)
         if not own:

@@ -62,6 +62,8 @@ log = logging.getLogger(__name__)
 SERIES_ATTEMPTS = 5
 """Failed attempts at a series after which an organiser decides on its matches."""
 
+MOST_BLAMELESS = 2  # count for the pause, because when a cause that is not a series' own ends, all can play at once
+
 SAME_SEAT = 2
 """After this many void attempts at one match while the same seat was to answer, an organiser must decide."""
 
@@ -184,13 +186,14 @@ def _close(
 
 def _failures(session: Session, series_id: int, failure: Failure | None) -> tuple[int, int]:
     """Return the number of attempts that failed as a whole, including this one, and how many of them the series may
-    have caused; the latter is 0 if it cannot have caused this one.
+    have caused. If it cannot have caused this one, the latter is 0, and the former at most `MOST_BLAMELESS`.
     """
     if failure is None or failure.cause == Cause.WORKER_STOPPED:
         return 0, 0
     before = failures_before(session, col(Attempt.series_id) == series_id, col(Attempt.match_id).is_(None))
     spoiled = sum(count for cause, count in before.items() if cause not in BLAMELESS) + 1
-    return before.total() + 1, 0 if failure.cause in BLAMELESS else spoiled
+    failures = before.total() + 1
+    return (min(failures, MOST_BLAMELESS), 0) if failure.cause in BLAMELESS else (failures, spoiled)
 
 
 def _note_failure(

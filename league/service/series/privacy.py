@@ -78,6 +78,15 @@ def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) ->
     return may_see_games_of(session, viewer, challenge_id)
 
 
+def seen_by_organiser(organiser: Person) -> ColumnElement[bool]:
+    """Return the condition on `Match` that this organiser may see it."""
+    competes = select(Entry.season_id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(organiser))
+    own = select(Series.id).join(Challenge, col(Challenge.id) == Series.challenge_id)
+    own = own.join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+    own = own.join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(organiser))
+    return or_(SHOWN, col(Match.season_id).not_in(competes), col(Match.series_id).in_(own))
+
+
 def must_see(session: Session, viewer: Person | None, match: Match | Row[Any]) -> None:
     """Raise NotFound unless the viewer may see the match."""
     if not may_see(session, viewer, match):

@@ -12,8 +12,10 @@ from deadheat.engine.language import _
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import season_unfinished
+from deadheat.league.service.ground.counting import HELD
 from deadheat.league.service.people.person import Person
-from deadheat.league.states import IN_PLAY, ON_LADDER, AppealState, MatchState, SeasonState
+from deadheat.league.service.series.privacy import seen_by_organiser
+from deadheat.league.states import IN_PLAY, ON_LADDER, AppealState, SeasonState
 from deadheat.league.tables import Appeal, Entry, Match
 
 
@@ -47,7 +49,7 @@ def decisions(session: Session, organiser: Person, seasons: Iterable[SeasonInfo]
     """List the matters of these seasons, and the appeals and held matches of all seasons. Raises NotAllowed."""
     organiser.must_organise()
     appeals = select(func.count(), func.min(Appeal.opened_at)).where(Appeal.state == AppealState.OPEN)
-    held = select(func.count(), func.min(Match.created_at)).where(Match.state == MatchState.HELD)
+    held = select(func.count(), func.min(Match.created_at)).where(HELD, seen_by_organiser(organiser))
     playing = {season.id: season for season in seasons if season.state in IN_PLAY}
     rest = select(Entry.season_id, func.count()).where(col(Entry.rests_since).is_not(None))
     rest = rest.where(col(Entry.season_id).in_(playing)).group_by(col(Entry.season_id))
