@@ -6,7 +6,7 @@ from pathlib import Path
 
 import docker
 
-from deadheat.sandbox.docker import LABEL
+from deadheat.sandbox.containers import LABEL
 from tests.cluster.cluster import WORKERS, Cluster
 
 OURS = b"deadheat.cli.main"

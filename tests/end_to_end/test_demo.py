@@ -14,7 +14,7 @@ from typing import Any
 import docker
 import pytest
 
-from deadheat.sandbox.docker import LABEL
+from deadheat.sandbox.containers import LABEL
 from tests.deployment import free_port
 from tests.stillness import judged, unless_still
 

@@ -18,7 +18,7 @@ from deadheat.engine.core import NS_PER_S, Seat, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.sandbox.arena import Arena, InTurn
 from deadheat.sandbox.box import Limits, Program, bot_limits
-from deadheat.sandbox.cgroup import Cgroup
+from deadheat.sandbox.cgroup import Cgroup, groups_of
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
@@ -149,10 +149,10 @@ def test_both_versions_of_control_groups_have_a_weight(tmp_path: Path, table: st
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (proc / "7").mkdir(parents=True)
     (proc / "7" / "cgroup").write_text(table)
+    (proc / "stat").touch()
     (root / file).parent.mkdir(parents=True)
-    (root / file).parent.joinpath("cgroup.procs").write_text("7\n")
     (root / file).touch()
-    cgroup = Cgroup(7, root=root, proc=proc)
+    cgroup = Cgroup(groups_of(7, root, proc), proc=proc)
     written = []
     for favoured in (False, True):
         (root / file).write_text("")

@@ -21,8 +21,9 @@ from deadheat.engine.own_time import Evidence
 from deadheat.sandbox.arena import _realtime
 from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
 from deadheat.sandbox.box import Exit, Limits
-from deadheat.sandbox.cgroup import TICK_NS, Cgroup, join_unified, steal_ns, sweep_unified
-from deadheat.sandbox.docker import LABEL, DockerSandbox
+from deadheat.sandbox.cgroup import TICK_NS, Cgroup, groups_of, join_unified, steal_ns, sweep_unified
+from deadheat.sandbox.containers import LABEL
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
 from tests.sandbox.boxes import insist, python
 from tests.stillness import judged, unless_still
@@ -153,9 +154,10 @@ def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "proc" / "7").mkdir(parents=True)
     (tmp_path / "proc" / "7" / "cgroup").write_text("0::/\n")
     (tmp_path / "proc" / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\n")
-    cgroup = Cgroup(7, root=tmp_path / "cgroup", proc=tmp_path / "proc")
-    assert cgroup.counters().full_ns is None
-    cgroup.close()
+    groups = groups_of(7, tmp_path / "cgroup", tmp_path / "proc")
+    assert groups == {}
+    with closing(Cgroup(groups, proc=tmp_path / "proc")) as cgroup:
+        assert cgroup.counters().full_ns is None
 
 
 def test_a_container_without_a_unified_group_gets_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,23 +171,24 @@ def test_a_container_without_a_unified_group_gets_one(tmp_path: Path, monkeypatc
             makes(path, *arguments, **chosen)
         swept.clear()
 
-    root, proc = tmp_path / "cgroup", tmp_path / "proc"
+    root = tmp_path / "cgroup"
     (root / "unified").mkdir(parents=True)
     (root / "cpuacct" / "x").mkdir(parents=True)
     (root / "cpuacct" / "x" / "cgroup.procs").write_text("7\n")
-    (proc / "7").mkdir(parents=True)
-    (proc / "7" / "cgroup").write_text("2:cpuacct:/x\n0::/\n")
     monkeypatch.setattr(Path, "mkdir", mkdir)
-    group = join_unified(7, "box-1", root, proc)
-    assert group == root / "unified" / "deadheat" / "box-1"
+    groups = {"cpuacct": root / "cpuacct" / "x"}
+    found = join_unified(groups, 7, "box-1", root)
+    group = root / "unified" / "deadheat" / "box-1"
+    assert found == {**groups, "": group}
     assert (group / "cgroup.procs").read_text() == "7"
-    (proc / "7" / "cgroup").write_text("2:cpuacct:/x\n0::/x\n")
-    assert join_unified(7, "box-2", root, proc) is None
+    its_own = {**groups, "": root / "unified" / "x"}
+    assert join_unified(its_own, 7, "box-2", root) == its_own
 
 
 def test_groups_of_killed_owners_are_removed(tmp_path: Path) -> None:
     for name in ("box-1", "box-2"):
         (tmp_path / "cgroup" / "unified" / "deadheat" / name).mkdir(parents=True)
+    (tmp_path / "cgroup" / "unified" / "deadheat" / "box-1" / "room-7").mkdir()
     (tmp_path / "run" / "box-2").mkdir(parents=True)
     sweep_unified(tmp_path / "run", tmp_path / "cgroup")
     assert [group.name for group in (tmp_path / "cgroup" / "unified" / "deadheat").iterdir()] == ["box-2"]
@@ -193,7 +196,7 @@ def test_groups_of_killed_owners_are_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["v1 and unified", "v1 alone", "v2"])
 def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str) -> None:
-    """The trees are as such kernels show them, with the figures of one container."""
+    """The trees are as such kernels show them, with the figures of one box."""
     root, proc = tmp_path / "cgroup", tmp_path / "proc"
     (proc / "7").mkdir(parents=True)
     (proc / "stat").write_text("cpu  0 0 0 0 0 0 0 3 0 0\ncpu0 0 0 0 0 0 0 0 3 0 0\n")
@@ -203,14 +206,12 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
         "cpu.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=9\nfull avg10=0.00 avg60=0.00 total=5\n",
         "cpu.stat": "usage_usec 2\nuser_usec 1\nsystem_usec 1\nnr_throttled 0\nthrottled_usec 4\n",
         "cgroup.stat.local": "frozen_usec 6\n",
-        "cgroup.procs": "7\n9\n8\n",
         "cgroup.events": "populated 1\nfrozen 1\n",
         "memory.events": "oom 3\noom_kill 8\n",
         "memory.peak": "4096\n",
     }
     v1 = {
         "cpuacct/x/cpuacct.usage": "2000\n",
-        "cpuacct/x/cgroup.procs": "7\n9\n8\n",
         "memory/x/memory.limit_in_bytes": "5000\n",
         "cpu/x/cpu.stat": "nr_periods 0\nnr_throttled 0\nthrottled_time 4000\n",
         "memory/x/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 8\n",
@@ -229,8 +230,7 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     for name, text in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
-    cgroup = Cgroup(7, [0], root=root, proc=proc)
-    cgroup.follow_leader()
+    cgroup = Cgroup(groups_of(7, root, proc), [0], leader=8, proc=proc)
     got = cgroup.counters()
     assert (got.cpu_ns, got.throttled_ns, got.steal_ns) == (2000, 4000, 3 * TICK_NS)
     assert got.frozen is (version != "v1 alone")
@@ -238,19 +238,19 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
     assert cgroup.peak_memory_bytes() == 4096 and cgroup.killed_for_memory() is Blame.BOT
-    cgroup.begin_run()
-    assert cgroup.killed_for_memory() is None
     if version == "v2":
-        (root / "x/memory.events").write_text("oom 3\noom_kill 9\n")
+        (root / "x/memory.events").write_text("oom 0\noom_kill 8\n")
         (root / "x/cpu.stat").write_text("usage_usec 5\n")
-    else:
-        (root / "memory/x/memory.oom_control").write_text("oom_kill 9\n")
-        (root / "cpuacct/x/cpuacct.usage").write_text("5000\n")
-        assert cgroup.killed_for_memory() is Blame.BOT  # its peak is at the limit, as it was when the run began
+    else:  # it counts no hits of the limit, but the peak is at it
         (root / "memory/x/memory.limit_in_bytes").write_text(f"{2**30}\n")
-    assert cgroup.killed_for_memory() is Blame.HOST  # one more was killed, but not because of the container's limit
+        (root / "cpuacct/x/cpuacct.usage").write_text("5000\n")
+    assert cgroup.killed_for_memory() is Blame.HOST  # one was killed, but not because of the box's own limit
     end = cgroup.measured(Exit(0, None, False, b""))
-    assert (end.cpu_ns, end.peak_memory_bytes) == (3000, 4096 if version == "v2" else 0)  # version 2 forgets no peak
+    # The leader's 1000 ns so far are the run's, whose other 1000 were spent before it began.
+    assert (end.cpu_ns, end.peak_memory_bytes) == (4000, 4096)
+    nobody = root / ("x/memory.events" if version == "v2" else "memory/x/memory.oom_control")
+    nobody.write_text("oom 0\noom_kill 0\n")
+    assert cgroup.killed_for_memory() is None
     cgroup.close()
 
 

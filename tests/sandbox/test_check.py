@@ -13,6 +13,7 @@ from deadheat.engine.own_time import Evidence
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host import check, reference
 from deadheat.sandbox.host.check import GUILTY, INNOCENT, Host, check_host, doubtful, shares, stat, steal_told
 from deadheat.sandbox.host.reference import reference_program
@@ -168,14 +169,15 @@ def test_without_a_box_there_is_no_check(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.containers
-def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: Sandbox, tmp_path: Path) -> None:
+def test_this_host_judges_as_it_should_however_busy_it_is(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
 
     def attempt() -> None:
         report = check_host(docker_sandbox, (0,), 4)
         judged((report.facts.convicted, report.facts.acquitted) == (0, 0), report.facts)
 
     unless_still(attempt)
-    assert list((tmp_path / "run").iterdir()) == []  # no box is left
+    docker_sandbox.close()
+    assert list((tmp_path / "run").iterdir()) == []  # no box is left, and no wall
 
 
 @pytest.mark.containers

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import docker
 import pytest
 from docker import APIClient
-from docker.errors import APIError
+from docker.errors import APIError, NotFound
 
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.build import BuildFailed, build
-from deadheat.sandbox.docker import DockerBox
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 from deadheat.sandbox.runtimes import (
     GVISOR_FLAGS,
@@ -82,18 +83,37 @@ def test_a_missing_parser_of_apparmor_is_told_in_a_sentence() -> None:
     assert why_not_started(APIError("500", explanation="apparmor_parser: syntax error")).startswith("500")
 
 
-def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path) -> None:
+class NoContainers(APIClient):
+    """An engine that starts no container: neither the tree's keeper, the first of all, nor a build's."""
+
+    def __init__(self, **_: object) -> None:
+        super().__init__("tcp://nowhere:1", version="1.41")
+
+    def info(self) -> Any:
+        return INFO
+
+    def inspect_image(self, image: str) -> Any:
+        return {"Id": "sha256:0"}
+
+    def inspect_container(self, container: Any) -> Any:
+        raise NotFound("no such container")
+
+    def start(self, container: Any, *_: Any, **__: Any) -> None:
+        raise NO_PARSER
+
+    def create_container(self, *_: Any, **__: Any) -> Any:
+        raise NO_PARSER
+
+
+@pytest.mark.parametrize("building", [False, True])
+def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path, monkeypatch, building: bool) -> None:
     """`check-host` and a worker's log report it in these words."""
-
-    class Engine(APIClient):
-        def inspect_image(self, _: str) -> Any:
-            raise NO_PARSER  # as `start` does for the tree's keeper, the first container of all
-
-    engine = Engine("tcp://nowhere:1", version="1.41")
+    monkeypatch.setattr(docker, "APIClient", NoContainers)
     (tmp_path / "program").mkdir()
     program = Program(tmp_path / "program", ("true",), "")
-    with pytest.raises(SandboxError, match="could be started: this machine's kernel has AppArmor, and its parser"):
-        DockerBox(engine, "image", tmp_path, program, Limits(), Runtime("runc"))
+    sandbox = DockerSandbox("image", tmp_path / "run")
+    with pytest.raises(SandboxError, match="could be .*: this machine's kernel has AppArmor, and its parser"):
+        sandbox.open(program, Limits(building=building)).start()
 
 
 def test_under_gvisor_processes_are_counted_inside_and_pipes_may_be_opened() -> None:

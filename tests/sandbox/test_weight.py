@@ -8,9 +8,11 @@ import pytest
 
 from deadheat.league.config import Settings
 from deadheat.sandbox.box import Limits
-from deadheat.sandbox.docker import DockerBox, DockerSandbox
+from deadheat.sandbox.containers import ContainerBox
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.reference import reference_program
 from deadheat.sandbox.host.weight import ALONE, MOST, SHARED, Parent, parent, wanted
+from deadheat.sandbox.rooms import Room
 
 V1, V2 = "cpu.shares", "cpu.weight"
 
@@ -75,8 +77,9 @@ def test_boxes_are_in_our_groups_with_the_weight_that_was_asked_for(tmp_path: Pa
         sandbox = DockerSandbox(Settings().image, tmp_path / "run", "", only_plays)
         for building in (False, True):
             box = sandbox.open(program, Limits(building=building))
-            assert isinstance(box, DockerBox)
+            assert isinstance(box, Room | ContainerBox)
             try:
+                box.start()
                 asked = min(wanted(building, only_plays), box.parent.greatest)
                 assert box.parent.weigh(asked) and box.parent.weight == pytest.approx(asked, rel=0.01)
                 box.favour(False)
