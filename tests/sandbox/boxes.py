@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ import docker
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message, Reply
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program
+from deadheat.sandbox.containers import LABEL
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.rooms import Room
 
 CONFLICT = 409
 
@@ -91,6 +94,22 @@ def inside(box: Box) -> Insider:
 def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
     box.ask_stop(grace_ns)
     return box.stopped()
+
+
+def leader_of(room: Room) -> int:
+    """Return the process id of a room's bot on this host."""
+    assert room._meter is not None
+    return int(Path(f"/proc/self/fd/{room._meter._leader.fd}").readlink().parts[2])
+
+
+def own_containers(owner: int = 0) -> list[str]:
+    """Return the containers of this process, or of another owner of boxes."""
+    client = docker.APIClient(version="auto")
+    try:
+        mine = {"label": [LABEL, f"deadheat.owner={owner or os.getpid()}"]}
+        return [container["Id"] for container in client.containers(all=True, filters=mine)]
+    finally:
+        client.close()
 
 
 class Stub:

@@ -1,11 +1,9 @@
-"""What happens to a bot in its container, and what a series of runs leaves behind. See also `test_insider`."""
+"""What happens to a bot in its box, and what its matches leave behind. See also `test_insider` and `test_rooms`."""
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from unittest import mock
 
@@ -16,10 +14,11 @@ from requests.exceptions import ReadTimeout
 from deadheat.engine.core import NS_PER_S, Fault, Message
 from deadheat.league.config import Settings
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
-from deadheat.sandbox.docker import GENERATION, LABEL, DockerSandbox
-from deadheat.sandbox.folders import sweep_folders
+from deadheat.sandbox.containers import LABEL
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, insist, python, stop
+from deadheat.sandbox.rooms import Room
+from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, insist, leader_of, own_containers, python, stop
 
 pytestmark = pytest.mark.containers
 
@@ -30,8 +29,9 @@ def program(tmp_path: Path) -> Program:
 
 
 @pytest.fixture
-def box(docker_sandbox: DockerSandbox, program: Program) -> Iterator[Box]:
+def box(docker_sandbox: DockerSandbox, program: Program) -> Iterator[Room]:
     with closing(docker_sandbox.open(program, SMALL)) as opened:
+        assert isinstance(opened, Room)
         yield opened
 
 
@@ -59,8 +59,8 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     )
 
 
-def test_a_container_that_cannot_be_made_new_serves_once(docker_sandbox: DockerSandbox, program: Program) -> None:
-    """Containers under gVisor are like this."""
+def test_a_build_has_a_container_of_its_own_for_every_run(docker_sandbox: DockerSandbox, program: Program) -> None:
+    """And under gVisor everything."""
     with closing(docker_sandbox.open(program, Limits(building=True))) as box:
         inside(box)("open('/tmp/x', 'w')")
         (first,) = own_containers()
@@ -80,21 +80,24 @@ def test_a_run_makes_so_many_pipes_and_sockets_and_no_more(box: Box) -> None:
     assert inside(box)("len(os.pipe())") == "2"
 
 
-def test_the_bot_is_the_first_to_be_killed_from_its_first_instruction_on(box: Box) -> None:
+def test_the_bot_is_the_first_to_be_killed_from_its_first_instruction_on(box: Room) -> None:
     asker(box)("1")
-    meter = box._cgroup  # type: ignore[attr-defined]
-    leader = meter.follow_leader(GENERATION)
+    leader = leader_of(box)
+    warden = int(Path(f"/proc/{leader}/stat").read_text().rpartition(")")[2].split()[1])
     assert Path(f"/proc/{leader}/oom_score_adj").read_text().strip() == "1000"
     assert Path(f"/proc/{leader}/comm").read_text().strip() == "python3"
-    assert Path(f"/proc/{meter.pid}/oom_score_adj").read_text().strip() != "1000"
+    assert Path(f"/proc/{warden}/oom_score_adj").read_text().strip() != "1000"
 
 
-def test_a_directory_nested_deeper_than_any_path_is_removed(docker_sandbox: DockerSandbox, tmp_path: Path) -> None:
+def test_a_room_with_folders_nested_deeper_than_any_path_ends_all_the_same(
+    docker_sandbox: DockerSandbox, tmp_path: Path
+) -> None:
     dig = "import os\nos.chdir('/tmp')\nfor i in range(2000):\n os.mkdir('d'*200); os.chdir('d'*200)\nopen('f','w')\n"
     code = dig + "print(input(),flush=True)\n"
     with closing(docker_sandbox.open(python(tmp_path, code), Limits())) as box:
         assert asker(box)("done").line == "done"
-        stop(box, 0)  # would raise "dirty-box"
+        stop(box, 0)
+        assert asker(box)("done").line == "done"
 
 
 def test_an_engine_that_does_not_say_that_a_container_is_gone_is_asked_again(
@@ -160,33 +163,8 @@ def test_a_container_killed_from_outside_is_our_failure(box: Box) -> None:
         client.kill(container)
     assert ask("1").fault is Fault.EXITED  # all that the pipe can show ...
     with pytest.raises(SandboxError) as caught:
-        stop(box)
+        stop(box, 0)
     assert caught.value.cause == "container-died"  # ... and the reason for the arena to void the match
-
-
-def own_containers() -> list[str]:
-    client = docker.APIClient(version="auto")
-    found = client.containers(all=True, filters={"label": [LABEL, f"deadheat.owner={os.getpid()}"]})
-    return [container["Id"] for container in found]
-
-
-def test_a_killed_owner_leaves_no_container_and_the_next_one_sweeps_its_folder(
-    docker_sandbox: DockerSandbox, program: Program, tmp_path: Path
-) -> None:
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            DockerSandbox(Settings().image, tmp_path / "run").open(program, Limits()).start()
-            os.kill(os.getpid(), 9)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -9, "its box did not start"
-    client = docker.APIClient(version="auto")
-    give_up_at = time.monotonic() + 30
-    while client.containers(all=True, filters={"label": f"deadheat.owner={child}"}):
-        assert time.monotonic() < give_up_at, "the container outlived its owner"
-        time.sleep(0.1)
-    assert sweep_folders(tmp_path / "run", "box", young_seconds=0) == 1
-    assert list((tmp_path / "run").glob("box-*")) == []
 
 
 def test_a_container_that_never_started_is_swept_if_its_owner_is_gone(
@@ -212,11 +190,11 @@ def test_a_container_that_never_started_is_swept_if_its_owner_is_gone(
         client.close()
 
 
-@pytest.mark.parametrize("rests", [False, True])
-def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
-    docker_sandbox: DockerSandbox, box: Box, rests: bool
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_container_whose_owner_was_killed_while_it_started_or_was_paused_is_swept(
+    docker_sandbox: DockerSandbox, box: Box, paused: bool
 ) -> None:
-    """Its init waits for a writer of `ctl` for ever. The box beside it has an owner."""
+    """Its init may wait for us for ever. The wall beside it has an owner."""
     folder = docker_sandbox._run_dir / "box-of-the-dead"
     folder.mkdir()
     client = docker.APIClient(version="auto")
@@ -227,7 +205,7 @@ def test_a_container_whose_owner_was_killed_while_it_started_or_rested_is_swept(
         host_config=client.create_host_config(network_mode="none"),
     )["Id"]
     client.start(waits)
-    if rests:
+    if paused:
         insist(lambda: client.pause(waits))
     try:
         assert docker_sandbox.sweep() == 1

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
-import docker
 import pytest
-from docker.errors import APIError
 
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import NS_PER_S, Message, Reply, Seat, Transport
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.replay import replay
-from deadheat.league.config import Settings
 from deadheat.sandbox.arena import Arena
-from deadheat.sandbox.box import Limits, Program, Sandbox, SandboxError, bot_limits
-from deadheat.sandbox.docker import WAKING_TRIES, DockerBox, DockerSandbox
+from deadheat.sandbox.box import Limits, Program, Sandbox, bot_limits
+from deadheat.sandbox.cgroup import Cgroup
+from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
-from tests.sandbox.boxes import asker, python, stop, until
+from deadheat.sandbox.rooms import Room
+from tests.sandbox.boxes import asker, leader_of, python, stop, until
 
 COUNTER = """
 import sys, threading, time
@@ -70,9 +67,6 @@ def test_nothing_of_a_box_that_rests_runs(sandbox: Sandbox, counter: Program) ->
         assert until(lambda: cpu_ns() != used, 60), "it computes without being asked"
 
         def rests() -> bool:
-            if isinstance(box, DockerBox):
-                freeze(box)
-                assert not runs(box)
             box.rest(True)
             used = cpu_ns()
             time.sleep(0.3)
@@ -90,116 +84,61 @@ def test_a_box_is_closed_while_it_rests(sandbox: Sandbox, counter: Program) -> N
     box.start()
     box.rest(True)
     box.close()
-
-
-@pytest.fixture
-def engine_fails(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, int, bool], None]:
-    """Make the engine's call of that name fail that often, each time carried out or not."""
-
-    def fail(name: str, times: int, carried_out: bool) -> None:
-        really, left = getattr(docker.APIClient, name), [True] * times
-
-        def failing(client: docker.APIClient, container: str) -> None:
-            if not left or carried_out:
-                really(client, container)
-            if left:
-                left.pop()
-                raise APIError("unable to freeze")
-
-        monkeypatch.setattr(docker.APIClient, name, failing)
-        monkeypatch.setattr("deadheat.sandbox.docker.WAKING_PAUSE_S", 0.0)
-
-    return fail
-
-
-Failing = Callable[[str, int, bool], None]
-
-
-@pytest.fixture
-def box(docker_sandbox: DockerSandbox, counter: Program) -> Iterator[DockerBox]:
-    with closing(docker_sandbox.open(counter, Limits())) as opened:
-        assert isinstance(opened, DockerBox)
-        yield opened
+    again = sandbox.open(counter, Limits())
+    assert asker(again)("HOW FAR").fault is None
+    again.close()
 
 
 @pytest.mark.containers
-@pytest.mark.parametrize("carried_out", [False, True])
-def test_a_box_that_cannot_be_frozen_now_goes_on_behind_all_others_and_rests_the_next_time(
-    box: DockerBox, engine_fails: Failing, carried_out: bool
+@pytest.mark.parametrize("building", [False, True])
+def test_a_box_that_cannot_be_frozen_goes_on_behind_all_others(
+    docker_sandbox: DockerSandbox, counter: Program, monkeypatch: pytest.MonkeyPatch, building: bool
 ) -> None:
-    engine_fails("pause", 1, carried_out)
-    assert box._cgroup is not None
-    weight, ask = Path(f"/proc/self/fd/{box._cgroup._weight}").readlink(), asker(box)
-    favoured = weight.read_text()
-    for tries in (30 if carried_out else 1, 30):
-        freeze(box, tries)
-        assert runs(box) is (tries == 1)
-        assert weight.read_text() != favoured, "whatever runs on, it is behind everything else"
-        box.rest(False)
-        assert runs(box) and weight.read_text() == favoured
-        assert ask("HOW FAR").fault is None
+    freeze = Cgroup.freeze
+    with closing(docker_sandbox.open(counter, Limits(building=building))) as box:
+        ask = asker(box)
+        meter: Cgroup = box._meter  # type: ignore[attr-defined]
+        assert meter.weight is not None
+        favoured = meter.weight.read_text()
+        for freezes in (False, True):
+            monkeypatch.setattr(Cgroup, "freeze", freeze if freezes else lambda *_: None)
+            box.rest(True)
+            assert until(lambda: meter.counters().frozen is freezes, 60)  # noqa: B023  it is called at once
+            assert meter.weight.read_text() != favoured, "whatever runs on, it is behind everything else"
+            box.rest(False)
+            assert not meter.counters().frozen and meter.weight.read_text() == favoured
+            assert ask("HOW FAR").fault is None
 
 
-def freeze(box: DockerBox, tries: int = 30) -> None:
-    """Let the box rest. A busy engine may fail to freeze it by itself, so try this often."""
-    for _ in range(tries):
+@pytest.mark.containers
+def test_a_box_that_is_not_asked_stays_behind_after_its_rest(docker_sandbox: DockerSandbox, counter: Program) -> None:
+    with closing(docker_sandbox.open(counter, Limits())) as box:
+        box.start()
+        assert isinstance(box, Room) and box.parent is not None and box._meter is not None
+        assert box._meter.weight is not None
+        box.favour(False)
+        behind = box._meter.weight.read_text()
         box.rest(True)
-        if not runs(box):
-            break
-
-
-def runs(box: DockerBox) -> bool:
-    assert box._container is not None
-    return not box._client.inspect_container(box._container)["State"]["Paused"]
-
-
-@pytest.mark.containers
-@pytest.mark.parametrize(("failures", "carried_out"), [(WAKING_TRIES - 1, False), (1, True)])
-def test_waking_a_box_is_tried_again(box: DockerBox, engine_fails: Failing, failures: int, carried_out: bool) -> None:
-    engine_fails("unpause", failures, carried_out)
-    ask = asker(box)
-    freeze(box)
-    box.rest(False)
-    assert ask("HOW FAR").fault is None
-
-
-@pytest.mark.containers
-def test_a_box_that_cannot_be_woken_is_our_failure(box: DockerBox, engine_fails: Failing) -> None:
-    engine_fails("unpause", WAKING_TRIES, False)
-    box.start()
-    freeze(box)
-    with pytest.raises(SandboxError, match="could not be resumed") as raised:
         box.rest(False)
-    assert raised.value.cause == "engine"
+        assert box._meter.weight.read_text() == behind
+        box.favour(True)
+        assert box._meter.weight.read_text() != behind
 
 
 @pytest.mark.containers
-def test_a_box_whose_owner_was_killed_while_it_rested_is_woken_to_end(counter: Program, tmp_path: Path) -> None:
-    child = os.fork()
-    if child == 0:
-        with suppress(BaseException):
-            box = DockerSandbox(Settings().image, tmp_path / "run").open(counter, Limits())
-            box.start()
-            while True:  # a busy kernel sometimes fails to freeze it, and the box then tries again
-                box.rest(True)
-                time.sleep(0.1)
-        os._exit(1)
-    client = docker.APIClient(version="auto")
-    mine = {"label": f"deadheat.owner={child}"}
-    try:
-        give_up_at = time.monotonic() + 30
-        while [found["State"] for found in client.containers(all=True, filters=mine)] != ["paused"]:
-            assert time.monotonic() < give_up_at, "the container was not frozen"
-            time.sleep(0.1)
-    finally:
-        os.kill(child, signal.SIGKILL)  # from now on anybody may remove it, including a test that runs beside this one
-        os.waitpid(child, 0)
-    DockerSandbox(Settings().image, tmp_path / "run").close()
-    give_up_at = time.monotonic() + 30
-    while client.containers(all=True, filters=mine):
-        assert time.monotonic() < give_up_at, "the container outlived its owner"
-        time.sleep(0.1)
-    client.close()
+def test_only_the_room_that_rests_is_frozen(docker_sandbox: DockerSandbox, counter: Program) -> None:
+    with (
+        closing(docker_sandbox.open(counter, Limits())) as resting,
+        closing(docker_sandbox.open(counter, Limits())) as other,
+    ):
+        first, second = resting.start(), other.start()
+        resting.rest(True)
+        assert until(lambda: first.meter.counters().frozen, 60)
+        before_ns = second.meter.counters().cpu_ns
+        assert before_ns is not None and not second.meter.counters().frozen
+        assert until(lambda: (second.meter.counters().cpu_ns or 0) > before_ns + NS_PER_S // 100, 60)
+        assert stop(other, 0).lingered
+        assert isinstance(resting, Room) and Path(f"/proc/{leader_of(resting)}").exists()
 
 
 class Guest:

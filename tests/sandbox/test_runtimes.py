@@ -112,7 +112,7 @@ def test_a_box_that_cannot_be_opened_for_it_says_so(tmp_path: Path, monkeypatch,
     (tmp_path / "program").mkdir()
     program = Program(tmp_path / "program", ("true",), "")
     sandbox = DockerSandbox("image", tmp_path / "run")
-    with pytest.raises(SandboxError, match="could be .*: this machine's kernel has AppArmor, and its parser"):
+    with pytest.raises(SandboxError, match=r"could be .*: this machine's kernel has AppArmor, and its parser"):
         sandbox.open(program, Limits(building=building)).start()
 
 
