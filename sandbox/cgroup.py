@@ -277,6 +277,9 @@ def _move_all(members: Path, pid: int, group: Path) -> None:
 def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
     """Remove the groups of `join_unified` left by a killed owner: those whose name is not in `kept`."""
     for group in (root / "unified" / OWN_GROUPS).glob("*/"):
+        with contextlib.suppress(OSError):  # it has just been removed
+            if "populated 1" in (group / "cgroup.events").read_text():
+                continue  # its owner, who has another folder, may be making a room
         if not (kept / group.name).exists():
             remove_group(group)
 
@@ -335,14 +338,13 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
     return ticks * TICK_NS
 
 
-def thaw(groups: Mapping[str, Path]) -> None:
-    """Resume everything in these groups and below them."""
-    group, name, text = groups.get("freezer"), "freezer.state", "THAWED"
-    if group is None:
-        group, name, text = groups.get(""), "cgroup.freeze", "0"
-    for below in [] if group is None else [group, *group.glob("*/")]:
+def thaw(container: str, root: Path = Path("/sys/fs/cgroup")) -> None:
+    """Resume everything in a container, which version 1 cannot end while it is frozen (2 can). Its groups are found by
+    its id: its first process has ended with its owner, and such a process is in no group of version 1.
+    """
+    for state in root.glob(f"freezer/**/*{container}*/**/freezer.state"):
         with contextlib.suppress(OSError):  # it is just going
-            (below / name).write_text(text)
+            state.write_text("THAWED")
 
 
 def first_child(pid: int, proc: Path = Path("/proc")) -> int | None:

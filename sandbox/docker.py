@@ -10,11 +10,11 @@ from contextlib import closing
 from pathlib import Path
 
 import docker
-from docker.errors import NotFound
+from docker.errors import APIError, NotFound
 from docker.utils import kwargs_from_env
 
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import groups_of, sweep_unified, thaw
+from deadheat.sandbox.cgroup import sweep_unified, thaw
 from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure
 from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import is_locked
@@ -68,6 +68,7 @@ class DockerSandbox:
     def _wall(self, cpus: str) -> Wall:
         """Return a wall on these processors: one that is there, one without rooms pinned anew, or a new one."""
         for wall in [*self._walls]:
+            wall.broken = wall.broken or wall.has_ended()
             if wall.broken and not wall.rooms:
                 self._walls.remove(wall)
                 wall.close()
@@ -109,9 +110,8 @@ class DockerSandbox:
                     continue
                 gone = not folder.exists() if found["State"] == "created" else not is_locked(folder)
                 if gone:
-                    with contextlib.suppress(NotFound):
-                        pid = self._client.inspect_container(found["Id"])["State"]["Pid"]
-                        thaw(groups_of(pid) if pid else {})
+                    with contextlib.suppress(APIError):  # it is just going, or does not go now
+                        thaw(found["Id"])
                         self._client.remove_container(found["Id"], force=True)
                         swept += 1
         except EngineFailure as error:

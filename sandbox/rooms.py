@@ -27,6 +27,7 @@ import contextlib
 import itertools
 import os
 import secrets
+import select
 import socket
 import stat
 import struct
@@ -136,6 +137,13 @@ class Wall:
             assert group is not None
             (group / "cpuset.cpus").write_text(cpus or f"0-{(os.cpu_count() or 1) - 1}")
         self.cpus = cpus
+
+    def has_ended(self) -> bool:
+        """Say whether the container has ended; otherwise nothing comes from its launcher."""
+        assert self._line is not None
+        poller = select.poll()
+        poller.register(self._line, select.POLLIN)
+        return bool(poller.poll(0))
 
     def request(self, words: str, fds: list[int]) -> None:
         """Ask for a room. Raises SandboxError."""
@@ -303,18 +311,21 @@ class Room(Confined):
 
 def packed(directory: Path) -> tuple[int, int]:
     """Pack a program as a room unpacks it (see images/init.c), so that the room's user can read it whatever modes the
-    original has. Return the descriptor of a file in memory, and the memory that the unpacked files take.
+    original has; after ``./`` a name may begin with spaces. Return the descriptor of a file in memory, and the memory
+    that the unpacked files take. Raises OSError.
     """
     fd, taken = os.memfd_create("program", os.MFD_CLOEXEC), 0
     with os.fdopen(os.dup(fd), "wb") as out:
         for path in sorted(directory.rglob("*")):
             name = os.fsencode(path.relative_to(directory))
+            if b"\n" in name:
+                raise OSError(f"{path} has a line break in its name")
             if path.is_dir():
-                out.write(b"755 -1 %s\n" % name)
+                out.write(b"755 -1 ./%s\n" % name)
                 continue
             content = path.read_bytes()
             mode = b"755" if path.stat().st_mode & stat.S_IXUSR else b"644"
-            out.write(b"%s %d %s\n%s" % (mode, len(content), name, content))
+            out.write(b"%s %d ./%s\n%s" % (mode, len(content), name, content))
             taken += -(-len(content) // PAGE_BYTES) * PAGE_BYTES
     return fd, taken
 
