@@ -91,7 +91,7 @@ class WallOfFiles:
     """A wall whose control groups are folders."""
 
     def __init__(self, groups: dict[str, Path]) -> None:
-        self.groups, self.rooms, self.broken = groups, 0, False
+        self.groups, self.pid, self.rooms, self.broken = groups, 0, 0, False
 
 
 V1 = {
@@ -134,7 +134,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "main").write_bytes(b"x" * (PAGE_BYTES + 1))
     limits = Limits(memory_bytes=5_000_000 - 2 * PAGE_BYTES, processes=7)
-    room = Room(cast(Wall, WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits)
+    room = Room(cast(Wall, WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits, None)
     room._make_groups()
     for name, files in kind.items():
         group = tmp_path / "cgroup" / name / "room-7"
@@ -148,7 +148,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
 def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "program").mkdir()
     wall = WallOfFiles({"": tmp_path})
-    room = Room(cast(Wall, wall), Program(tmp_path / "program", ("main",), ""), SMALL)
+    room = Room(cast(Wall, wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
     with pytest.raises(SandboxError, match=r"no room could be made: .*memory.max"):
         room.start()
     assert wall.broken
@@ -182,7 +182,7 @@ def test_a_bot_finds_its_files_as_they_were_uploaded(opened: Open, tmp_path: Pat
     ask = inside(opened(program=Program(folder, ("/usr/bin/python3", "main.py"), "")))
     every = "sorted(str(path) for path in pathlib.Path('.').rglob('*') if path.is_file())"
     assert ask(every) == repr(sorted((*names, "main.py", "run")))
-    assert ask(f"[text(name) for name in {ascii(names)}]") == repr([f"text of {name}" for name in names])
+    assert ask(f"[text(name) for name in {names!a}]") == repr([f"text of {name}" for name in names])
     modes = "[oct(os.stat(name).st_mode & 0o7777) for name in ('main.py', 'run', 'nothing in it', 'a b')]"
     assert ask(modes) == "['0o644', '0o755', '0o755', '0o755']"
 
@@ -380,12 +380,12 @@ def owner(run_dir: Path, program: Program, tell: int, resting: bool) -> None:
         assert isinstance(box, Room | ContainerBox)
         inside(box)("child()")
         if isinstance(box, Room):
-            groups |= {*box._wall.groups.values()}
+            groups |= {*box._groups.values()}
             leaders.append(leader_of(box))
             if resting:
                 box.rest(True)
                 assert until(lambda: box._meter is not None and box._meter.counters().frozen, 60)  # noqa: B023
-        groups |= {*box._groups.values()}
+        groups |= {*box._container_groups.values()}
     told = {"leaders": leaders, "groups": [str(group) for group in groups if group.name != "cgroup"]}
     os.write(tell, json.dumps(told).encode())
     os.kill(os.getpid(), signal.SIGKILL)
