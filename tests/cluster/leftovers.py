@@ -1,13 +1,21 @@
-"""Finds what a cluster at rest must not leave on the machines: containers, processes, mounts, folders."""
+"""Finds what a cluster at rest must not leave on the machines: containers, processes, mounts, folders.
+
+A wall stays, empty and with its folder, for as long as its worker lives (see `sandbox.rooms`).
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import docker
 
 from deadheat.sandbox.containers import LABEL
+from deadheat.sandbox.folders import is_locked
 from tests.cluster.cluster import WORKERS, Cluster
+
+WALL = 2
+"""The processes of an empty wall: its launcher and its maker."""
 
 OURS = b"deadheat.cli.main"
 """A word in the command line of every process of the league; each descends from one that was started on its machine."""
@@ -22,10 +30,20 @@ def _containers(cluster: Cluster) -> list[str]:
     client = docker.APIClient(base_url=cluster.docker_host or None, version="auto", timeout=60)
     try:
         boxes = client.containers(all=True, filters={"label": LABEL})
+        mine = [box for box in boxes if box["Labels"][LABEL].startswith(f"{cluster.folder}/")]
+        left = [box for box in mine if not _is_empty_wall(client, box)]
     finally:
         client.close()
-    mine = [box for box in boxes if box["Labels"][LABEL].startswith(f"{cluster.folder}/")]
-    return [f"container {box['Id'][:12]} is {box['State']}" for box in mine]
+    return [f"container {box['Id'][:12]} is {box['State']}" for box in left]
+
+
+def _is_empty_wall(client: docker.APIClient, box: dict[str, Any]) -> bool:
+    if "--rooms" not in box["Command"] or not is_locked(Path(box["Labels"][LABEL])):
+        return False
+    try:
+        return len(client.top(box["Id"])["Processes"]) == WALL
+    except docker.errors.APIError:  # it has just ended
+        return False
 
 
 def _processes(cluster: Cluster) -> list[str]:
@@ -48,7 +66,8 @@ def _stems_from(pid: int, started: set[int]) -> bool:
 
 def _folders(cluster: Cluster) -> list[str]:
     runs = [cluster.machine(name).folder / "run" for name in WORKERS]
-    return [f"folder {path}" for run in runs if run.is_dir() for path in run.iterdir() if path.name != "slots"]
+    found = [path for run in runs if run.is_dir() for path in run.iterdir() if path.name != "slots"]
+    return [f"folder {path}" for path in found if not is_locked(path)]
 
 
 def _mounts(cluster: Cluster) -> list[str]:

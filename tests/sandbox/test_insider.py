@@ -1,6 +1,4 @@
-"""What a bot finds in its container and what it cannot do there. Each check is a run of its own, like a match of a
-series.
-"""
+"""What a bot finds in its room and what it cannot do there. Each check is a run of its own, like a match."""
 
 from __future__ import annotations
 
@@ -31,9 +29,14 @@ CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail other
     "unshare": (272, "0x10000000"),
     "clone with a namespace": (56, "0x10000011, 0, 0, 0, 0"),
     "clone with a process namespace": (56, "0x20000011, 0, 0, 0, 0"),
+    "clone with a mount namespace": (56, "0x20011, 0, 0, 0, 0"),
+    "clone3": (435, "ctypes.create_string_buffer(struct.pack('8Q', 0, 0, 0, 0, 17, 0, 0, 0)), 64"),
     "clone with a handle": (56, "0x1011, 0, ctypes.byref(ctypes.c_int()), 0, 0"),
     "mount": (165, "b'x', b'/tmp', b'tmpfs', 0, 0"),
+    "a remount": (165, "None, b'/bot', None, 0x1020, 0"),
+    "a mount of proc": (165, "b'proc', b'/tmp', b'proc', 0, 0"),
     "umount": (166, "b'/tmp', 0"),
+    "umount of proc": (166, "b'/proc', 2"),
     "pivot_root": (155, "b'/', b'/tmp'"),
     "sysinfo": (99, "ctypes.create_string_buffer(200)"),
     "pidfd_open": (434, "os.getpid(), 0"),
@@ -52,6 +55,12 @@ CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail other
     "settimeofday": (164, "ctypes.create_string_buffer(16), 0"),
     "clock_settime": (227, "0, ctypes.create_string_buffer(16)"),
     "fanotify_init": (300, "0, 0"),
+    "splice": (275, "os.pipe()[0], 0, os.pipe()[1], 0, 0, 1"),
+    "tee": (276, "os.pipe()[0], os.pipe()[1], 0, 1"),
+    "vmsplice": (278, "os.pipe()[1], 0, 0, 0"),
+    "signalfd": (282, "-1, ctypes.create_string_buffer(8), 8"),
+    "fstatfs": (138, "0, ctypes.create_string_buffer(120)"),
+    "seccomp with a listener": (317, "1, 8, ctypes.create_string_buffer(struct.pack('Hxxxxxx', 1) + bytes(8))"),
     "kcmp": (312, "1, 1, 0, 0, 0"),
 }
 

@@ -16,10 +16,10 @@ import pytest
 
 from deadheat.engine.core import NS_PER_S, Fault, Message
 from deadheat.league.config import Settings
-from deadheat.sandbox import rooms
+from deadheat.sandbox import containers, rooms
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, sweep_unified
+from deadheat.sandbox.cgroup import FAVOURED, first_child, sweep_unified
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import sweep_folders
@@ -355,6 +355,25 @@ def test_a_wall_that_was_killed_is_replaced(opened: Open, cpus: str, rooms: int)
         fresh.close()
         fresh = opened(limits)
     assert inside(fresh)("1 + 1") == "2" and len(own_containers()) == 1
+
+
+@pytest.mark.containers
+def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Open, monkeypatch) -> None:
+    monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 0.5)  # nor does it end by itself
+    box = opened()
+    inside(box)("1")
+    maker = first_child(box._wall.pid)
+    assert maker is not None
+    os.kill(maker, signal.SIGSTOP)
+    with pytest.raises(SandboxError, match="no room could be made: timed out") as caught:
+        box.start()
+    assert caught.value.cause == "no-rooms"
+    box.close()
+    box._wall.close()
+    monkeypatch.undo()
+    assert until(lambda: own_containers() == [], 60)
+    assert inside(opened())("1 + 1") == "2" and len(own_containers()) == 1
 
 
 @pytest.mark.containers
