@@ -67,7 +67,7 @@ def _stems_from(pid: int, started: set[int]) -> bool:
 def _folders(cluster: Cluster) -> list[str]:
     runs = [cluster.machine(name).folder / "run" for name in WORKERS]
     found = [path for run in runs if run.is_dir() for path in run.iterdir() if path.name != "slots"]
-    return [f"folder {path}" for path in found if not is_locked(path)]
+    return [f"folder {path}" for path in found if not ((path / "judge" / "line").exists() and is_locked(path))]
 
 
 def _mounts(cluster: Cluster) -> list[str]:
