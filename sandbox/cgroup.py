@@ -7,6 +7,7 @@ that this host lacks, or that disappeared with its container, reads as None.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import threading
 from collections.abc import Collection, Mapping
@@ -342,9 +343,9 @@ def thaw(container: str, root: Path = Path("/sys/fs/cgroup")) -> None:
     """Resume everything in a container, which version 1 cannot end while it is frozen (2 can). Its groups are found by
     its id: its first process has ended with its owner, and such a process is in no group of version 1.
     """
-    for state in root.glob(f"freezer/**/*{container}*/**/freezer.state"):
+    for state in glob.iglob(f"{root}/freezer/**/*{container}*/**/freezer.state", recursive=True):
         with contextlib.suppress(OSError):  # it is just going
-            state.write_text("THAWED")
+            Path(state).write_text("THAWED")
 
 
 def first_child(pid: int, proc: Path = Path("/proc")) -> int | None:

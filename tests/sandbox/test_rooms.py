@@ -19,7 +19,7 @@ from deadheat.league.config import Settings
 from deadheat.sandbox import containers, rooms
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, first_child, sweep_unified
+from deadheat.sandbox.cgroup import FAVOURED, first_child, sweep_unified, thaw
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import sweep_folders
@@ -145,7 +145,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     os.close(room._packed)
 
 
-def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path) -> None:
     (tmp_path / "program").mkdir()
     wall = WallOfFiles({"": tmp_path})
     room = Room(cast(Wall, wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
@@ -158,6 +158,18 @@ def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path, monkeypatch: 
 
 def test_a_wall_holds_more_than_all_its_rooms() -> None:
     assert WALL.memory_bytes > MOST_ROOMS * Limits().memory_bytes and WALL.processes > MOST_ROOMS * Limits().processes
+
+
+@pytest.mark.parametrize("place", ["deadheat_play/7", "machine/deadheat_play.slice/docker-7.scope"])
+def test_everything_in_a_container_is_resumed(tmp_path: Path, place: str) -> None:
+    """Its groups are found wherever its engine is, and without its first process."""
+    groups = [tmp_path / "freezer" / place / below for below in (".", "room-1", "room-2")]
+    other = tmp_path / "freezer" / "deadheat_play" / "8"
+    for group in (*groups, other):
+        group.mkdir(parents=True, exist_ok=True)
+        (group / "freezer.state").write_text("FROZEN")
+    thaw("7", tmp_path)
+    assert [(group / "freezer.state").read_text() for group in (*groups, other)] == ["THAWED"] * 3 + ["FROZEN"]
 
 
 def test_a_sweep_leaves_the_groups_of_rooms_that_another_folders_owner_is_making(tmp_path: Path) -> None:
@@ -204,9 +216,9 @@ def test_a_large_program_is_unpacked_whole_and_costs_the_bot_no_memory(opened: O
 def test_a_room_that_cannot_be_made_is_told_in_a_sentence_and_the_next_has_another_wall(opened: Open) -> None:
     box, beside = opened(Limits(tmp_bytes=-1)), opened()
     ask = inside(beside)
-    with pytest.raises(SandboxError, match=r"a room could not be made: /tmp: Invalid argument") as caught:
+    with pytest.raises(SandboxError, match=r"no room could be made: /tmp: Invalid argument") as caught:
         box.start()
-    assert caught.value.cause == "no-rooms"
+    assert caught.value.cause == "container-died"
     assert ask("1 + 1") == "2", "a room that is there goes on"
     other = opened()
     assert inside(other)("1 + 1") == "2" and len(own_containers()) == 2
@@ -299,7 +311,7 @@ def test_a_run_is_killed_from_outside_of_its_box(opened: Open) -> None:
     transport = PipeTransport([channel])
     assert transport.exchange([Message(0, "child()", 20 * NS_PER_S)])[0].line
     channel.kill()
-    assert transport.exchange([Message(0, "1", 20 * NS_PER_S)])[0].fault is Fault.EXITED
+    assert transport.exchange([Message(0, "time.sleep(600)", 60 * NS_PER_S)])[0].fault is Fault.EXITED
     assert stop(box).signal == signal.SIGKILL
     channel.kill()  # too late, and no error
 
@@ -368,7 +380,7 @@ def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Ope
     os.kill(maker, signal.SIGSTOP)
     with pytest.raises(SandboxError, match="no room could be made: timed out") as caught:
         box.start()
-    assert caught.value.cause == "no-rooms"
+    assert caught.value.cause == "container-stuck"
     box.close()
     box._wall.close()
     monkeypatch.undo()
