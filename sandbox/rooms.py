@@ -314,8 +314,8 @@ def packed(directory: Path) -> tuple[int, int]:
     original has; after ``./`` a name may begin with spaces. Return the descriptor of a file in memory, and the memory
     that the unpacked files take. Raises OSError.
     """
-    fd, taken = os.memfd_create("program", os.MFD_CLOEXEC), 0
-    with os.fdopen(os.dup(fd), "wb") as out:
+    taken = 0
+    with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "wb") as out:
         for path in sorted(directory.rglob("*")):
             name = os.fsencode(path.relative_to(directory))
             if b"\n" in name:
@@ -327,7 +327,7 @@ def packed(directory: Path) -> tuple[int, int]:
             mode = b"755" if path.stat().st_mode & stat.S_IXUSR else b"644"
             out.write(b"%s %d ./%s\n%s" % (mode, len(content), name, content))
             taken += -(-len(content) // PAGE_BYTES) * PAGE_BYTES
-    return fd, taken
+        return os.dup(out.fileno()), taken
 
 
 def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, bytes] | None = None) -> None:

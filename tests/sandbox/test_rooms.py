@@ -85,6 +85,8 @@ def test_a_program_that_cannot_be_packed_is_told_in_a_sentence(
     with pytest.raises(SandboxError, match=f"(?s)no box could be opened: .*{why}") as caught:
         docker_sandbox.open(Program(tmp_path / "program", ("true",), ""), SMALL)
     assert caught.value.cause == "engine"
+    held = [fd for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink() and "memfd:program" in str(fd.readlink())]
+    assert held == [], "nor does it leave what was packed of it"
 
 
 class WallOfFiles:
