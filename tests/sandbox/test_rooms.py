@@ -373,13 +373,13 @@ def test_a_wall_that_was_killed_is_replaced(opened: Open, cpus: str, rooms: int)
 
 @pytest.mark.containers
 def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Open, monkeypatch) -> None:
-    monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 0.5)  # nor does it end by itself
     box = opened()
     inside(box)("1")
     maker = first_child(box._wall.pid)
     assert maker is not None
     os.kill(maker, signal.SIGSTOP)
+    monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 0.5)  # nor does it end by itself
     with pytest.raises(SandboxError, match="no room could be made: timed out") as caught:
         box.start()
     assert caught.value.cause == "container-stuck"
