@@ -378,8 +378,8 @@ def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Ope
     maker = first_child(box._wall.pid)
     assert maker is not None
     os.kill(maker, signal.SIGSTOP)
-    monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 0.5)
-    monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 0.5)  # nor does it end by itself
+    monkeypatch.setattr(rooms, "ACK_TIMEOUT_S", 1)
+    monkeypatch.setattr(containers, "ACK_TIMEOUT_S", 1)  # nor does it end by itself
     with pytest.raises(SandboxError, match="no room could be made: timed out") as caught:
         box.start()
     assert caught.value.cause == "container-stuck"
