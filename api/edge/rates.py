@@ -213,7 +213,6 @@ class _Limit(Around):
         self._rates = rates
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         answering, request = self._app, Request(scope)
         try:
             await self._count(request)

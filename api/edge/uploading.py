@@ -76,7 +76,6 @@ class Incoming(Around):
         self._gate = asyncio.Semaphore(BEGINNING)
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         declared = dict(scope["headers"]).get(b"content-length", b"")
         if is_upload(scope):
             await self._upload(scope, receive, send)
