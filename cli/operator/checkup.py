@@ -54,12 +54,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
     refused = {str(unsafe) for unsafe in unsafe_settings(settings)}
-    for unsafe in unsafe_settings(strict):
+    for unsafe in (*unsafe_settings(strict), *plain_text(settings)):
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
-    for unsafe in plain_text(settings):
-        later = f"{unsafe.setting}: {unsafe.why} The next release will refuse this in production."
-        yield Finding(about, Verdict.REMARK, later, unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
         yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
