@@ -118,7 +118,7 @@ def test_production_warns_of_plain_text_for_one_release(environment: str, monkey
     monkeypatch.setattr(starting, "read_settings", lambda: settings(environment=environment))
     starting.safe_settings()
     warned = " ".join(capsys.readouterr().err.split())
-    assert warned.count("the next release will refuse this") == (2 if environment == "production" else 0)
+    assert warned.count("The next release will refuse this.") == (2 if environment == "production" else 0)
     assert ("DEADHEAT_DATABASE_URL: db is spoken to in plain text" in warned) == (environment == "production")
 
 

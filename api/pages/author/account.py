@@ -14,6 +14,7 @@ from deadheat.api.edge.rates import address
 from deadheat.api.pages.forms import (
     HOME,
     Complaint,
+    Posted,
     Present,
     Sent,
     Submitted,
@@ -62,14 +63,7 @@ Next = Annotated[str | None, Query(alias="next")]
 """The address to which a browser goes after signing in."""
 
 BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
-SYSTEMS = {
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Windows": "Windows",
-    "Mac OS": "Mac",
-    "Linux": "Linux",
-}
+SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac", "Linux")
 """Words in a User-Agent, the most specific first, which suffice to distinguish a person's browsers."""
 
 TOKEN_DAYS = (7, 30, 90, 365)
@@ -82,24 +76,16 @@ SCOPES = {
 
 
 class TokenForm(BaseModel):
-    """The form to create a token while signed in, with the account's password if it has one."""
+    """The form to create a token while signed in."""
 
     label: base.Label
     scope: Scope
     days: schemas.TokenDays
-    password: str = ""
-
-
-class CloseForm(BaseModel):
-    """The form to close the visitor's account, with the account's password if it has one."""
-
-    password: str = ""
 
 
 class PasswordForm(BaseModel):
     """The form to change the password, or to set the first one."""
 
-    password: str = ""
     new_password: schemas.Password
     keep_tokens: bool = False
     keep_ways: bool = False
@@ -239,7 +225,7 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 def create_token(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
     body = checked(TokenForm, posted.fields)
-    confirm(shared, request, posted.visit, body.password)
+    confirm(shared, request, posted)
     with shared.db.transaction() as session:
         issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
     return account_page(shared, posted.visit, issued=issued)
@@ -259,7 +245,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
     """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
     person = posted.visit.person
     body = checked(PasswordForm, posted.fields)
-    confirm(shared, request, posted.visit, body.password)
+    confirm(shared, request, posted)
     with shared.db.transaction() as session:
         access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
     return begin(shared, request, person, f"{HOME}#password")
@@ -269,7 +255,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 @posting("close", account_page)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close the visitor's account. All its browsers are signed out."""
-    confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
+    confirm(shared, request, posted)
     with shared.db.transaction() as session:
         close_account(session, posted.visit.person)
     return _signed_out(request, shared, "/sign-in?closed=1")
@@ -301,14 +287,16 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
     return onward(f"{HOME}#teams")
 
 
-def confirm(shared: Services, request: Request, visit: Visit, password: str) -> None:
-    """Check that the account's owner uses this browser: by the password, or without one by a recent sign-in.
+def confirm(shared: Services, request: Request, posted: Posted) -> None:
+    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none by a
+    recent sign-in.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.
         BadSetting: the password is missing.
         SignInAgain.
     """
+    visit, password = posted.visit, posted.fields.get("password", "")
     with shared.db.reading() as session:
         by_password = has_password(session, visit.person)
         age = now(session) - session_began_at(session, visit.secret)
@@ -333,5 +321,5 @@ def begin(shared: Services, request: Request, person: Person, path: str) -> Resp
 
 def _browser(agent: str) -> str:
     browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
-    system = next((name for word, name in SYSTEMS.items() if word in agent), "")
+    system = next((name for name in SYSTEMS if name in agent), "")
     return f"{browser} on {system}" if system else browser
