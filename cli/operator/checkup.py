@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,7 +74,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
-    """Check that the database answers, has this version's schema, and has a clock close to ours."""
+    """Check that the database answers, has this version's schema and a clock close to ours, and that our role there is
+    no superuser and owns no tables.
+    """
     from sqlalchemy import text
 
     from deadheat.league.storage.schema import SchemaAge, WrongSchema, age_of, revision
@@ -91,6 +93,7 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             server = connection.dialect.name == "postgresql"
             version = connection.execute(text("SHOW server_version" if server else "SELECT sqlite_version()")).scalar()
             told = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
+            may = connection.execute(text(TOO_MUCH)).scalar() if server else None
         took_ms = (time.monotonic() - began_at) * 1000
         kind = "PostgreSQL" if server else "SQLite"
         found = revision(database.engine)
@@ -99,6 +102,9 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {found}.")
         else:
             yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the message, and back up first")
+        if may:
+            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
+            yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         if told is not None:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
@@ -107,20 +113,6 @@ def check_database(settings: Settings) -> Iterator[Finding]:
                 yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
-
-
-def check_role(settings: Settings) -> Iterator[Finding]:
-    """Check that our role on PostgreSQL is no superuser and owns no tables."""
-    from sqlalchemy import text
-    from sqlalchemy.exc import SQLAlchemyError
-
-    if not settings.database_url.startswith("postgresql") or (database := _database(settings)) is None:
-        return
-    with closing(database), suppress(SQLAlchemyError), database.engine.connect() as connection:  # reported above
-        may = connection.execute(text(TOO_MUCH)).scalar()
-        if may:
-            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
-            yield Finding("database", Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
 
 
 TOO_MUCH = """
@@ -266,12 +258,10 @@ def _scheduler(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Database | None:
-    """Return the database, or None if the embedded one has no file yet, because connecting would create it."""
-    from deadheat.league.database import Database
+    """Return the database, or None if it has no file yet."""
+    from deadheat.league.database import Database, is_there
 
-    if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():
-        return None
-    return Database(settings)
+    return Database(settings) if is_there(settings.database) else None
 
 
 def _clock_status() -> int | None:
@@ -287,7 +277,6 @@ PLAYS = frozenset({MachineRole.WORKER})
 CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
-    ("database", EVERYBODY, check_role),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),
