@@ -61,16 +61,14 @@ def _of_requests(method: str, route: str, status: int) -> tuple[Counter, Histogr
 
 def exposition(shared: Services) -> bytes:
     """Return all metrics in Prometheus' text format."""
-    if shared.settings.metrics_dir is None:
-        counted = generate_latest(REGISTRY)
-    else:
-        registry = CollectorRegistry()
-        Sums(registry, shared.settings.metrics_dir, shared.settings.machine)
-        counted = generate_latest(registry)
-    asked = CollectorRegistry()
+    counted = REGISTRY
+    if shared.settings.metrics_dir is not None:
+        counted = CollectorRegistry()
+        Sums(counted, shared.settings.metrics_dir, shared.settings.machine)
+    asked = CollectorRegistry()  # registering queries nothing, unlike with `auto_describe`
     asked.register(_Database(shared))
     asked.register(_Disk(shared))
-    return counted + generate_latest(asked)
+    return generate_latest(counted) + generate_latest(asked)
 
 
 class _Database(Collector):
@@ -78,9 +76,6 @@ class _Database(Collector):
 
     def __init__(self, shared: Services) -> None:
         self._shared = shared
-
-    def describe(self) -> list[Metric]:
-        return []  # registering must not query the database
 
     def collect(self) -> Iterator[Metric]:
         found: list[Metric] = []
@@ -124,9 +119,6 @@ class _Disk(Collector):
 
     def __init__(self, shared: Services) -> None:
         self._folder = blob_folder(shared.settings.blobs)
-
-    def describe(self) -> list[Metric]:
-        return []
 
     def collect(self) -> Iterator[Metric]:
         if self._folder is None:
