@@ -38,22 +38,10 @@ from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, SignInAgain
 from deadheat.league.service.bots import bots
-from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import access, teams, users
-from deadheat.league.service.people.access import (
-    Issued,
-    begin_session,
-    end_session,
-    issue_token,
-    look_up,
-    session_began_at,
-    tokens,
-)
 from deadheat.league.service.people.identities import FRESH, has_password, is_linked
 from deadheat.league.service.people.newcomers import newcomer_rule
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
-from deadheat.league.service.people.users import keep_hash_current
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
@@ -95,20 +83,20 @@ def account_page(
     shared: Services,
     visit: Visit,
     complaint: Complaint | None = None,
-    issued: Issued | None = None,
+    issued: access.Issued | None = None,
     game: str = "",
     **_given: Any,
 ) -> Response:
     """Render the account's page. `issued`: a new token; `game`: the choice for a new bot."""
     person = visit.person
     with shared.db.reading() as session:
-        present = look_up(session, visit.secret, TokenKind.SESSION).token_id
-        own_teams = teams_of(session, person)
-        own_bots = bots_of(session, person)
+        present = access.look_up(session, visit.secret, TokenKind.SESSION).token_id
+        own_teams = teams.teams_of(session, person)
+        own_bots = bots.bots_of(session, person)
         found = courses(shared, session, own_bots)
         values = {
             "bots": own_bots,
-            "tokens": tokens(session, person.id),
+            "tokens": access.tokens(session, person.id),
             "browsers": access.browsers(session, person.id),
             "now": now(session),
             "by_password": has_password(session, person),
@@ -167,7 +155,7 @@ def sign_in(shared: Shared, request: Request, sent: Sent) -> Response:
     name, password = sent.get("name", "")[:64], sent.get("password", "")[:256]
     person = checked_person(shared, request, name, password)
     with shared.db.transaction() as session:
-        keep_hash_current(session, person, password)
+        users.keep_hash_current(session, person, password)
     return begin(shared, request, person, local_path(sent.get("next")))
 
 
@@ -193,7 +181,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
     """End the session."""
     with shared.db.transaction() as session:
-        end_session(session, posted.visit.secret)
+        access.end_session(session, posted.visit.secret)
     return _signed_out(request, shared, "/")
 
 
@@ -227,7 +215,7 @@ def create_token(shared: Shared, request: Request, posted: Submitted) -> Respons
     body = checked(TokenForm, posted.fields)
     confirm(shared, request, posted)
     with shared.db.transaction() as session:
-        issued = issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
+        issued = access.issue_token(session, posted.visit.person.id, body.label, body.scope, body.days)
     return account_page(shared, posted.visit, issued=issued)
 
 
@@ -275,10 +263,10 @@ def create_team(shared: Shared, posted: Submitted) -> Response:
 @posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
     """Invite to a team, join, leave, remove a member, or hand over the captaincy."""
-    verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
+    verbs = {"invite": teams.invite_to_team, "leave": teams.leave_team, "hand-over": teams.hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":
-            join_team(session, posted.visit.person, team_id)
+            teams.join_team(session, posted.visit.person, team_id)
         elif verb in verbs:
             name = checked(schemas.TeamRequest, posted.fields).name
             verbs[verb](session, posted.visit.person, team_id, name)
@@ -299,7 +287,7 @@ def confirm(shared: Services, request: Request, posted: Posted) -> None:
     visit, password = posted.visit, posted.fields.get("password", "")
     with shared.db.reading() as session:
         by_password = has_password(session, visit.person)
-        age = now(session) - session_began_at(session, visit.secret)
+        age = now(session) - access.session_began_at(session, visit.secret)
     if by_password and not password:
         raise BadSetting("password", _("enter your password"))
     if by_password:
@@ -313,7 +301,7 @@ def begin(shared: Services, request: Request, person: Person, path: str) -> Resp
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
         label = _browser(request.headers.get("user-agent", ""))
-        issued = begin_session(session, person.id, label, former, address(request))
+        issued = access.begin_session(session, person.id, label, former, address(request))
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer
