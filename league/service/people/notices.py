@@ -351,7 +351,8 @@ def _rows(
 def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     """Send notices to everybody who has not received them, by every channel. The order of ids prevents deadlocks."""
     new = insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"])))
-    event = {"state": DeliveryState.WAITING, "at": now(session), "due_at": now(session)}
+    at = now(session)
+    event = {"state": DeliveryState.WAITING, "at": at, "due_at": at}
     heard = session.exec(HEARD, params={"notices": new}) if new else ()
     deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in heard]
     if deliveries:
