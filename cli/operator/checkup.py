@@ -95,6 +95,9 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             told = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
             may = connection.execute(text(TOO_MUCH)).scalar() if server else None
         took_ms = (time.monotonic() - began_at) * 1000
+        if may:
+            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
+            yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         kind = "PostgreSQL" if server else "SQLite"
         found = revision(database.engine)
         age = age_of(found)
@@ -102,9 +105,6 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {found}.")
         else:
             yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the message, and back up first")
-        if may:
-            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
-            yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         if told is not None:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
