@@ -33,7 +33,6 @@ class _Harmless(Console):
     """A terminal that never receives control characters in text, whoever wrote it and whatever part shows it."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield what is printed: text with control characters spelled out, and the console's own controls."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(_visible(segment.text, "\n\t"), segment.style)
 

@@ -59,11 +59,7 @@ class Built:
 
 
 def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], None], version: str) -> Built:
-    """Begin a tournament in a new or empty folder.
-
-    Raises:
-        Unplayable, BadBot, BadFolder, OSError, SandboxError
-    """
+    """Begin a tournament in a new or empty folder. Raises Unplayable, BadBot, BadFolder, OSError, SandboxError."""
     game = _game(asked.game, asked.variant)
     gate, names, panel = _field(game, asked)
     seats = _seats(game, asked.seats, len(names), gate is not None)
@@ -107,10 +103,8 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
 def go_on(
     path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox], built: Callable[[Bot], None]
 ) -> Built:
-    """Open a tournament again, with more bots or games if requested.
-
-    Raises:
-        Unplayable, BadBot, BadFolder, OSError, SandboxError
+    """Open a tournament again, with more bots or games if requested. Raises Unplayable, BadBot, BadFolder, OSError,
+    SandboxError.
     """
     request = records.load(path)
     game = request.rules
