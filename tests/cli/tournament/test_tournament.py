@@ -62,6 +62,8 @@ def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path
             lost = game["ranks"][game["players"].index("other")] > 1
             assert (game["transcript"] is not None) == (bool(game["faults"]) or lost)
     assert "8 x exited at READY" in done.stdout
+    report = (tmp_path / "t" / "report.html").read_text(encoding="utf-8")
+    assert "(near 1: a single rating per bot explains the results).</p>" in report
     assert "Before you choose it, play it again with another --seed." in done.stdout
     assert max(map(len, done.stdout.splitlines()[:8])) <= 80
     assert json.loads(invoke("rate", str(tmp_path / "t" / "games.jsonl"), "--json").stdout)["games"] == 12
