@@ -193,13 +193,18 @@ class Run:
             cpus=cpus,
             played=frozenset(played),
         )
-        with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
-            runner = Runner(job, at_once(workers, cpus), self._ended, self._void)
+        with Screen(request, self.standings, self.as_json) as screen:
 
+            def ended(line: str) -> bool:
+                decided = self._ended(line)
+                screen.count()
+                return decided
+
+            runner = Runner(job, at_once(workers, cpus), ended, self._void)
             told: set[tuple[str, ...]] = set()
 
             def look() -> None:
-                if runner.waits and not screen.wanted and runner.waits not in told:
+                if runner.waits and not screen.live and runner.waits not in told:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
                     told.add(runner.waits)  # only once, because tournaments take turns every few seconds
                 screen.waits = runner.waits
