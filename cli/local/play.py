@@ -31,6 +31,7 @@ from deadheat.cli.console import (
     fail,
     last_lines,
     make_folder,
+    milestone,
     missing,
     note,
     out,
@@ -41,23 +42,24 @@ from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
 from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
 from deadheat.cli.local.reserve import reserved
-from deadheat.cli.local.score import Score
+from deadheat.cli.local.score import Failure, Score, failure
 from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
-from deadheat.engine.core import Game, Seat, TransportError
+from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
-from deadheat.engine.verdicts import took, why
+from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # shown for a bot that failed READY
+REASON_WIDTH = 200
 
 
 class Backend(StrEnum):
@@ -142,7 +144,7 @@ def play(
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
-        report.show(out, game, bots, run.score, run.clock)
+        report.show(out, game, bots, run.score, run.clock, run.reasons)
     run.end()
     return ()
 
@@ -165,6 +167,8 @@ class Run:
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
+    reasons: dict[Failure, str] = field(default_factory=dict)
+    """What the first fault of its kind looked like, in a few words."""
     telling: tuple[Path, Seat] | None = None
     """The first match worth explaining: a fault, or a loss of the first bot."""
 
@@ -187,6 +191,8 @@ class Run:
                         self._count(number, seed, played, voids)
                     progress.update(task, advance=1, description=report.running(self.score))
                     redraw()
+                    if quiet and not self.as_json and milestone(number + 1) and number + 1 < len(all_seeds):
+                        note(f"{number + 1} of {len(all_seeds)} matches: {report.running(self.score)}")
                     if self.no_start:
                         break
             except KeyboardInterrupt:
@@ -217,6 +223,8 @@ class Run:
             self._keep_endings(path, transcript, played)
             self.clock.add(transcript)
             self._note(path, transcript)
+            for seat in transcript.result.faults:
+                self.reasons.setdefault(failure(transcript, seat), _reason(played, seat))
             self._tell_partings(number, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
@@ -357,6 +365,16 @@ def our_failure(error: TransportError) -> str:
     return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
 
 
+def _reason(played: Played, seat: Seat) -> str:
+    """Say in a line why a seat failed: the last line of a crash, what a slow answer did meanwhile, or the referee's
+    reason.
+    """
+    fault, prompt = played.transcript.result.faults[seat], played.transcript.last_prompt(seat)
+    ended = played.exits.get(seat)
+    crash = last_lines(ended.stderr, 1).strip()[:REASON_WIDTH] if fault is Fault.EXITED and ended else ""
+    return crash or (prompt and hint(fault, prompt)) or why(played.transcript, seat) or ""
+
+
 def _not_ready(bots: Sequence[str], played: Played) -> str | None:
     """Return a sentence about the bot that failed READY, or None.
 
@@ -377,5 +395,6 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
-        return f"{who}: {why(transcript, seat) or 'it failed'} ({', '.join(facts)}); nothing else was played"
+        told = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
+        return f"{who}: {told.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
     return None

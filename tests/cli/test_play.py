@@ -76,7 +76,7 @@ def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(tmp_path: Path, 
     run, attempts = sat(tmp_path, None)
     assert attempts == list(range(1, MATCH_ATTEMPTS + 1))
     assert (run.score.abandoned, run.score.void_attempts) == (1, MATCH_ATTEMPTS)
-    report.show(Console(width=100), GAME, run.bots, run.score, run.clock)
+    report.show(Console(width=100), GAME, run.bots, run.score, run.clock, run.reasons)
     told = capsys.readouterr()
     assert f"1 match was abandoned: each of {MATCH_ATTEMPTS} attempts was void" in told.out
     assert told.err.count("void: match 0: host-memory") == MATCH_ATTEMPTS
@@ -131,6 +131,34 @@ def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> Non
     assert max(map(len, done.stdout.splitlines())) <= 80
     assert "\x1b" not in done.stdout + done.stderr  # not a terminal
     assert "explain" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("input()\nprint('OK')\n{}['weights']\n", "1 x exited at ROLL KeyError: 'weights' "),
+        ("input()\nprint('OK')\ninput()\nprint(end='no newline')\ninput()", "answered without a newline or a flush."),
+    ],
+)
+def test_a_fault_is_told_with_the_last_line_of_a_crash_or_what_to_do(program: str, told: str, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(f"import sys\nsys.stdout.reconfigure(write_through=True)\n{program}")
+    done = succeeded(play(str(bot), "house:random", options=["--matches", "1"]))
+    assert told in " ".join(done.stdout.split())
+
+
+def test_what_is_never_flushed_is_said_where_nothing_begins(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("input()\nprint(end='OK')\ninput()\n")
+    done = play(str(bot), "house:random", options=["--matches", "1"])
+    assert_one_sentence(done, "had answered without a newline or a flush (timeout, after", code=1)
+
+
+def test_without_a_terminal_a_line_comes_now_and_then() -> None:
+    done = succeeded(play("house:random", "house:random", options=["--matches", "21", "--seed", "1"]))
+    assert re.findall(r"^(\d+) of 21 matches: ", done.stderr, re.MULTILINE) == ["10", "20"]
+    done = succeeded(play("house:random", "house:random", options=["--matches", "11", "--seed", "1", "--json"]))
+    assert "of 11" not in done.stderr
 
 
 def test_an_output_without_unicode_gets_other_bars() -> None:
