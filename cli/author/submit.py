@@ -17,7 +17,7 @@ from deadheat.cli.local.bots import sources_of
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend
 from deadheat.cli.output import as_object, print_json
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks
+from deadheat.cli.server.client import asks, must_be_logged_in
 from deadheat.cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LONGEST_AGO,
@@ -81,10 +81,11 @@ def submit(
     Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
     first matches ended by its fault. A loss is not a fault.
     """
+    must_be_logged_in(client)
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
     if season:
-        client.season(season)  # so that it fails before a gate is played and the bot uploaded in vain
+        _must_take(client, season, game)
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
@@ -117,6 +118,15 @@ def _season_of(client: Client, game: str, name: str) -> int:
         there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
         fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)
     return found[0]
+
+
+def _must_take(client: Client, number: int, game: str) -> None:
+    """End the command before anything is built in vain, if a season cannot take a bot of this game."""
+    season = client.season(number)
+    if season.game != game:
+        fail(f"season {number} is of {season.game}, not of {game}", USAGE)
+    if season.state not in ENTERABLE:
+        fail(f"season {number} is {season.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:

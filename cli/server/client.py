@@ -17,7 +17,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, interruptible, note
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, command, fail, interruptible, note
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client
@@ -114,6 +114,13 @@ def asks(verb: Verb) -> Command:
 def visits(verb: Verb) -> Command:
     """Turn a function of a client into a command with --server and --json, for public data."""
     return says(verb, {"server": (Server, "")}, visit)
+
+
+def must_be_logged_in(client: Client) -> None:
+    """End the command at once if there is no token for the server, before it works in vain or waits for an answer."""
+    if not client.has_token:
+        login, new = (command("login", *more, "--server", client.server) for more in ((), ("--sign-up",)))
+        fail(f"you are not logged in at {client.server}: `{login}`, or without an account `{new}`")
 
 
 def own_name(server: str, token: str) -> str:
