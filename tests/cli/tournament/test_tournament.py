@@ -172,11 +172,13 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     judged = json.loads(failed.stdout.splitlines()[-1])["summary"]["gate"]["quitter"]
     assert [verdict["met"] for verdict in judged] == [False, False]
     assert "10 faults in 10 (10 x exited at READY)" in judged[1]["sentence"]
+    broken = bots.parent / "broken.c"  # what is refused is refused before anything is built
+    broken.write_text("no C")
     gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
-    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
+    refused = tournament(GAME, str(broken), "--gate", str(gate), "--folder", str(tmp_path / "c"))
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
     gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 18\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
-    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "d"))
+    refused = tournament(GAME, str(broken), "--gate", str(gate), "--folder", str(tmp_path / "d"))
     assert_one_sentence(refused, "needs at least 20 games against each to show anything at 95 %; the gate plays 18")
 
 
