@@ -86,8 +86,8 @@ FIRST = ("new", "play", "tournament", "view", "explain", "login", "submit", "ent
 """The commands that a newcomer needs, which `deadheat` lists alone."""
 
 GAMES_HELP = (
-    "Begin with `deadheat new GAME --folder my-bot` (`deadheat new --help` lists the games), then play against a bot that "
-    "comes with Deadheat: `deadheat play GAME my-bot house:random`. `deadheat help all` lists every command."
+    "Begin with `deadheat new GAME --folder my-bot` (`deadheat new --help` lists the games), then play against a bot "
+    "that comes with Deadheat: `deadheat play GAME my-bot house:random`. `deadheat help all` lists every command."
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 

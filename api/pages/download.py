@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import subprocess
 import sys
 import tempfile
 import threading
-from functools import cache
+import zipfile
+from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
@@ -17,11 +22,13 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.environments import installed_languages
 
 router = APIRouter(prefix="/download")
 
 TREE = SITE.parents[1]
 NAME = f"deadheat-{__version__}-py3-none-any.whl"
+STAMP = "deadheat/league.json"
 BUILD_SECONDS = 60
 
 _building = threading.Lock()
@@ -38,18 +45,34 @@ def download(shared: Shared, request: Request) -> Response:
 
 
 @router.get("/{name}")
-def wheel(name: str) -> Response:
-    """Return the wheel. Processes with the same files return the same bytes."""
+def wheel(shared: Shared, name: str) -> Response:
+    """Return the wheel. Processes with the same files and settings return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
+    with shared.db.reading() as session:
+        languages = installed_languages(session)
+    # Not the request's Host, which is anybody's choice: nobody's command should be bound to it.
+    about = {"server": shared.settings.site_url, "languages": None if languages is None else sorted(languages)}
     with _building:
-        content = _built()
+        content = _stamped(json.dumps(about).encode())
     return Response(content, media_type="application/octet-stream")
 
 
 def _can_build() -> bool:
     """Say whether this server runs from a source tree, because an installed package cannot be built again."""
     return (TREE / "pyproject.toml").is_file()
+
+
+@lru_cache(1)
+def _stamped(about: bytes) -> bytes:
+    """Add to the wheel what its command should know about this league, as a file with its line in RECORD."""
+    buffer, digest = io.BytesIO(), base64.urlsafe_b64encode(sha256(about).digest()).rstrip(b"=")
+    with zipfile.ZipFile(io.BytesIO(_built())) as built, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as wheel:
+        wheel.writestr(zipfile.ZipInfo(STAMP), about)
+        for each in built.infolist():
+            line = b"%b,sha256=%b,%d\n" % (STAMP.encode(), digest, len(about))
+            wheel.writestr(each, built.read(each) + (line if each.filename.endswith(".dist-info/RECORD") else b""))
+    return buffer.getvalue()
 
 
 @cache
