@@ -91,9 +91,6 @@ GAMES_HELP = (
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
-SHORT = "deadheat.short"
-"""The key in a context's `meta` that says whether help lists only `FIRST`."""
-
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and that nobody types."""
 
@@ -131,13 +128,14 @@ class Lazily(TyperGroup):
         if args[:1] == ["help"]:
             named = [word for word in args[1:] if word != "all"]
             args = [*named, "--help"] if args[1:] else []
-        ctx.meta[SHORT] = not (args or ctx.resilient_parsing)
-        return super().parse_args(ctx, ["--help"] if ctx.meta[SHORT] else args)
+        short = ctx.meta["deadheat.short"] = not (args or ctx.resilient_parsing)
+        return super().parse_args(ctx, ["--help"] if short else args)
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the commands to list: without a server's where it is not installed, or only the first ones."""
         absent = () if find_spec("fastapi") else PANELS["Running a server"]
-        return [name for name in (FIRST if ctx.meta.get(SHORT) else super().list_commands(ctx)) if name not in absent]
+        listed = FIRST if ctx.meta.get("deadheat.short") else super().list_commands(ctx)
+        return [name for name in listed if name not in absent]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a listed command, with its help."""

@@ -9,10 +9,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import zipfile
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from fastapi import APIRouter, Request, Response
 
@@ -51,10 +51,11 @@ def wheel(shared: Shared, name: str) -> Response:
         raise NotFound("download", name)
     with shared.db.reading() as session:
         languages = installed_languages(session)
-    # Not the request's Host, which is anybody's choice: nobody's command should be bound to it.
-    about = {"server": shared.settings.site_url, "languages": None if languages is None else sorted(languages)}
+    about: dict[str, object] = {} if languages is None else {"languages": sorted(languages)}
+    if shared.settings.site_url:  # not the request's Host, which is anybody's choice
+        about["server"] = shared.settings.site_url
     with _building:
-        content = _stamped(json.dumps(about).encode())
+        content = _built(json.dumps(about).encode())
     return Response(content, media_type="application/octet-stream")
 
 
@@ -64,20 +65,16 @@ def _can_build() -> bool:
 
 
 @lru_cache(1)
-def _stamped(about: bytes) -> bytes:
-    """Add to the wheel what its command should know about this league, as a file with its line in RECORD."""
-    buffer, digest = io.BytesIO(), base64.urlsafe_b64encode(sha256(about).digest()).rstrip(b"=")
-    with zipfile.ZipFile(io.BytesIO(_built())) as built, zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as wheel:
-        wheel.writestr(zipfile.ZipInfo(STAMP), about)
-        for each in built.infolist():
-            line = b"%b,sha256=%b,%d\n" % (STAMP.encode(), digest, len(about))
-            wheel.writestr(each, built.read(each) + (line if each.filename.endswith(".dist-info/RECORD") else b""))
-    return buffer.getvalue()
-
-
-@cache
-def _built() -> bytes:
+def _built(about: bytes) -> bytes:
+    """Build the wheel, with what its command should know about this league as a file that its RECORD lists."""
+    line = f"{STAMP},sha256={base64.urlsafe_b64encode(sha256(about).digest()).decode().rstrip('=')},{len(about)}\n"
+    buffer = io.BytesIO()
     with tempfile.TemporaryDirectory(prefix="deadheat-wheel-") as folder:
         command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
         subprocess.run(command, cwd=TREE, check=True, capture_output=True, timeout=BUILD_SECONDS)
-        return (Path(folder) / NAME).read_bytes()
+        with ZipFile(Path(folder) / NAME) as built, ZipFile(buffer, "w", ZIP_DEFLATED) as wheel:
+            wheel.writestr(ZipInfo(STAMP), about)
+            for each in built.infolist():
+                more = line if each.filename.endswith(".dist-info/RECORD") else ""
+                wheel.writestr(each, built.read(each) + more.encode())
+    return buffer.getvalue()

@@ -62,26 +62,26 @@ GAP = 2
 """The number of characters between columns. With so few, all figures of a season with divisions fit into 80."""
 
 NAMES = 14
-"""The fewest characters for the names of a bot and its author, if they are that long."""
+"""The fewest characters for the names of a bot and its author."""
 
-SPARED = ("W/D/L", "faults", "places", "div", "games", "author")
-"""The columns that a narrow terminal lacks, the first first."""
+HEADINGS = ("div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
+SPARED = ("W/D/L", "faults", "places", "div", "games")
+"""The columns that make room for names in a narrow terminal, the first first."""
 
 
 def standings_table(board: Leaderboard) -> Table:
     """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, and
     before too little is left of them, columns are left out (`SPARED`).
     """
-    rows = [_cells(row) for row in board.rows]
+    rows = [dict(zip(HEADINGS, _cells(row), strict=True)) for row in board.rows]
     widths = {heading: max(map(len, (heading, *(row[heading] for row in rows)))) for heading in HEADINGS}
     if len({row.division for row in board.rows}) < 2:
         del widths["div"]
-    spared = iter(SPARED)
-    while (room := _room(widths)) < min(NAMES, widths["bot"] + widths.get("author", 0)) and (less := next(spared, "")):
-        widths.pop(less, 0)
-    if "author" in widths:
-        widths["author"] = min(widths["author"], max(room // 2, room - widths["bot"]))
-    widths["bot"] = min(widths["bot"], room - widths.get("author", 0))
+    names, spared = widths["bot"] + widths["author"], iter(SPARED)
+    while (room := out.width + names - sum(widths.values()) - GAP * len(widths)) < NAMES and (less := next(spared, "")):
+        widths.pop(less, None)
+    widths["author"] = min(widths["author"], max(room // 2, room - widths["bot"]))
+    widths["bot"] = min(widths["bot"], room - widths["author"])
     table = Table(
         title=f"Season {board.season_id}",
         title_justify="left",
@@ -100,16 +100,8 @@ def standings_table(board: Leaderboard) -> Table:
     return table
 
 
-def _room(widths: dict[str, int]) -> int:
-    """Return how many characters are left for names beside the other columns."""
-    return out.width - sum(width + GAP for width in widths.values()) + widths["bot"] + widths.get("author", 0)
-
-
-HEADINGS = ("div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
-
-
-def _cells(row: Standing) -> dict[str, str]:
-    cells = (
+def _cells(row: Standing) -> list[str]:
+    return [
         str(row.division),
         "-" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}",
         "-" if row.rank_low is None or row.rank_high is None else places(row.rank_low, row.rank_high),
@@ -119,5 +111,4 @@ def _cells(row: Standing) -> dict[str, str]:
         str(row.games),
         f"{row.wins}/{row.draws}/{row.losses}",
         str(row.timeouts + row.other_faults),
-    )
-    return dict(zip(HEADINGS, cells, strict=True))
+    ]

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Collection
-from errno import EEXIST
 from pathlib import Path
 from typing import Annotated
 
@@ -21,10 +20,7 @@ from deadheat.engine.games.folder import bots_of, protocol_of
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""The best starters by language, in the game's folder of house bots. The C starter is valid C++, too."""
-
-SMALLEST = "hello-"
-"""The beginning of the names of house bots that are starters in the language which their names end in."""
+"""The best starters, in the game's house bots; other languages may have `hello-LANGUAGE`. The C one is valid C++."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
@@ -78,8 +74,8 @@ def starters(game: str) -> dict[str, dict[str, Path]]:
     found = {
         name: {LANGUAGES[name].entries[0]: bots / file} for name, file in STARTERS.items() if (bots / file).is_file()
     }
-    for folder in sorted(bots.glob(f"{SMALLEST}*")):
-        found.setdefault(folder.name.removeprefix(SMALLEST), {file.name: file for file in sorted(folder.glob("*.*"))})
+    for folder in sorted(bots.glob("hello-*")):
+        found.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
     had = league().get("languages")
     return {name: files for name, files in found.items() if had is None or name in had}
 
@@ -87,8 +83,8 @@ def starters(game: str) -> dict[str, dict[str, Path]]:
 def _check(folder: Path, new: Collection[str]) -> None:
     """Refuse a folder that has a file of these, or in which it would be unclear which file is the bot."""
     names = [path.name for path in folder.iterdir() if path.is_file()]
-    for name in (name for name in new if name in names):
-        raise FileExistsError(EEXIST, "", folder / name)
+    if taken := [name for name in new if name in names]:
+        fail(f"{folder / taken[0]} already exists; nothing was written", USAGE)
     if MANIFEST in {*names, *new}:
         return  # it settles which file is the bot
     try:

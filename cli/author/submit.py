@@ -17,7 +17,7 @@ from deadheat.cli.local.bots import sources_of
 from deadheat.cli.local.play import SANDBOX_HELP, USUAL, Backend
 from deadheat.cli.output import as_object, print_json
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks, must_be_logged_in
+from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import (
     DEFAULT_TIMEOUT_S,
     LONGEST_AGO,
@@ -81,7 +81,9 @@ def submit(
     Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
     first matches ended by its fault. A loss is not a fault.
     """
-    must_be_logged_in(client)
+    if not client.has_token:
+        login = command("login", "--sign-up", "--server", client.server)
+        fail(f"you are not logged in at {client.server}: `{login}`, or without --sign-up if you have an account")
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
     if season:

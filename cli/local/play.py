@@ -42,7 +42,7 @@ from deadheat.cli.local import report
 from deadheat.cli.local.bots import prepare
 from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
 from deadheat.cli.local.reserve import reserved
-from deadheat.cli.local.score import Failure, Score, failure
+from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
 from deadheat.cli.output import print_json, says
@@ -59,7 +59,6 @@ from deadheat.sandbox.box import Program, Sandbox, bot_limits
 
 REDRAW_SECONDS = 0.2
 STDERR_LINES = 8  # shown for a bot that failed READY
-REASON_WIDTH = 200
 
 
 class Backend(StrEnum):
@@ -144,7 +143,7 @@ def play(
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
-        report.show(out, game, bots, run.score, run.clock, run.reasons)
+        report.show(out, game, bots, run.score, run.clock)
     run.end()
     return ()
 
@@ -167,10 +166,8 @@ class Run:
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
-    reasons: dict[Failure, str] = field(default_factory=dict)
-    """What the first fault of its kind looked like, in a few words."""
-    telling: tuple[Path, Seat] | None = None
-    """The first match worth explaining: a fault, or a loss of the first bot."""
+    telling: tuple[Path, Seat, str] | None = None
+    """The first match worth explaining, and why the seat failed: a fault, or else a loss of the first bot ("")."""
 
     def __post_init__(self) -> None:
         recorded = ((seat, bot) for seat, bot in enumerate(self.bots) if bot.startswith(RECORDED))
@@ -222,9 +219,7 @@ class Run:
             path.write_bytes(encode(transcript))
             self._keep_endings(path, transcript, played)
             self.clock.add(transcript)
-            self._note(path, transcript)
-            for seat in transcript.result.faults:
-                self.reasons.setdefault(failure(transcript, seat), _reason(played, seat))
+            self._note(path, played)
             self._tell_partings(number, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
@@ -243,11 +238,13 @@ class Run:
             else:  # left by an earlier match with the same name
                 stderr_path(path, seat).unlink(missing_ok=True)
 
-    def _note(self, path: Path, transcript: Transcript) -> None:
-        if self.telling is None:
-            faulted = min(transcript.result.faults.keys() - self.recordings.keys(), default=None)
-            if faulted is not None or transcript.result.ranks[0] > 1:
-                self.telling = path, faulted or 0
+    def _note(self, path: Path, played: Played) -> None:
+        result = played.transcript.result
+        faulted = min(result.faults.keys() - self.recordings.keys(), default=None)
+        if faulted is not None and not (self.telling and self.telling[2]):
+            self.telling = path, faulted, f"{result.faults[faulted]}: {_reason(played, faulted)}"
+        elif self.telling is None and result.ranks[0] > 1:
+            self.telling = path, 0, ""
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
         """Report a match in which a recorded bot received other lines than in its recording."""
@@ -277,7 +274,9 @@ class Run:
                 who = f"seat {seat_number(seat)} was still running a second after FINISH and was killed"
                 note(f"{who}; results stand.", f"In {counted(count, 'match', 'matches')}")
         if self.telling is not None and not self.as_json:
-            path, seat = self.telling
+            path, seat, failed = self.telling
+            if failed:
+                note(failed, f"Seat {seat_number(seat)} failed by", "red")
             told = command("explain", str(path), "--seat", str(seat_number(seat)))
             note(f"Why seat {seat_number(seat)} lost a match: {told}")
         if self.interrupted:
@@ -366,12 +365,10 @@ def our_failure(error: TransportError) -> str:
 
 
 def _reason(played: Played, seat: Seat) -> str:
-    """Say in a line why a seat failed: the last line of a crash, what a slow answer did meanwhile, or the referee's
-    reason.
-    """
+    """Say in a line why a seat failed: a crash's last line, what a slow answer did, or the referee's reason."""
     fault, prompt = played.transcript.result.faults[seat], played.transcript.last_prompt(seat)
     ended = played.exits.get(seat)
-    crash = last_lines(ended.stderr, 1).strip()[:REASON_WIDTH] if fault is Fault.EXITED and ended else ""
+    crash = last_lines(ended.stderr, 1).strip()[:200] if fault is Fault.EXITED and ended else ""
     return crash or (prompt and hint(fault, prompt)) or why(played.transcript, seat) or ""
 
 

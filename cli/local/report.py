@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from deadheat.cli.console import short
-from deadheat.cli.local.score import Estimate, Failure, Score, elo
+from deadheat.cli.local.score import Estimate, Score, elo
 from deadheat.cli.local.timing import BANK, EDGES, LABELS, Clock, Times
 from deadheat.cli.output import Column, table
 from deadheat.engine.core import Fault, Seat
 from deadheat.engine.figures import counted, duration, limit, seat_number
 from deadheat.engine.referee import MATCH_ATTEMPTS
-from deadheat.engine.visible import visible
 
 BARS = " ▁▂▃▄▅▆▇█"
 ASCII_BARS = " .:-=+*#@"
@@ -45,10 +43,8 @@ def interval(estimate: Estimate) -> str:
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 
-def show(
-    console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock, reasons: Mapping[Failure, str]
-) -> None:
-    """Print the whole report of a run, with the reason for the first failure of each kind."""
+def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
+    """Print the whole report of a run."""
     parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all committed faults)")
@@ -66,7 +62,7 @@ def show(
         console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
         console.print(_elo_sentence(first))
-    _show_faults(console, score, reasons)
+    _show_faults(console, score)
     _show_times(console, bots, clock)
 
 
@@ -108,7 +104,7 @@ def _elo_sentence(first: Estimate) -> str:
     return "Elo of seat 1 over seat 2: not known yet"
 
 
-def _show_faults(console: Console, score: Score, reasons: Mapping[Failure, str]) -> None:
+def _show_faults(console: Console, score: Score) -> None:
     if not score.faults:
         return
     console.print()
@@ -119,8 +115,6 @@ def _show_faults(console: Console, score: Score, reasons: Mapping[Failure, str])
             ended = fault is Fault.EXITED
             why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
         console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)
-        if (reason := reasons.get((seat, fault, command))) and seat not in score.recorded:
-            console.print(Padding(Text(f"{'the first: ' if count > 1 else ''}{visible(reason)}"), (0, 0, 0, 10)))
 
 
 def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:

@@ -25,16 +25,6 @@ VARIANCE_PRIOR = 0.5
 two draws would count as certainty."""
 
 
-Failure = tuple[Seat, Fault, str]
-"""A kind of failure: who failed, how, and at which command ("": before the first)."""
-
-
-def failure(transcript: Transcript, seat: Seat) -> Failure:
-    """Return the kind of a seat's failure in a match that it failed in."""
-    prompt = transcript.last_prompt(seat)
-    return seat, transcript.result.faults[seat], prompt.message.command if prompt else ""
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A share with its 95 % interval."""
@@ -77,7 +67,7 @@ class Score:
     """Matches in which a recorded bot failed."""
     recorded: Collection[Seat] = ()
     """The seats of recorded bots."""
-    faults: Counter[Failure] = field(default_factory=Counter)
+    faults: Counter[tuple[Seat, Fault, str]] = field(default_factory=Counter)  # keyed with the prompt's command
     _shares: list[_Sum] = field(default_factory=list)
     _points: list[_Sum] = field(default_factory=list)
 
@@ -94,8 +84,9 @@ class Score:
             return
         self.played += 1
         result = transcript.result
-        for seat in result.faults:
-            self.faults[failure(transcript, seat)] += 1
+        for seat, fault in result.faults.items():
+            prompt = transcript.last_prompt(seat)
+            self.faults[seat, fault, prompt.message.command if prompt else ""] += 1
         for seat, points in enumerate(result.points or ()):
             self._points[seat].add(float(points))
         if any(seat in result.faults for seat in self.recorded):

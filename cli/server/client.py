@@ -20,7 +20,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, command, fail, interruptible, note
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, interruptible, note
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client
@@ -42,19 +42,9 @@ Most = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this m
 
 @cache
 def league() -> Mapping[str, Any]:
-    """Return what a wheel says about the league that offered it (`api.pages.download`): the `server`'s address, unless
-    it is "", and the `languages` of bots there, unless that is null. A checkout says nothing.
-    """
-    try:
-        found: Mapping[str, Any] = json.loads((ROOT / "league.json").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    return found
-
-
-def usual_server() -> str:
-    """Return the address of the server that commands ask without a login: the command's own league, or this machine."""
-    return league().get("server") or LOCAL_SERVER
+    """Return what a wheel knows of the league that offered it: `server` (else this machine's own), and `languages`."""
+    file = ROOT / "league.json"  # from `api.pages.download`
+    return {"server": LOCAL_SERVER} | (json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {})
 
 
 def logins() -> Mapping[str, profiles.Profile]:
@@ -70,16 +60,16 @@ def by_default() -> tuple[str, bool]:
     server = os.environ.get("DEADHEAT_SERVER", "")
     try:
         login = profiles.load().get(profiles.chosen.get())
-        server = str(address(server or (login.server if login else usual_server())))
+        server = str(address(server or (login.server if login else league()["server"])))
     except (profiles.BadProfiles, Refused):
-        return server or usual_server(), False
+        return server or league()["server"], False
     return server, bool(os.environ.get("DEADHEAT_TOKEN") or (login and login.server == server))
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
     """Return the server to ask and the token to use ("": none)."""
     login = None if server and token else logins().get(profiles.chosen.get())
-    server = normal(server or (login.server if login else usual_server()))
+    server = normal(server or (login.server if login else league()["server"]))
     if not token and login and login.server == server:
         token = login.token
     if not all("!" <= character <= "~" for character in token):
@@ -136,13 +126,6 @@ def asks(verb: Verb) -> Command:
 def visits(verb: Verb) -> Command:
     """Turn a function of a client into a command with --server and --json, for public data."""
     return says(verb, {"server": (Server, "")}, visit)
-
-
-def must_be_logged_in(client: Client) -> None:
-    """End the command at once if there is no token for the server, before it works in vain or waits for an answer."""
-    if not client.has_token:
-        login, new = (command("login", *more, "--server", client.server) for more in ((), ("--sign-up",)))
-        fail(f"you are not logged in at {client.server}: `{login}`, or without an account `{new}`")
 
 
 def own_name(server: str, token: str) -> str:

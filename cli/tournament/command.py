@@ -28,6 +28,7 @@ from deadheat.cli.console import (
     err,
     fail,
     harmless,
+    milestone,
     note,
     number_in,
     out,
@@ -51,7 +52,7 @@ from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, c
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.records import BadFolder, Bot
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner, at_once
-from deadheat.cli.tournament.schedule import Kind, plan
+from deadheat.cli.tournament.schedule import Kind, games_of, plan
 from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings, summary
 from deadheat.cli.tournament.worker import Job, Voided
@@ -193,18 +194,13 @@ class Run:
             cpus=cpus,
             played=frozenset(played),
         )
-        with Screen(request, self.standings, self.as_json) as screen:
+        with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
+            runner = Runner(job, at_once(workers, cpus), self._ended, self._void)
 
-            def ended(line: str) -> bool:
-                decided = self._ended(line)
-                screen.count()
-                return decided
-
-            runner = Runner(job, at_once(workers, cpus), ended, self._void)
             told: set[tuple[str, ...]] = set()
 
             def look() -> None:
-                if runner.waits and not screen.live and runner.waits not in told:
+                if runner.waits and not screen.wanted and runner.waits not in told:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
                     told.add(runner.waits)  # only once, because tournaments take turns every few seconds
                 screen.waits = runner.waits
@@ -226,6 +222,8 @@ class Run:
         self.standings.add(json.loads(line))
         if self.as_json:
             print(line, flush=True)
+        elif milestone(count := len(self.standings.games)) and not err.is_terminal:
+            note(f"{count} of at most {counted(games_of(self.standings.deals), 'game')}")
         return self._decided()
 
     def _decided(self) -> bool:

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.console import err, milestone, note, short
+from deadheat.cli.console import err, short
 from deadheat.cli.output import Column, Columns, places, table
 from deadheat.cli.tournament.records import Request
 from deadheat.cli.tournament.schedule import games_of
@@ -96,14 +96,11 @@ def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[Render
 
 @dataclass
 class Screen:
-    """The progress on stderr: a live table if that is a terminal, else a line now and then, and nothing if `quiet`.
-
-    It has no thread; `draw` draws the table.
-    """
+    """The live table on stderr, if that is a terminal. It has no thread; `draw` draws it."""
 
     request: Request
     standings: Standings
-    quiet: bool
+    wanted: bool
     waits: tuple[str, ...] = ()
     _live: Live | None = None
     _began: float = field(default_factory=time.monotonic)
@@ -112,7 +109,7 @@ class Screen:
 
     def __enter__(self) -> Screen:
         self._before = len(self.standings.games)
-        if self.live:
+        if self.wanted:
             self._live = Live(console=err, auto_refresh=False, transient=True)
             self._live.start()
         return self
@@ -120,18 +117,6 @@ class Screen:
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
-
-    @property
-    def live(self) -> bool:
-        """Return whether there is a table, which needs a terminal."""
-        return err.is_terminal and not self.quiet
-
-    def count(self) -> None:
-        """Write a line after every so many games, if there is no table."""
-        if not (self.live or self.quiet) and milestone(len(self.standings.games)):
-            note(self.progress())
-            if self.request.sprt is not None:
-                note(sprt_line(self.request, self.standings.test(self.request.sprt)))
 
     def draw(self) -> None:
         """Draw the table, but not more often than a person can see."""

@@ -76,7 +76,7 @@ def test_a_match_is_given_up_after_as_many_voids_as_in_a_league(tmp_path: Path, 
     run, attempts = sat(tmp_path, None)
     assert attempts == list(range(1, MATCH_ATTEMPTS + 1))
     assert (run.score.abandoned, run.score.void_attempts) == (1, MATCH_ATTEMPTS)
-    report.show(Console(width=100), GAME, run.bots, run.score, run.clock, run.reasons)
+    report.show(Console(width=100), GAME, run.bots, run.score, run.clock)
     told = capsys.readouterr()
     assert f"1 match was abandoned: each of {MATCH_ATTEMPTS} attempts was void" in told.out
     assert told.err.count("void: match 0: host-memory") == MATCH_ATTEMPTS
@@ -136,15 +136,15 @@ def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("program", "told"),
     [
-        ("input()\nprint('OK')\n{}['weights']\n", "1 x exited at ROLL KeyError: 'weights' "),
-        ("input()\nprint('OK')\ninput()\nprint(end='no newline')\ninput()", "answered without a newline or a flush."),
+        ("input()\nprint('OK')\n{}['weights']\n", "Seat 1 failed by exited: KeyError: 'weights'\n"),
+        ("input()\nprint('OK')\ninput()\nprint(end='no newline')\ninput()", "answered without a newline or a flush.\n"),
     ],
 )
 def test_a_fault_is_told_with_the_last_line_of_a_crash_or_what_to_do(program: str, told: str, tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text(f"import sys\nsys.stdout.reconfigure(write_through=True)\n{program}")
     done = succeeded(play(str(bot), "house:random", options=["--matches", "1"]))
-    assert told in " ".join(done.stdout.split())
+    assert told in done.stderr
 
 
 def test_what_is_never_flushed_is_said_where_nothing_begins(tmp_path: Path) -> None:

@@ -59,7 +59,17 @@ def test_a_checkout_is_a_distribution_so_that_no_index_is_asked_for_its_name(tmp
         subprocess.run(command, env={**os.environ, **backend}, check=True)
 
     def is_satisfied(wanted: str) -> bool:
-        pip = [sys.executable, "-m", "pip", "--python", environment, "install", "--no-index", "--no-deps", "--dry-run"]
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(environment),
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--dry-run",
+        ]
         return subprocess.run([*pip, wanted], capture_output=True, check=False).returncode == 0
 
     script("! is_distribution")
