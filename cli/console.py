@@ -120,6 +120,11 @@ def last_lines(stderr: bytes, count: int) -> str:
     return "\n".join(told[-count:])
 
 
+def milestone(count: int) -> bool:
+    """Say whether a count is worth a line where no terminal shows progress: 10, 20, ..., 100, 200, ..."""
+    return count >= 10 and count % 10 ** (len(str(count)) - 1) == 0
+
+
 def number_in(text: str) -> int | None:
     """Return the number that a text spells, or None."""
     return int(text) if text.isascii() and text.isdigit() else None
