@@ -217,7 +217,6 @@ class Unexpected(Around):
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         started = False
 
         async def noting(message: Message) -> None:

@@ -7,10 +7,11 @@ away, only its own gauges are missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TookTooLong
 from functools import cache
+from typing import Any
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -60,16 +61,14 @@ def _of_requests(method: str, route: str, status: int) -> tuple[Counter, Histogr
 
 def exposition(shared: Services) -> bytes:
     """Return all metrics in Prometheus' text format."""
-    if shared.settings.metrics_dir is None:
-        counted = generate_latest(REGISTRY)
-    else:
-        registry = CollectorRegistry()
-        Sums(registry, shared.settings.metrics_dir, shared.settings.machine)
-        counted = generate_latest(registry)
-    asked = CollectorRegistry()
+    counted = REGISTRY
+    if shared.settings.metrics_dir is not None:
+        counted = CollectorRegistry()
+        Sums(counted, shared.settings.metrics_dir, shared.settings.machine)
+    asked = CollectorRegistry()  # registering queries nothing, unlike with `auto_describe`
     asked.register(_Database(shared))
     asked.register(_Disk(shared))
-    return counted + generate_latest(asked)
+    return generate_latest(counted) + generate_latest(asked)
 
 
 class _Database(Collector):
@@ -78,64 +77,41 @@ class _Database(Collector):
     def __init__(self, shared: Services) -> None:
         self._shared = shared
 
-    def describe(self) -> list[Metric]:
-        return []  # registering must not query the database
-
     def collect(self) -> Iterator[Metric]:
-        up = GaugeMetricFamily("deadheat_database_up", "1: the database answers; 0: its gauges are missing.")
         found: list[Metric] = []
         try:
             found += _asking.submit(lambda: [*self._gauges()]).result(DATABASE_SECONDS)
         except (SQLAlchemyError, TookTooLong) as error:
             log_outage("metrics", error)
-        up.add_metric([], bool(found))
-        yield from (up, *found)
+        text = "1: the database answers; 0: its gauges are missing."
+        yield GaugeMetricFamily("deadheat_database_up", text, value=bool(found))
+        yield from found
 
     def _gauges(self) -> Iterator[Metric]:
-        rows = GaugeMetricFamily(
-            "deadheat_queue_rows", "Builds, series and people's matches by state.", labels=["queue", "state"]
-        )
-        oldest = GaugeMetricFamily(
-            "deadheat_queue_oldest_seconds", "Age of the oldest waiting row; 0: none is waiting.", labels=["queue"]
-        )
-        age = GaugeMetricFamily(
-            "deadheat_ratings_age_seconds",
-            f"Age of the newest ranking of each season that is {either(IN_PLAY)}.",
-            labels=["season"],
-        )
-        behind = GaugeMetricFamily(
-            "deadheat_ratings_behind", "1: the season's results have changed since its ranking.", labels=["season"]
-        )
-        ended = GaugeMetricFamily(
-            "deadheat_exhibitions_ended", "People's matches of the last day by how they ended.", labels=["outcome"]
-        )
-        held = GaugeMetricFamily(
-            "deadheat_held_matches",
-            "Matches that the service failed to play too often; an organiser must decide.",
-            labels=["game"],
-        )
-        slots = GaugeMetricFamily("deadheat_slots", "Matches that the judging machines can play at a time.")
-        idle = GaugeMetricFamily(
-            "deadheat_slots_idle", "Slots that neither play nor build although matches are unplayed."
-        )
         with self._shared.db.reading() as session:
             waiting = held_by_game(session)
             found = queues(session)
             hosts = league_hosts.hosts(session)
-        for queue in found.queues:
-            for state, count in queue.rows.items():
-                rows.add_metric([queue.name, state], count)
-            oldest.add_metric([queue.name], queue.oldest_seconds)
-        for season_id, seconds in found.ranking_age_seconds.items():
-            age.add_metric([str(season_id)], seconds)
-            behind.add_metric([str(season_id)], season_id in found.behind)
-        for outcome, count in found.exhibitions_ended.items():
-            ended.add_metric([outcome], count)
-        for game in GAMES:
-            held.add_metric([game], waiting.get(game, 0))
-        slots.add_metric([], found.slots)
-        idle.add_metric([], found.idle_slots)
-        yield from (rows, oldest, age, behind, ended, held, slots, idle, *_of_hosts(hosts))
+        rows = {(queue.name, state): count for queue in found.queues for state, count in queue.rows.items()}
+        yield _gauge("deadheat_queue_rows", "Builds, series and people's matches by state.", rows, "queue", "state")
+        oldest = {queue.name: queue.oldest_seconds for queue in found.queues}
+        text = "Age of the oldest waiting row; 0: none is waiting."
+        yield _gauge("deadheat_queue_oldest_seconds", text, oldest, "queue")
+        ages = {str(season_id): seconds for season_id, seconds in found.ranking_age_seconds.items()}
+        text = f"Age of the newest ranking of each season that is {either(IN_PLAY)}."
+        yield _gauge("deadheat_ratings_age_seconds", text, ages, "season")
+        behind = {str(season_id): season_id in found.behind for season_id in found.ranking_age_seconds}
+        text = "1: the season's results have changed since its ranking."
+        yield _gauge("deadheat_ratings_behind", text, behind, "season")
+        text = "People's matches of the last day by how they ended."
+        yield _gauge("deadheat_exhibitions_ended", text, found.exhibitions_ended, "outcome")
+        text = "Matches that the service failed to play too often; an organiser must decide."
+        yield _gauge("deadheat_held_matches", text, {game: waiting.get(game, 0) for game in GAMES}, "game")
+        text = "Matches that the judging machines can play at a time."
+        yield GaugeMetricFamily("deadheat_slots", text, value=found.slots)
+        text = "Slots that neither play nor build although matches are unplayed."
+        yield GaugeMetricFamily("deadheat_slots_idle", text, value=found.idle_slots)
+        yield from _of_hosts(hosts)
 
 
 class _Disk(Collector):
@@ -143,9 +119,6 @@ class _Disk(Collector):
 
     def __init__(self, shared: Services) -> None:
         self._folder = blob_folder(shared.settings.blobs)
-
-    def describe(self) -> list[Metric]:
-        return []
 
     def collect(self) -> Iterator[Metric]:
         if self._folder is None:
@@ -162,15 +135,19 @@ class _Disk(Collector):
 
 def _of_hosts(hosts: Sequence[Worker]) -> Iterator[Metric]:
     """Yield the gauges of the machines that play. They reveal nothing about bots or users, so machines are labels."""
-    fit = GaugeMetricFamily("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", labels=["host"])
-    judges = GaugeMetricFamily("deadheat_host_judges", "1: it would get a series now.", labels=["host"])
-    seen = GaugeMetricFamily("deadheat_host_seen_timestamp_seconds", "When it last reported.", labels=["host"])
-    steal = GaugeMetricFamily(
-        "deadheat_host_steal_ratio", "Share of its CPU time recently taken by the hypervisor.", labels=["host"]
-    )
-    for host in hosts:
-        fit.add_metric([host.name], host.fitness is Fitness.FIT)
-        judges.add_metric([host.name], host.judges)
-        seen.add_metric([host.name], host.last_seen_at.timestamp())
-        steal.add_metric([host.name], host.steal_share)
-    yield from (fit, judges, seen, steal)
+    fit = {host.name: host.fitness is Fitness.FIT for host in hosts}
+    yield _gauge("deadheat_host_fit", "1: found fit to judge; 0: not, or not yet.", fit, "host")
+    judges = {host.name: host.judges for host in hosts}
+    yield _gauge("deadheat_host_judges", "1: it would get a series now.", judges, "host")
+    seen = {host.name: host.last_seen_at.timestamp() for host in hosts}
+    yield _gauge("deadheat_host_seen_timestamp_seconds", "When it last reported.", seen, "host")
+    steal = {host.name: host.steal_share for host in hosts}
+    yield _gauge("deadheat_host_steal_ratio", "Share of its CPU time recently taken by the hypervisor.", steal, "host")
+
+
+def _gauge(name: str, text: str, values: Mapping[Any, float], *labels: str) -> Metric:
+    """Make a gauge of values by label, or by tuples of labels if there are several."""
+    gauge = GaugeMetricFamily(name, text, labels=labels)
+    for of, value in values.items():
+        gauge.add_metric([of] if len(labels) == 1 else of, value)
+    return gauge

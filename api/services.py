@@ -56,13 +56,11 @@ class CeleryQueue:
         self._settings = settings
 
     def enqueue(self, life: Life, row_id: int) -> None:
-        """See `Queue`."""
         from deadheat.workers.broker import queue
 
         queue.enqueue(life, row_id)
 
     def check(self) -> None:
-        """See `Queue`."""
         from deadheat.workers.broker import queue
 
         queue.check(self._settings, CHECK_SECONDS)

@@ -33,7 +33,6 @@ class _Harmless(Console):
     """A terminal that never receives control characters in text, whoever wrote it and whatever part shows it."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield what is printed: text with control characters spelled out, and the console's own controls."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(_visible(segment.text, "\n\t"), segment.style)
 
@@ -119,6 +118,11 @@ def last_lines(stderr: bytes, count: int) -> str:
     lines = stderr.decode("utf-8", "replace").split("\n")
     told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
     return "\n".join(told[-count:])
+
+
+def milestone(count: int) -> bool:
+    """Say whether a count is worth a line where no terminal shows progress: 10, 20, ..., 100, 200, ..."""
+    return count >= 10 and count % 10 ** (len(str(count)) - 1) == 0
 
 
 def number_in(text: str) -> int | None:

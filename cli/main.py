@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,9 +82,12 @@ PANELS = {
 }
 """Every command and group of commands with its place (module:name), in the panels of the help, grouped by user."""
 
+FIRST = ("new", "play", "tournament", "view", "explain", "login", "submit", "enter", "watch", "leaderboard")
+"""The commands that a newcomer needs, which `deadheat` lists alone."""
+
 GAMES_HELP = (
-    "Begin with `deadheat new GAME --language python --folder my-bot` (`deadheat new --help` lists the games), "
-    "then play it against a bot that comes with Deadheat: `deadheat play GAME my-bot house:random`."
+    "Begin with `deadheat new GAME --folder my-bot` (`deadheat new --help` lists the games), then play against a bot "
+    "that comes with Deadheat: `deadheat play GAME my-bot house:random`. `deadheat help all` lists every command."
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
@@ -118,6 +122,20 @@ def load(name: str) -> Any:
 
 class Lazily(TyperGroup):
     """Replaces the placeholder of a listed command by the command itself when somebody names it."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `help all` as `--help`, `help COMMAND` as `COMMAND --help`, and nothing as a shorter `--help`."""
+        if args[:1] == ["help"]:
+            named = [word for word in args[1:] if word != "all"]
+            args = [*named, "--help"] if args[1:] else []
+        short = ctx.meta["deadheat.short"] = not (args or ctx.resilient_parsing)
+        return super().parse_args(ctx, ["--help"] if short else args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the commands to list: without a server's where it is not installed, or only the first ones."""
+        absent = () if find_spec("fastapi") else PANELS["Running a server"]
+        listed = FIRST if ctx.meta.get("deadheat.short") else super().list_commands(ctx)
+        return [name for name in listed if name not in absent]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a listed command, with its help."""
@@ -177,7 +195,6 @@ def _listed() -> None:
 
 app = typer.Typer(
     cls=Lazily,
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",

@@ -45,11 +45,7 @@ class RecordedTransport:
         self._position = 0
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """See `engine.core.Transport`.
-
-        Raises:
-            Diverged: the game asks for something other than what was recorded.
-        """
+        """Raises Diverged: the game asks for something other than what was recorded."""
         number = self._position
         if number == len(self._exchanges):
             raise Diverged(number, "the transcript ends here, but the game does not")

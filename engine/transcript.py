@@ -118,11 +118,8 @@ class Transcript:
 
     def last_prompt(self, seat: Seat) -> Prompt | None:
         """Return the last prompt of a seat: where its fault, if it has one, was committed."""
-        found = None
-        for prompt in self.prompts():
-            if prompt.message.seat == seat:
-                found = prompt
-        return found
+        theirs = [prompt for prompt in self.prompts() if prompt.message.seat == seat]
+        return theirs[-1] if theirs else None
 
 
 def encode(transcript: Transcript) -> bytes:
@@ -252,18 +249,15 @@ def encode_reply(seat: Seat, reply: Reply) -> str:
     """Return one seat's reply as a JSON array."""
     line = "null" if reply.line is None else _quoted(reply.line)
     fault = "null" if reply.fault is None else _quoted(reply.fault.value)
+    cpu_ns = "null" if reply.cpu_ns is None else reply.cpu_ns
     taken = "" if reply.evidence is None else f",{reply.stolen_ns},{_encode_evidence(reply.evidence)}"
-    return f"[{seat},{line},{reply.elapsed_ns},{fault},{_optional(reply.cpu_ns)},{reply.late_ns}{taken}]"
+    return f"[{seat},{line},{reply.elapsed_ns},{fault},{cpu_ns},{reply.late_ns}{taken}]"
 
 
 def _encode_evidence(evidence: Evidence) -> str:
     shown = evidence._asdict()
     del shown["wall_ns"]
     return _spelled({name: value for name, value in shown.items() if value or name not in ONCE_ABSENT})
-
-
-def _optional(number: int | None) -> int | str:
-    return "null" if number is None else number
 
 
 def _decode_exchange(item: Mapping[str, Any]) -> Exchange:

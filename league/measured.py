@@ -44,7 +44,6 @@ class Sums(MultiProcessCollector):
         self._folder = folder
 
     def collect(self) -> Iterable[Metric]:
-        """See prometheus_client."""
         with _locked(self._folder, fcntl.LOCK_SH):
             found: list[Metric] = list(super().collect())  # type: ignore[no-untyped-call]
         for metric in found:

@@ -72,7 +72,8 @@ def plain_text(settings: Settings) -> Iterator[Unsafe]:
             continue
         for host in filter(None, (options.get("host") or parts.hostname or "").split(",")):
             if not (host.startswith("/") or is_loopback(host) or host in settings.plain_text_at):
-                mend = f"{cure}, or name {host} in DEADHEAT_PLAIN_HOSTS if nobody can listen in between."
+                mend = f"{cure}, or name {host} in DEADHEAT_PLAIN_HOSTS if nobody can listen in between. "
+                mend += "The next release will refuse this."
                 how = "without a check of its certificate" if unchecked else "in plain text, passwords included"
                 yield Unsafe(f"DEADHEAT_{name}_URL", f"{host} is spoken to {how}.", mend)
 

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from difflib import get_close_matches
 from enum import StrEnum
+from itertools import accumulate
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -160,12 +161,8 @@ _DOTS = re.compile(rf"(?:\.[\w-]*){{{MOST_NESTED + 1}}}")
 def _is_nested(text: str) -> bool:
     """Return whether a text has more than `MOST_NESTED`, as far as it is TOML. The time is linear in its length."""
     bare = _TEXTS.sub("", text)
-    depth = 0
-    for bracket in re.findall(r"[\[\]{}]", bare):
-        depth += 1 if bracket in "[{" else -1
-        if depth > MOST_NESTED:
-            return True
-    return _DOTS.search(bare) is not None
+    depths = accumulate(1 if bracket in "[{" else -1 for bracket in re.findall(r"[\[\]{}]", bare))
+    return max(depths, default=0) > MOST_NESTED or _DOTS.search(bare) is not None
 
 
 def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:

@@ -123,7 +123,6 @@ class _Text(logging.Formatter):
     """Writes text that is safe to show in a terminal, because sentences may contain what bots and authors said."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the text of a record, with its traceback, if any."""
         return visible(super().format(record), "\n\t")
 
 

@@ -75,7 +75,9 @@ make_venv() {
     # The folder and the interpreter are part of it: an environment does not survive a move or another Python.
     made_from="$root $("$python" -V) $(cat "$root"/requirements*.lock | sha256sum | cut -c1-64)"
     # The development lock contains the other one, so it serves both.
-    case $(cat "$root/.venv/made-from" 2>/dev/null || true) in "$kind $made_from" | "dev $made_from") return 0 ;; esac
+    case $(cat "$root/.venv/made-from" 2>/dev/null || true) in
+    "$kind $made_from" | "dev $made_from") is_distribution || add_command; return 0 ;;
+    esac
 
     if ! "$python" -c 'import ensurepip' 2>/dev/null; then
         need_packages "to make a virtual environment" python3-venv || exit 1
@@ -91,12 +93,20 @@ make_venv() {
     echo "$kind $made_from" >"$root/.venv/made-from"
 }
 
+version() { sed -n 's/^__version__ = "\(.*\)"$/\1/p' "$root/src/deadheat/__init__.py"; }
+is_distribution() { compgen -G "$root/.venv/lib/python3*/site-packages/deadheat-$(version).dist-info/RECORD" >/dev/null; }
+
 # Makes our packages importable from anywhere and `deadheat` a command of the environment. This is what an editable
-# install comes to, without a build backend and its downloads.
+# install comes to, but nothing is copied. It also makes this a distribution for pip, which otherwise asks the index for
+# `deadheat` if another package requires it, and installs whatever somebody has registered there under that name.
 add_command() {
-    local site_packages
+    local site_packages info
     site_packages=$("$root/.venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     echo "$root/src" >"$site_packages/deadheat.pth"
+    rm -rf "$site_packages"/deadheat-*.dist-info
+    info=$(cd "$root" && .venv/bin/python -c 'import sys, hatchling.build as backend
+print(backend.prepare_metadata_for_build_editable(sys.argv[1]))' "$site_packages")
+    printf '%s,,\n' deadheat.pth ../../../bin/deadheat "$info/METADATA" "$info/RECORD" >"$site_packages/$info/RECORD"
     # The second and third line start the environment's Python and are a string to it; unlike a first line that names
     # it, they bear spaces in the path. pip does the same.
     cat >"$root/.venv/bin/deadheat" <<END

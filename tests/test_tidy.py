@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,12 @@ MAY_IMPORT = {
 }
 NOT_IN_ENGINE = frozenset({"asyncio", "os", "select", "socket", "subprocess", "threading", "time"})
 """Modules that would tie a match to the machine that re-simulates it."""
+
+DOCUMENTS = (
+    *(ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign),
+)
+"""The statements that a string alone may document."""
 
 OF_FEWER = frozenset({"terminal.py", "training.py"})
 """Modules of a game that not every process imports; the others are its rules and their descriptions."""
@@ -193,6 +200,21 @@ def test_no_function_is_too_long():
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (lines := (node.end_lineno or node.lineno) - node.lineno + 1) > FUNCTION_LINES
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_text_stands_outside_of_its_statement():
+    """A string alone is a docstring: it begins a body, or follows an assignment. Any other has lost its brackets."""
+    wrong = [
+        place(path, text)
+        for path in python_files()
+        for node in ast.walk(parsed(path))
+        for body in (getattr(node, "body", ()), getattr(node, "orelse", ()), getattr(node, "finalbody", ()))
+        for before, text in pairwise((node, *body) if isinstance(body, list) else ())
+        if isinstance(text, ast.Expr)
+        and (isinstance(text.value, ast.JoinedStr) or isinstance(getattr(text.value, "value", None), str))
+        and not isinstance(before, DOCUMENTS)
     ]
     assert not wrong, "\n".join(wrong)
 

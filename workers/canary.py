@@ -113,7 +113,6 @@ class CanaryGame:
         self.verdicts: list[Verdict] = []
 
     def play(self, seats: int, chance: Chance) -> Generator[Step, Mapping[Seat, Reply], Result]:
-        """See `engine.core.Game`."""
         faults: dict[Seat, Fault] = {}
         for orders in SCRIPT:
             asked = {seat: order for seat, order in orders.items() if seat not in faults}

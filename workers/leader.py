@@ -50,7 +50,6 @@ class RedisLease:
         self._held = False
 
     def hold(self) -> bool:
-        """See `Lease`."""
         held, self._held = self._held, False
         if held:
             with contextlib.suppress(LockError):  # it expired, or Redis lost it
@@ -60,7 +59,6 @@ class RedisLease:
         return self._held
 
     def release(self) -> None:
-        """See `Lease`."""
         if self._held:
             try:
                 self._lock.release()
@@ -77,7 +75,6 @@ class FileLease:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
     def hold(self) -> bool:
-        """See `Lease`."""
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -85,7 +82,6 @@ class FileLease:
         return True
 
     def release(self) -> None:
-        """See `Lease`."""
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
 

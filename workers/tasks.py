@@ -131,7 +131,6 @@ def environment() -> None:
 
 @app.task(name=task_name(BUILDS), base=Guarded)
 def build(version_id: int) -> None:
-    """Build one version."""
     build_version(context(), version_id)
 
 

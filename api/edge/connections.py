@@ -149,17 +149,14 @@ class Connection(H11Protocol):
         return counted_as(self.client[0] if self.client else "")
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
-        """See `asyncio.Protocol`."""
         super().connection_made(cast(asyncio.Transport, _Closing(transport, self)))
         self.guard.admit(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """See `asyncio.Protocol`."""
         self.guard.forget(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """See `asyncio.Protocol`."""
         if not self.lingers:
             super().data_received(data)
 
@@ -202,12 +199,10 @@ class Connection(H11Protocol):
             self.guard.waits(self)
 
     def pause_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         self._stuck_since = self.loop.time()
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """See `asyncio.Protocol`."""
         self._stuck_since = None
         super().resume_writing()
 

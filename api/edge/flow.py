@@ -1,9 +1,9 @@
 """A browser's way to the OpenID provider and back.
 
 A browser sent to the provider gets a cookie with a random secret and the purpose of the visit. State, nonce and PKCE's
-verifier are HMACs over the purpose, keyed with the secret, so an answer fits only the browser and the purpose that
-asked for it. The league signs the cookie with a key of its own: who holds somebody's session, or writes cookies, cannot
-make one for a purpose that was not allowed. Nothing is kept here. The cookie is used once.
+verifier are HMACs keyed with the secret, so an answer fits only the browser that asked for it. The league signs the
+cookie with a key of its own: who holds somebody's session, or writes cookies, cannot make one for a purpose that was
+not allowed. Nothing is kept here. The cookie is used once.
 """
 
 from __future__ import annotations
@@ -50,39 +50,34 @@ class Flow:
     def read(cls, cookie: str, key: str, at: datetime) -> Flow:
         """Read the browser's cookie. Raises ProviderRefused if it is missing, too old or not signed with the key."""
         text, _, signature = cookie.partition(".")
-        if len(cookie) > MOST_COOKIE or not hmac.compare_digest(_signature(text, key).encode(), signature.encode()):
-            raise ProviderRefused(gettext(EXPIRED))
-        flow = cls(**json.loads(base64.urlsafe_b64decode(text + "==")))
-        if not 0 <= at.timestamp() - flow.began_at <= SECONDS:
-            raise ProviderRefused(gettext(EXPIRED))
-        return flow
+        if len(cookie) <= MOST_COOKIE and hmac.compare_digest(_mac(key, text).encode(), signature.encode()):
+            flow = cls(**json.loads(base64.urlsafe_b64decode(text + "==")))
+            if 0 <= at.timestamp() - flow.began_at <= SECONDS:
+                return flow
+        raise ProviderRefused(gettext(EXPIRED))
 
     def cookie(self, key: str) -> str:
         """Return the cookie's text, which `read` parses."""
         text = base64url(json.dumps(asdict(self)).encode())
-        return f"{text}.{_signature(text, key)}"
+        return f"{text}.{_mac(key, text)}"
 
     @property
     def state(self) -> str:
         """The state, which proves that an answer belongs to this browser and this purpose."""
-        return self._derived("state")
+        return _mac(self.secret, "state")
 
     @property
     def nonce(self) -> str:
         """The nonce, which proves that an ID token was issued for this flow."""
-        return self._derived("nonce")
+        return _mac(self.secret, "nonce")
 
     @property
     def verifier(self) -> str:
         """PKCE's verifier, with 43 characters, the fewest allowed."""
-        return self._derived("verifier")
-
-    def _derived(self, what: str) -> str:
-        about = json.dumps([what, self.act, self.back, self.name, self.code, self.session])
-        return base64url(hmac.digest(self.secret.encode(), about.encode(), "sha256"))
+        return _mac(self.secret, "verifier")
 
 
-def _signature(text: str, key: str) -> str:
+def _mac(key: str, text: str) -> str:
     return base64url(hmac.digest(key.encode(), text.encode(), "sha256"))
 
 

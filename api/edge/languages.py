@@ -30,7 +30,6 @@ class ReadersLanguage(Around):
     """Answers requests for pages in the reader's language, and tells caches what the answer depends on."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         if scope["path"].startswith(_SAME_FOR_ALL):
             with reading(catalogue(_named(scope))):
                 await self._app(scope, receive, send)

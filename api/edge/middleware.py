@@ -56,7 +56,6 @@ class SecurityHeaders(Around):
         self._by_https = by_https
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         by_https = self._by_https or scope["scheme"] == "https"
 
         async def with_headers(message: Message) -> None:
@@ -79,7 +78,6 @@ class HeadAsGet(Around):
     """Answers HEAD like GET without the body, as every server must (RFC 9110, 9.1); routes handle only GET."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         if scope["method"] != "HEAD":
             await self._app(scope, receive, send)
             return
@@ -96,7 +94,6 @@ class PlainAddresses(Around):
     """Refuses addresses that contain control characters; bodies are checked by `api.schemas.base.PLAIN`."""
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         if is_plain(scope["path"] + unquote(scope["query_string"].decode("latin-1"))):
             await self._app(scope, receive, send)
             return
@@ -114,7 +111,6 @@ class FromMemory(Around):
         self._bodies = bodies
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         body = self._bodies.at(scope) if scope["method"] == "GET" else None
         if body is None:
             answering = self._app
@@ -131,7 +127,6 @@ class MeasuredRequests(Around):
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         status = 500
         started_at = time.monotonic()
         request = os.urandom(8).hex()

@@ -22,7 +22,6 @@ import time
 from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
-from typing import TypeVar
 
 from limits import RateLimitItem, RateLimitItemPerDay, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage, Storage, storage_from_string
@@ -70,7 +69,6 @@ PICTURES_PER_MINUTE = 60
 are kept do not count."""
 
 _Limiter = SlidingWindowCounterRateLimiter
-_Answer = TypeVar("_Answer")
 
 
 class _Memory(MemoryStorage):
@@ -120,11 +118,11 @@ class Rates:
 
     def read(self, request: Request) -> None:
         """Count an answer that must be computed."""
-        self._spend_alone(self._reads, request)
+        _hit(self._alone, self._reads, address(request), N_("requests from one address"), N_("a minute"))
 
     def picture(self, request: Request) -> None:
         """Count a picture that must be drawn."""
-        self._spend_alone(self._pictures, request)
+        _hit(self._alone, self._pictures, address(request), N_("requests from one address"), N_("a minute"))
 
     def sign_in(self, request: Request, name: str) -> None:
         """Count an attempt at a password."""
@@ -163,8 +161,7 @@ class Rates:
     def _guess(self, request: Request, whose: str, from_one: str, from_all: str) -> None:
         quarter = N_("in a quarter of an hour")
         for (item, key), what in zip(self._counts(request, whose), (from_one, from_all), strict=True):
-            if not self._floor.hit(item, key):
-                raise self._over(self._floor, item, key, what, quarter)
+            _hit(self._floor, item, key, what, quarter)
             self._spend(item, key, what, quarter)
 
     def _guessed(self, request: Request, whose: str) -> None:
@@ -175,34 +172,26 @@ class Rates:
     def _counts(self, request: Request, whose: str) -> tuple[tuple[RateLimitItem, str], ...]:
         return (self._guesses, f"{address(request)} {whose}"), (self._all_guesses, whose)
 
-    def _spend_alone(self, item: RateLimitItem, request: Request) -> None:
-        key = address(request)
-        if not self._alone.hit(item, key):
-            raise self._over(self._alone, item, key, N_("requests from one address"), N_("a minute"))
-
     def _spend(self, item: RateLimitItem, key: str, what: str, window: str) -> None:
-        if self._ask(_Limiter.hit, item, key):
-            return
-        raise self._ask(lambda limiter, _, hidden: self._over(limiter, item, hidden, what, window), item, key)
+        self._ask(_hit, item, key, what, window)
 
-    @staticmethod
-    def _over(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: str) -> OverQuota:
-        stats = limiter.get_window_stats(item, key)
-        return OverQuota(what, item.amount, window, max(1, math.ceil(stats.reset_time - time.time())))
-
-    def _ask(
-        self, question: Callable[[_Limiter, RateLimitItem, str], _Answer], item: RateLimitItem, key: str
-    ) -> _Answer:
+    def _ask(self, question: Callable[..., None], item: RateLimitItem, key: str, *words: str) -> None:
         try:
-            return question(self._shared, item, self._hidden(key))
+            question(self._shared, item, self._hidden(key), *words)
         except (RedisError, SQLAlchemyError):
             log.warning("the rate limits' Redis or database does not answer; this process counts alone", exc_info=True)
-            return question(self._alone, item, key)
+            question(self._alone, item, key, *words)
 
     def _hidden(self, key: str) -> str:
         if isinstance(self._shared.storage, MemoryStorage):
             return key
         return blake2b(key.encode("utf-8", "surrogatepass"), key=self._secret().encode(), digest_size=16).hexdigest()
+
+
+def _hit(limiter: _Limiter, item: RateLimitItem, key: str, what: str, window: str) -> None:
+    if not limiter.hit(item, key):
+        seconds = limiter.get_window_stats(item, key).reset_time - time.time()
+        raise OverQuota(what, item.amount, window, max(1, math.ceil(seconds)))
 
 
 class _Limit(Around):
@@ -213,7 +202,6 @@ class _Limit(Around):
         self._rates = rates
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         answering, request = self._app, Request(scope)
         try:
             await self._count(request)

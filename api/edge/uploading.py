@@ -61,11 +61,6 @@ BUSY = "Too many uploads are in progress. Try again in a moment."
 LATER = {"Retry-After": "10", "Connection": "close"}
 
 
-def is_upload(scope: Scope) -> bool:
-    """Say whether this request uploads a version, to the API or to a page."""
-    return scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]) is not None
-
-
 class Incoming(Around):
     """Bounds every body as it arrives, and admits `BEGINNING` uploads at a time to the checks that precede it. An
     upload whose body is being read has passed them.
@@ -76,9 +71,8 @@ class Incoming(Around):
         self._gate = asyncio.Semaphore(BEGINNING)
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See `Around`."""
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        if is_upload(scope):
+        if scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]):
             await self._upload(scope, receive, send)
         elif declared.isdigit() and int(declared) > BODY_BYTES:
             answer = await http_error(Request(scope), _too_large(BODY_BYTES))

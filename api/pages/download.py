@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import io
+import json
 import subprocess
 import sys
 import tempfile
 import threading
-from functools import cache
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from fastapi import APIRouter, Request, Response
 
@@ -17,11 +22,13 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.render import render
 from deadheat.api.services import SITE
 from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.environments import installed_languages
 
 router = APIRouter(prefix="/download")
 
 TREE = SITE.parents[1]
 NAME = f"deadheat-{__version__}-py3-none-any.whl"
+STAMP = "deadheat/league.json"
 BUILD_SECONDS = 60
 
 _building = threading.Lock()
@@ -38,12 +45,17 @@ def download(shared: Shared, request: Request) -> Response:
 
 
 @router.get("/{name}")
-def wheel(name: str) -> Response:
-    """Return the wheel. Processes with the same files return the same bytes."""
+def wheel(shared: Shared, name: str) -> Response:
+    """Return the wheel. Processes with the same files and settings return the same bytes."""
     if name != NAME or not _can_build():
         raise NotFound("download", name)
+    with shared.db.reading() as session:
+        languages = installed_languages(session)
+    about: dict[str, object] = {} if languages is None else {"languages": sorted(languages)}
+    if shared.settings.site_url:  # not the request's Host, which is anybody's choice
+        about["server"] = shared.settings.site_url
     with _building:
-        content = _built()
+        content = _built(json.dumps(about).encode())
     return Response(content, media_type="application/octet-stream")
 
 
@@ -52,9 +64,17 @@ def _can_build() -> bool:
     return (TREE / "pyproject.toml").is_file()
 
 
-@cache
-def _built() -> bytes:
+@lru_cache(1)
+def _built(about: bytes) -> bytes:
+    """Build the wheel, with what its command should know about this league as a file that its RECORD lists."""
+    line = f"{STAMP},sha256={base64.urlsafe_b64encode(sha256(about).digest()).decode().rstrip('=')},{len(about)}\n"
+    buffer = io.BytesIO()
     with tempfile.TemporaryDirectory(prefix="deadheat-wheel-") as folder:
         command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder]
         subprocess.run(command, cwd=TREE, check=True, capture_output=True, timeout=BUILD_SECONDS)
-        return (Path(folder) / NAME).read_bytes()
+        with ZipFile(Path(folder) / NAME) as built, ZipFile(buffer, "w", ZIP_DEFLATED) as wheel:
+            wheel.writestr(ZipInfo(STAMP), about)
+            for each in built.infolist():
+                more = line if each.filename.endswith(".dist-info/RECORD") else ""
+                wheel.writestr(each, built.read(each) + more.encode())
+    return buffer.getvalue()

@@ -68,7 +68,6 @@ class Visit:
 
     @property
     def csrf(self) -> str:
-        """See `api.edge.sessions`."""
         return sessions.csrf_of(self.secret)
 
 

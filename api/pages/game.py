@@ -48,7 +48,6 @@ RECENT = 10
 @router.get("/{name}")
 @everyones
 def game(shared: Shared, name: str) -> str:
-    """Show a game."""
     if name not in GAMES:
         raise NotFound("game", name)
     with shared.db.reading() as session:

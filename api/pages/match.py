@@ -40,7 +40,6 @@ MAX_RULINGS = 100
 
 @router.get("/matches/{match_id}")
 def match(shared: Shared, request: Request, viewer: Viewer, match_id: Id) -> Response:
-    """Show a match."""
     with shared.db.reading() as session:
         detail = match_detail(session, match_id, viewer)
         info = season_info(session, detail.season_id)

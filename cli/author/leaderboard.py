@@ -61,19 +61,27 @@ def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:
 GAP = 2
 """The number of characters between columns. With so few, all figures of a season with divisions fit into 80."""
 
+NAMES = 14
+"""The fewest characters for the names of a bot and its author."""
+
+HEADINGS = ("div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
+SPARED = ("W/D/L", "faults", "places", "div", "games")
+"""The columns that make room for names in a narrow terminal, the first first."""
+
 
 def standings_table(board: Leaderboard) -> Table:
-    """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, but
-    figures are not.
+    """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, and
+    before too little is left of them, columns are left out (`SPARED`).
     """
-    divided = len({row.division for row in board.rows}) > 1
-    headings = [*(["div"] if divided else []), "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]
-    rows = [[*([str(row.division)] if divided else []), *_cells(row)] for row in board.rows]
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    bot, author = headings.index("bot"), headings.index("author")
-    room = out.width - sum(widths) - GAP * len(widths) + widths[bot] + widths[author]
-    widths[author] = min(widths[author], max(room // 2, room - widths[bot]))
-    widths[bot] = min(widths[bot], room - widths[author])
+    rows = [dict(zip(HEADINGS, _cells(row), strict=True)) for row in board.rows]
+    widths = {heading: max(map(len, (heading, *(row[heading] for row in rows)))) for heading in HEADINGS}
+    if len({row.division for row in board.rows}) < 2:
+        del widths["div"]
+    names, spared = widths["bot"] + widths["author"], iter(SPARED)
+    while (room := out.width + names - sum(widths.values()) - GAP * len(widths)) < NAMES and (less := next(spared, "")):
+        widths.pop(less, None)
+    widths["author"] = min(widths["author"], max(room // 2, room - widths["bot"]))
+    widths["bot"] = min(widths["bot"], room - widths["author"])
     table = Table(
         title=f"Season {board.season_id}",
         title_justify="left",
@@ -84,16 +92,17 @@ def standings_table(board: Leaderboard) -> Table:
         pad_edge=False,
         padding=(0, GAP - 1, 0, 0),
     )
-    for heading, width in zip(headings, widths, strict=True):
+    for heading, width in widths.items():
         justify: JustifyMethod = "left" if heading in ("bot", "author") else "right"
         table.add_column(heading, justify=justify, no_wrap=True, width=max(width, len(heading)))
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(row[heading] for heading in widths))
     return table
 
 
 def _cells(row: Standing) -> list[str]:
     return [
+        str(row.division),
         "-" if row.rank is None else f"{row.rank}{'=' if row.tied else ''}",
         "-" if row.rank_low is None or row.rank_high is None else places(row.rank_low, row.rank_high),
         f"{plain(row.bot)} v{row.version}",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from enum import StrEnum
+import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +14,13 @@ import typer
 from deadheat.cli.console import USAGE, cannot, command, fail, nearby
 from deadheat.cli.local.play import USUAL, Backend
 from deadheat.cli.output import Output, says
-from deadheat.cli.server.client import LOCAL_SERVER, by_default
+from deadheat.cli.server.client import LOCAL_SERVER, by_default, league
 from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.folder import bots_of, protocol_of
-from deadheat.sandbox.languages import LANGUAGES, LanguageError, detect
+from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 
 STARTERS = {"python": Path("random/main.py"), "c": Path("starter/main.c"), "cpp": Path("starter/main.c")}
-"""The starters by language, in the game's folder of house bots. The C starter is valid C++, too."""
+"""The best starters, in the game's house bots; other languages may have `hello-LANGUAGE`. The C one is valid C++."""
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 """The form of a bot's name in a league."""
@@ -31,35 +32,31 @@ _PAGE = re.compile(r"[\w/]*\bprotocol\.md")
 """A starter's reference to the page about its game, which is copied beside it under the game's name."""
 
 
-class Language(StrEnum):
-    """The languages of starters, as `sandbox.languages` calls them."""
-
-    PYTHON = "python"
-    C = "c"
-    CPP = "cpp"
-
-
 @says
 def new(
     game: Annotated[str, typer.Argument(help=f"The game: {', '.join(GAMES)}.")],
-    language: Annotated[Language, typer.Option(help="Programming language.")],
+    language: Annotated[str, typer.Option(help="Programming language; asked for, with those that there are.")] = "",
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
 ) -> Output:
     """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
         fail(unknown(game), USAGE)
-    starter = bots_of(game) / STARTERS[language.value]
-    if not starter.is_file():
-        fail(f"there is no {language.value} starter for {game} yet", USAGE)
+    offered = starters(game)
+    if not language and sys.stdin.isatty():
+        language = typer.prompt(f"Language ({', '.join(offered)})", err=True)
+    if language not in offered:
+        there = f"no {language} starter for {game} here" if language else "no terminal to ask for the language"
+        fail(f"there is {there}; choose --language from {', '.join(offered)}", USAGE)
     folder = folder or Path(f"{game}-bot")
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is not a folder", USAGE)
-    entry = LANGUAGES[language.value].entries[0]
+    entry = LANGUAGES[language].entries[0]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _check(folder, entry)
-        with (folder / entry).open("x", encoding="utf-8") as stream:
-            stream.write(_PAGE.sub(f"{game}.md", starter.read_text(encoding="utf-8")))
+        _check(folder, offered[language])
+        for name, starter in offered[language].items():
+            with (folder / name).open("x", encoding="utf-8") as stream:
+                stream.write(_PAGE.sub(f"{game}.md", starter.read_text(encoding="utf-8")))
         rules = _rules_beside(game, folder)
     except FileExistsError as error:
         fail(f"{error.filename or folder} already exists; nothing was written", USAGE)
@@ -71,13 +68,27 @@ def new(
     return Output(answer, [f"Wrote {folder / entry}. Next steps:", *lines])
 
 
-def _check(folder: Path, entry: str) -> None:
-    """Refuse a folder in which it would be unclear which file is the bot."""
+def starters(game: str) -> dict[str, dict[str, Path]]:
+    """Return the files of a game's starters by language and name, in the languages that this command's league has."""
+    bots = bots_of(game)
+    found = {
+        name: {LANGUAGES[name].entries[0]: bots / file} for name, file in STARTERS.items() if (bots / file).is_file()
+    }
+    for folder in sorted(bots.glob("hello-*")):
+        found.setdefault(folder.name.removeprefix("hello-"), {file.name: file for file in sorted(folder.glob("*.*"))})
+    had = league().get("languages")
+    return {name: files for name, files in found.items() if had is None or name in had}
+
+
+def _check(folder: Path, new: Collection[str]) -> None:
+    """Refuse a folder that has a file of these, or in which it would be unclear which file is the bot."""
     names = [path.name for path in folder.iterdir() if path.is_file()]
-    if entry in names or "deadheat.toml" in names:
-        return  # opening an existing entry file fails later; a manifest settles which file is the bot
+    if taken := [name for name in new if name in names]:
+        fail(f"{folder / taken[0]} already exists; nothing was written", USAGE)
+    if MANIFEST in {*names, *new}:
+        return  # it settles which file is the bot
     try:
-        detect(folder.name, [*names, entry], None)
+        detect(folder.name, [*names, *new], None)
     except LanguageError:
         fail(f"{folder} already holds a bot in another language; nothing was written; choose another --folder", USAGE)
 

@@ -81,10 +81,13 @@ def submit(
     Exit code 1 if it is broken, or (with --wait) if it has too few points against the season's panel, or if one of its
     first matches ended by its fault. A loss is not a fault.
     """
+    if not client.has_token:
+        login = command("login", "--sign-up", "--server", client.server)
+        fail(f"you are not logged in at {client.server}: `{login}`, or without --sign-up if you have an account")
     watched = season or (_season_of(client, game, name) if wait else 0)
     filename, content = read_bot(bot)
     if season:
-        client.season(season)  # so that it fails before a gate is played and the bot uploaded in vain
+        _must_take(client, season, game)
     if gate is not None:
         client.me()
         _must_pass(gate, game, bot, sandbox)
@@ -117,6 +120,15 @@ def _season_of(client: Client, game: str, name: str) -> int:
         there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
         fail(f"--wait waits for matches in a season, and {there}; choose one with --season", USAGE)
     return found[0]
+
+
+def _must_take(client: Client, number: int, game: str) -> None:
+    """End the command before anything is built in vain, if a season cannot take a bot of this game."""
+    season = client.season(number)
+    if season.game != game:
+        fail(f"season {number} is of {season.game}, not of {game}", USAGE)
+    if season.state not in ENTERABLE:
+        fail(f"season {number} is {season.state}: bots enter it only while it is {' or '.join(ENTERABLE)}")
 
 
 def _must_pass(gate: Path, game: str, bot: Path, sandbox: Backend) -> None:

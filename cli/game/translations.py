@@ -18,9 +18,7 @@ PROSE = re.compile(r"[A-Za-z]{2,},? [A-Za-z]{2,}")
 
 
 def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
-    """Look for texts that a reader of another language sees in English. They need not be fixed in a language that the
-    folder does not provide.
-    """
+    """Look for texts that a reader of another language sees in English, which is advice, and for wrong translations."""
     with reading(_Unreadable()):
         scenes = document(match, [str(seat) for seat in range(match.seats)])["scenes"]
     untold = [scene["words"] for scene in scenes if PROSE.search(scene["words"])]
@@ -58,7 +56,7 @@ def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[s
     if missing and not path.is_file():
         yield Advice(f"there is no {where}: {len(missing)} texts are in English for readers of {LANGUAGES[language]}")
         return
-    yield from (f"{where} has no translation of {text!r}" for text in missing)
+    yield from (Advice(f"{where} has no translation of {text!r}") for text in missing)
     for text, told in own.items():
         if sorted(PLACEHOLDER.findall(text)) != sorted(PLACEHOLDER.findall(told)):
             yield f"{where} translates {text!r} with different placeholders"

@@ -31,6 +31,7 @@ from deadheat.cli.console import (
     fail,
     last_lines,
     make_folder,
+    milestone,
     missing,
     note,
     out,
@@ -46,12 +47,12 @@ from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
-from deadheat.engine.core import Game, Seat, TransportError
+from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
 from deadheat.engine.transcript import Transcript, encode, encode_result
-from deadheat.engine.verdicts import took, why
+from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
@@ -165,8 +166,8 @@ class Run:
     """By seat, the number of matches in which its program had to be killed after FINISH."""
     interrupted: bool = False
     no_start: str | None = None
-    telling: tuple[Path, Seat] | None = None
-    """The first match worth explaining: a fault, or a loss of the first bot."""
+    telling: tuple[Path, Seat, str] | None = None
+    """The first match worth explaining, and why the seat failed: a fault, or else a loss of the first bot ("")."""
 
     def __post_init__(self) -> None:
         recorded = ((seat, bot) for seat, bot in enumerate(self.bots) if bot.startswith(RECORDED))
@@ -187,6 +188,8 @@ class Run:
                         self._count(number, seed, played, voids)
                     progress.update(task, advance=1, description=report.running(self.score))
                     redraw()
+                    if quiet and not self.as_json and milestone(number + 1) and number + 1 < len(all_seeds):
+                        note(f"{number + 1} of {len(all_seeds)} matches: {report.running(self.score)}")
                     if self.no_start:
                         break
             except KeyboardInterrupt:
@@ -216,7 +219,7 @@ class Run:
             path.write_bytes(encode(transcript))
             self._keep_endings(path, transcript, played)
             self.clock.add(transcript)
-            self._note(path, transcript)
+            self._note(path, played)
             self._tell_partings(number, transcript)
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
@@ -235,11 +238,13 @@ class Run:
             else:  # left by an earlier match with the same name
                 stderr_path(path, seat).unlink(missing_ok=True)
 
-    def _note(self, path: Path, transcript: Transcript) -> None:
-        if self.telling is None:
-            faulted = min(transcript.result.faults.keys() - self.recordings.keys(), default=None)
-            if faulted is not None or transcript.result.ranks[0] > 1:
-                self.telling = path, faulted or 0
+    def _note(self, path: Path, played: Played) -> None:
+        result = played.transcript.result
+        faulted = min(result.faults.keys() - self.recordings.keys(), default=None)
+        if faulted is not None and not (self.telling and self.telling[2]):
+            self.telling = path, faulted, f"{result.faults[faulted]}: {_reason(played, faulted)}"
+        elif self.telling is None and result.ranks[0] > 1:
+            self.telling = path, 0, ""
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
         """Report a match in which a recorded bot received other lines than in its recording."""
@@ -269,7 +274,9 @@ class Run:
                 who = f"seat {seat_number(seat)} was still running a second after FINISH and was killed"
                 note(f"{who}; results stand.", f"In {counted(count, 'match', 'matches')}")
         if self.telling is not None and not self.as_json:
-            path, seat = self.telling
+            path, seat, failed = self.telling
+            if failed:
+                note(failed, f"Seat {seat_number(seat)} failed by", "red")
             told = command("explain", str(path), "--seat", str(seat_number(seat)))
             note(f"Why seat {seat_number(seat)} lost a match: {told}")
         if self.interrupted:
@@ -357,6 +364,14 @@ def our_failure(error: TransportError) -> str:
     return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
 
 
+def _reason(played: Played, seat: Seat) -> str:
+    """Say in a line why a seat failed: a crash's last line, what a slow answer did, or the referee's reason."""
+    fault, prompt = played.transcript.result.faults[seat], played.transcript.last_prompt(seat)
+    ended = played.exits.get(seat)
+    crash = last_lines(ended.stderr, 1).strip()[:200] if fault is Fault.EXITED and ended else ""
+    return crash or (prompt and hint(fault, prompt)) or why(played.transcript, seat) or ""
+
+
 def _not_ready(bots: Sequence[str], played: Played) -> str | None:
     """Return a sentence about the bot that failed READY, or None.
 
@@ -377,5 +392,6 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
-        return f"{who}: {why(transcript, seat) or 'it failed'} ({', '.join(facts)}); nothing else was played"
+        told = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
+        return f"{who}: {told.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
     return None

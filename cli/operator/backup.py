@@ -76,10 +76,8 @@ def restore(
         else:
             checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
     found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost), "signed": not doubt}
-    return Output(
-        {**_facts(chosen), **found, "restored": not check},
-        _restored(settings, chosen, checked, check),
-    )
+    answer = {**_facts(chosen), **found, "restored": not check}
+    return Output(answer, _restored(settings, chosen, checked, check))
 
 
 def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:

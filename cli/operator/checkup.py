@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,12 +54,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
     about = "settings"
     strict = settings.model_copy(update={"environment": "production"})
     refused = {str(unsafe) for unsafe in unsafe_settings(settings)}
-    for unsafe in unsafe_settings(strict):
+    for unsafe in (*unsafe_settings(strict), *plain_text(settings)):
         verdict = Verdict.WRONG if str(unsafe) in refused else Verdict.REMARK
         yield Finding(about, verdict, f"{unsafe.setting}: {unsafe.why}", unsafe.mend)
-    for unsafe in plain_text(settings):
-        later = f"{unsafe.setting}: {unsafe.why} The next release will refuse this in production."
-        yield Finding(about, Verdict.REMARK, later, unsafe.mend)
     if settings.environment != "production":
         cure = "set DEADHEAT_ENVIRONMENT=production before you admit strangers"
         yield Finding(about, Verdict.REMARK, "Unsafe settings only cause remarks.", cure)
@@ -77,7 +74,9 @@ def check_settings(settings: Settings) -> Iterator[Finding]:
 
 
 def check_database(settings: Settings) -> Iterator[Finding]:
-    """Check that the database answers, has this version's schema, and has a clock close to ours."""
+    """Check that the database answers, has this version's schema and a clock close to ours, and that our role there is
+    no superuser and owns no tables.
+    """
     from sqlalchemy import text
 
     from deadheat.league.storage.schema import SchemaAge, WrongSchema, age_of, revision
@@ -94,7 +93,11 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             server = connection.dialect.name == "postgresql"
             version = connection.execute(text("SHOW server_version" if server else "SELECT sqlite_version()")).scalar()
             told = connection.execute(text("SELECT clock_timestamp()")).scalar_one() if server else None
+            may = connection.execute(text(TOO_MUCH)).scalar() if server else None
         took_ms = (time.monotonic() - began_at) * 1000
+        if may:
+            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
+            yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         kind = "PostgreSQL" if server else "SQLite"
         found = revision(database.engine)
         age = age_of(found)
@@ -110,20 +113,6 @@ def check_database(settings: Settings) -> Iterator[Finding]:
                 yield Finding("clock", Verdict.REMARK, differ, cure)
             else:
                 yield Finding("clock", Verdict.GOOD, "This machine's agrees with the database's.")
-
-
-def check_role(settings: Settings) -> Iterator[Finding]:
-    """Check that our role on PostgreSQL is no superuser and owns no tables."""
-    from sqlalchemy import text
-    from sqlalchemy.exc import SQLAlchemyError
-
-    if not settings.database_url.startswith("postgresql") or (database := _database(settings)) is None:
-        return
-    with closing(database), suppress(SQLAlchemyError), database.engine.connect() as connection:  # reported above
-        may = connection.execute(text(TOO_MUCH)).scalar()
-        if may:
-            cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
-            yield Finding("database", Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
 
 
 TOO_MUCH = """
@@ -269,12 +258,10 @@ def _scheduler(settings: Settings) -> Finding:
 
 
 def _database(settings: Settings) -> Database | None:
-    """Return the database, or None if the embedded one has no file yet, because connecting would create it."""
-    from deadheat.league.database import Database
+    """Return the database, or None if it has no file yet."""
+    from deadheat.league.database import Database, is_there
 
-    if not settings.database_url and not (settings.data_dir / "deadheat.sqlite3").exists():
-        return None
-    return Database(settings)
+    return Database(settings) if is_there(settings.database) else None
 
 
 def _clock_status() -> int | None:
@@ -290,7 +277,6 @@ PLAYS = frozenset({MachineRole.WORKER})
 CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
-    ("database", EVERYBODY, check_role),
     ("broker", EVERYBODY, check_broker),
     ("blobs", EVERYBODY, check_blobs),
     ("clock", EVERYBODY, check_clock),

@@ -56,7 +56,7 @@ def safe_settings() -> Settings:
         fail(why)
     if settings.environment == "production":
         for unsafe in plain_text(settings):
-            note(f"{unsafe} The next release will refuse this.", "warning:")
+            note(str(unsafe), "warning:")
     return settings
 
 

@@ -33,7 +33,8 @@ def players(archived: Archived) -> Checked:
             if table in RANKED and kind == "bot" and value not in _others(known, number):
                 continue  # it may have been renamed since
             if known.setdefault((kind, number), value) != value:
-                wrong[f"The {kind} of {_what(kind)} {number} is {known[kind, number]}, but {value} in {table}."] = None
+                what = "version" if kind == "version" else "bot"
+                wrong[f"The {kind} of {what} {number} is {known[kind, number]}, but {value} in {table}."] = None
     bots = counted(sum(kind == "bot" for kind, _ in known), "bot")
     return Checked("players", f"the names of {bots} are the same everywhere.", tuple(wrong))
 
@@ -56,10 +57,6 @@ def _facts(row: Mapping[str, Any]) -> Facts:
     if row["version_id"] is not None:
         found["version", row["version_id"]] = (row["bot_id"], row["version"])
     return found
-
-
-def _what(kind: str) -> str:
-    return "version" if kind == "version" else "bot"
 
 
 def _others(known: Facts, bot_id: int) -> set[str]:

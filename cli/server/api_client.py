@@ -404,14 +404,13 @@ class Client:
 
     def call(self, /, method: str, path: str, **arguments: Any) -> Any:
         """Make one request of any kind and return the JSON of the answer, or None if it has no body."""
-        content = self._answered(MAX_JSON_BYTES, method, path, **arguments)
+        content = self.download(path, method, MAX_JSON_BYTES, **arguments)
         return _json(content) if content else None
 
-    def download(self, /, path: str, method: str = "GET", **arguments: Any) -> bytes:
-        """Return the body of an answer, at most `MAX_ANSWER_BYTES`."""
-        return self._answered(MAX_ANSWER_BYTES, method, path, **arguments)
-
-    def _answered(self, most_bytes: int, method: str, path: str, **arguments: Any) -> bytes:
+    def download(
+        self, /, path: str, method: str = "GET", most_bytes: int = MAX_ANSWER_BYTES, **arguments: Any
+    ) -> bytes:
+        """Return the body of an answer. Raises Refused if it is larger."""
         found = bytearray()
         for piece in self._wire.pieces(method, path, **arguments):
             found += piece

@@ -1,7 +1,8 @@
 """What the commands that talk to a server share: server and token, refusals, and JSON.
 
 Server and token come from the option, else the environment (DEADHEAT_SERVER, DEADHEAT_TOKEN), else the login of the
-profile in use, else this machine's own server without a token. A login's token goes only to that login's server.
+profile in use, else without a token the league that offered this wheel, or this machine's own server. A login's token
+goes only to that login's server.
 
 Exit codes (docs/client.md): 0 success; 1 the server or the match said no; 2 wrong usage; 3 no answer, or not now, so
 the same command may succeed later; 130 Ctrl-C.
@@ -9,15 +10,17 @@ the same command may succeed later; 130 Ctrl-C.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from ipaddress import ip_address
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, USAGE, fail, interruptible, note
+from deadheat.cli.console import INTERRUPTED, NO_ANSWER, REFUSED, ROOT, USAGE, fail, interruptible, note
 from deadheat.cli.output import Command, Verb, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client
@@ -27,12 +30,21 @@ LOCAL_SERVER = "http://127.0.0.1:8080"
 
 Server = Annotated[
     str,
-    typer.Option(envvar="DEADHEAT_SERVER", help="The server's address.", show_default="the login's, or this machine"),
+    typer.Option(
+        envvar="DEADHEAT_SERVER", help="The server's address.", show_default="the login's, or this command's league"
+    ),
 ]
 Token = Annotated[
     str, typer.Option(envvar="DEADHEAT_TOKEN", help="Access token; prefer the environment or `deadheat login`.")
 ]
 Most = Annotated[int, typer.Option(min=1, max=100_000, help="Show at most this many.")]
+
+
+@cache
+def league() -> Mapping[str, Any]:
+    """Return what a wheel knows of the league that offered it: `server` (else this machine's own), and `languages`."""
+    file = ROOT / "league.json"  # from `api.pages.download`
+    return {"server": LOCAL_SERVER} | (json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {})
 
 
 def logins() -> Mapping[str, profiles.Profile]:
@@ -48,16 +60,16 @@ def by_default() -> tuple[str, bool]:
     server = os.environ.get("DEADHEAT_SERVER", "")
     try:
         login = profiles.load().get(profiles.chosen.get())
-        server = str(address(server or (login.server if login else LOCAL_SERVER)))
+        server = str(address(server or (login.server if login else league()["server"])))
     except (profiles.BadProfiles, Refused):
-        return server or LOCAL_SERVER, False
+        return server or league()["server"], False
     return server, bool(os.environ.get("DEADHEAT_TOKEN") or (login and login.server == server))
 
 
 def resolved(server: str, token: str) -> tuple[str, str]:
     """Return the server to ask and the token to use ("": none)."""
     login = None if server and token else logins().get(profiles.chosen.get())
-    server = normal(server or (login.server if login else LOCAL_SERVER))
+    server = normal(server or (login.server if login else league()["server"]))
     if not token and login and login.server == server:
         token = login.token
     if not all("!" <= character <= "~" for character in token):

@@ -13,7 +13,7 @@ from deadheat.cli.console import NO_ANSWER, USAGE, fail, note
 from deadheat.cli.output import Output, as_object, says
 from deadheat.cli.server import profiles
 from deadheat.cli.server.api_client import Client, Refused
-from deadheat.cli.server.client import LOCAL_SERVER, Server, Token, asks, connect, logins, normal, private, resolved
+from deadheat.cli.server.client import Server, Token, asks, connect, league, logins, normal, private, resolved
 
 MAX_PASSWORD = 256
 
@@ -35,7 +35,7 @@ def login(
     The token is kept where this platform keeps settings, readable only by you. A token kept before is revoked.
     """
     old = logins().get(profiles.chosen.get())
-    server = normal(server or (old.server if old else LOCAL_SERVER))
+    server = normal(server or (old.server if old else league()["server"]))
     if not (insecure or private(server)):
         what = "token" if token else "password"
         cure = "use its https:// address (or --insecure, if it has none)"

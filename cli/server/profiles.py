@@ -59,11 +59,7 @@ def _folder() -> Path:
 
 
 def load() -> Mapping[str, Profile]:
-    """Return all logins by name, or none if there is no file.
-
-    Raises:
-        BadProfiles.
-    """
+    """Return all logins by name, or none if there is no file. Raises BadProfiles."""
     from pydantic import TypeAdapter, ValidationError
 
     try:
@@ -80,11 +76,7 @@ def load() -> Mapping[str, Profile]:
 
 
 def save(name: str, profile: Profile | None) -> None:
-    """Save a login under a name, or delete it if None.
-
-    Raises:
-        BadProfiles.
-    """
+    """Save a login under a name, or delete it if None. Raises BadProfiles."""
     from pydantic import TypeAdapter
 
     profiles = {key: value for key, value in load().items() if key != name}

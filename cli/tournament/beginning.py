@@ -59,15 +59,13 @@ class Built:
 
 
 def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], None], version: str) -> Built:
-    """Begin a tournament in a new or empty folder.
-
-    Raises:
-        Unplayable, BadBot, BadFolder, OSError, SandboxError
-    """
+    """Begin a tournament in a new or empty folder. Raises Unplayable, BadBot, BadFolder, OSError, SandboxError."""
     game = _game(asked.game, asked.variant)
     gate, names, panel = _field(game, asked)
     seats = _seats(game, asked.seats, len(names), gate is not None)
     _check(asked, len(names), seats)
+    if gate is not None:
+        _check_gate(gate, field.labels_of(names)[-panel:])
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
         raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
@@ -98,7 +96,6 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
             gate={"file": str(asked.gate), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),
         )
-        _check_gate(gate, request)
         records.save(path, request)
         until_built.pop_all()
     return Built(request, folder)
@@ -107,10 +104,8 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
 def go_on(
     path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox], built: Callable[[Bot], None]
 ) -> Built:
-    """Open a tournament again, with more bots or games if requested.
-
-    Raises:
-        Unplayable, BadBot, BadFolder, OSError, SandboxError
+    """Open a tournament again, with more bots or games if requested. Raises Unplayable, BadBot, BadFolder, OSError,
+    SandboxError.
     """
     request = records.load(path)
     game = request.rules
@@ -154,21 +149,19 @@ def _field(game: Game, asked: Asked) -> tuple[Gate | None, list[str], int]:
     return gate, [*names, *gate.references, *panel], len(panel)
 
 
-def _check_gate(gate: Gate | None, request: Request) -> None:
-    """Refuse conditions that concern no bot or can never be met."""
-    if gate is None:
-        return
-    panel, games = request.labels[-request.panel :], request.games + request.games % 2
+def _check_gate(gate: Gate, panel: Sequence[str]) -> None:
+    """Refuse conditions that concern none of the panel's labels or can never be met, before anything is built."""
+    games = gate.games + gate.games % 2
     for pattern in conditions.unmatched(gate, panel):
         raise Unplayable(f"no bot of the gate's panel is called {pattern}: {', '.join(panel)}")
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
-    if least > request.panel * games:
-        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {request.panel * games}")
+    if least > len(panel) * games:
+        raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {len(panel) * games}")
     asked = conditions.most_compared(gate, panel)
     if asked and games < (needed := conditions.games_needed(asked)):
         raise Unplayable(
             f"not_worse_than, against {counted(asked, 'opponent')}, needs at least {needed} games against each to "
-            f"show anything at 95 %; the gate plays {request.games}"
+            f"show anything at 95 %; the gate plays {gate.games}"
         )
 
 

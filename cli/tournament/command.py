@@ -28,6 +28,7 @@ from deadheat.cli.console import (
     err,
     fail,
     harmless,
+    milestone,
     note,
     number_in,
     out,
@@ -51,7 +52,7 @@ from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, c
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.records import BadFolder, Bot
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner, at_once
-from deadheat.cli.tournament.schedule import Kind, plan
+from deadheat.cli.tournament.schedule import Kind, games_of, plan
 from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings, summary
 from deadheat.cli.tournament.worker import Job, Voided
@@ -221,6 +222,8 @@ class Run:
         self.standings.add(json.loads(line))
         if self.as_json:
             print(line, flush=True)
+        elif milestone(count := len(self.standings.games)) and not err.is_terminal:
+            note(f"{count} of at most {counted(games_of(self.standings.deals), 'game')}")
         return self._decided()
 
     def _decided(self) -> bool:

@@ -85,6 +85,14 @@ def label_of(name: str) -> str:
     return visible(label)[-LABEL_CHARACTERS:]
 
 
+def labels_of(names: Sequence[str]) -> list[str]:
+    """Return the labels that bots of these names have if all of them are built."""
+    labels: list[str] = []
+    for name in names:
+        labels.append(_unlike(labels, label_of(name)))
+    return labels
+
+
 def build_all(
     game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], optional: Container[str]
 ) -> Iterator[Bot]:
@@ -125,7 +133,7 @@ def shared_name(label: str) -> str:
     return name if mark and number.isdecimal() else label
 
 
-def _unlike(labels: set[str], label: str) -> str:
+def _unlike(labels: Container[str], label: str) -> str:
     if label not in labels:
         return label
     return next(new for n in count(2) if (new := f"{label[: LABEL_CHARACTERS - 5]}#{n}") not in labels)

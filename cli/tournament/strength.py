@@ -53,7 +53,7 @@ def ratings(found: RatingTable, played: Played) -> Iterator[str]:
     fit = found.fit()
     if fit.chi2_per_dof is not None:
         yield f" Fit: chi-squared {fit.chi2_per_dof:.2f} per degree of freedom (near 1: a single rating per bot "
-        "explains the results)."
+        yield "explains the results)."
     yield "</p>\n"
     if len(entries) > 2:
         yield (

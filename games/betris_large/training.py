@@ -93,7 +93,6 @@ class BetrisView(View):
         self._count()
 
     def hear(self, line: str) -> None:
-        """See `View.hear`."""
         command, *words = line.split(" ")
         numbers = self.numbers
         if command == "PHASE1":
@@ -117,7 +116,6 @@ class BetrisView(View):
         numbers[FIELDS["placing"]] = command == "PHASE2"
 
     def reply(self, line: str) -> None:
-        """See `View.reply`."""
         if self.numbers[FIELDS["placing"]]:
             self._place(0, line)
 
@@ -126,7 +124,6 @@ class BetrisView(View):
         return _bet(action, self.offered) if action < BETS else LINES[action - BETS]
 
     def mask(self) -> Mask:
-        """See `View.mask`."""
         mask = np.zeros(self.actions, np.int8)
         if self.numbers[FIELDS["betting"]]:
             mask[:BETS] = bets(self.players[0].chips)

@@ -90,12 +90,10 @@ class LiarsView(View):
         self.numbers[FIELDS["counts"]][:seats] = DICE
 
     def begin(self, rules: Game) -> None:
-        """See `View.begin`."""
         if isinstance(rules, LiarsDice):
             self.numbers[FIELDS["counts"]][: self.seats] = rules.dice
 
     def hear(self, line: str) -> None:
-        """See `View.hear`."""
         if not line.startswith("{"):
             return
         told = json.loads(line)
@@ -149,7 +147,6 @@ class LiarsView(View):
         self._set("bidder", place, 1)
 
     def reply(self, line: str) -> None:
-        """See `View.reply`."""
         self._set("turn", 0, 0)
         try:
             action = read_action(line)
@@ -160,11 +157,9 @@ class LiarsView(View):
             self._bid(0, action)
 
     def line(self, action: int) -> str:
-        """See `View.line`."""
         return LINES[action]
 
     def mask(self) -> Mask:
-        """See `View.mask`."""
         return legal(self.current).copy()
 
     def _place(self, name: str) -> int:

@@ -171,7 +171,6 @@ class YachtView(View):
         self.last: tuple[float, ...] = NO_AUCTION
 
     def hear(self, line: str) -> None:
-        """See `View.hear`."""
         match line[:2]:
             case "GE":
                 self._assign(*assigned(line))
@@ -218,18 +217,15 @@ class YachtView(View):
             self.free[place] = False
 
     def reply(self, line: str) -> None:
-        """See `View.reply`."""
         if self.phase == SCORING:
             self.put = line
         else:
             self.bid = bid_of(line) or self.bid
 
     def line(self, action: int) -> str:
-        """See `View.line`."""
         return LINES[action]
 
     def mask(self) -> Mask:
-        """See `View.mask`."""
         if self.phase == BIDDING:
             return ALL_BIDS.copy()
         fives = choices(bytes(self.bytes[_HAND]))

@@ -55,11 +55,7 @@ class Posterior:
         return matrix
 
     def maximum(self, start: Vector | None) -> Vector:
-        """Return the most likely strengths.
-
-        Raises:
-            NoRating
-        """
+        """Return the most likely strengths. Raises NoRating."""
         if not self._determined():
             raise NoRating
         return maximum(self, np.zeros(self.players) if start is None else start)

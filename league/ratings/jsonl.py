@@ -34,11 +34,7 @@ class BadLine(Exception):
 
 
 def read(lines: Iterable[bytes]) -> Log:
-    """Read the log in these lines, skipping empty ones.
-
-    Raises:
-        BadLine
-    """
+    """Read the log in these lines, skipping empty ones. Raises BadLine."""
     players: dict[str, int] = {}
     groups: dict[str, int] = {}
     columns: dict[int, tuple[array[int], array[int], array[int]]] = {}

@@ -40,11 +40,7 @@ class NoMaximum(Exception):
 
 
 def maximum(function: Concave, start: Vector) -> Vector:
-    """Return the point at which the function is largest.
-
-    Raises:
-        NoMaximum
-    """
+    """Return the point at which the function is largest. Raises NoMaximum."""
     found = start.copy()
     factor: Cholesky | None = None
     for _ in range(MOST_STEPS if len(found) else 0):

@@ -249,20 +249,14 @@ def _sweep(folder: Path) -> None:
 
 def _snapshot(settings: Settings, file: Path) -> tuple[str, str, dict[str, TableSum]]:
     """Write the present database to an SQLite file. Return its kind, its revision, and the digests of its tables."""
-    database = Database(settings)
-    try:
+    with closing(Database(settings)) as database:
         must_fit(database.engine, SchemaAge.OLDER)
         found = revision(database.engine)
         assert found is not None
-        kind = database.engine.dialect.name
-        if kind == "sqlite":
-            _copy_sqlite(database.engine, file)
-            held = sums(file)
-        else:
-            held = _convert(database.engine, found, file)
-    finally:
-        database.close()
-    return kind, found, held
+        if database.engine.dialect.name != "sqlite":
+            return database.engine.dialect.name, found, _convert(database.engine, found, file)
+        _copy_sqlite(database.engine, file)
+        return "sqlite", found, sums(file)
 
 
 def _copy_sqlite(engine: Engine, file: Path) -> None:

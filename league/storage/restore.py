@@ -115,21 +115,18 @@ def restore(
         _restore_sqlite(settings, backup)
     else:
         _restore_rows(settings, backup)
-    database = Database(settings)
-    with database.transaction() as session:
+    with closing(Database(settings)) as database, database.transaction() as session:
         manifest = backup.manifest
         data = {"taken_at": manifest.taken_at, "database_sha256": manifest.database_sha256, "blobs_lost": len(lost)}
         record(session, SYSTEM, "league-restored", "league", data)
         skip_dice(session)
-    database.close()
     return Checked(len(names) - len(lost), replayed, unlike, lost)
 
 
 def _must_be_empty(settings: Settings, force: bool) -> None:
     if not is_there(settings.database):
         return  # opening it would create it
-    database = Database(settings)
-    try:
+    with closing(Database(settings)) as database:
         if revision(database.engine) is None:
             return
         with database.engine.connect() as connection:
@@ -146,8 +143,6 @@ def _must_be_empty(settings: Settings, force: bool) -> None:
                         "A worker of this league was alive a moment ago: stop everything first, then wait "
                         f"{settings.lease_seconds:.0f} s."
                     )
-    finally:
-        database.close()
 
 
 def _must_be_alone(connection: Connection) -> None:
@@ -220,20 +215,20 @@ def _restore_sqlite(settings: Settings, backup: Backup) -> None:
 
 def _restore_rows(settings: Settings, backup: Backup) -> None:
     """Drop everything, create the back-up's schema, insert its rows and migrate it, all in one transaction."""
-    database = Database(settings)
-    try:
-        with database.engine.begin() as target, reading(backup.database) as source:
-            _drop_everything(target)
-            command.upgrade(migration_config(target), backup.manifest.revision)
-            with source.connect() as connection:
-                for table in tables(source):
-                    table_sum(connection, table, target)
-                    _continue_numbers(target, table)
-            _must_hold(target, tables(source), backup)
-            command.upgrade(migration_config(target), "head")
-            grant(target)
-    finally:
-        database.close()
+    with (
+        closing(Database(settings)) as database,
+        database.engine.begin() as target,
+        reading(backup.database) as source,
+    ):
+        _drop_everything(target)
+        command.upgrade(migration_config(target), backup.manifest.revision)
+        with source.connect() as connection:
+            for table in tables(source):
+                table_sum(connection, table, target)
+                _continue_numbers(target, table)
+        _must_hold(target, tables(source), backup)
+        command.upgrade(migration_config(target), "head")
+        grant(target)
 
 
 def _must_hold(target: Connection, restored: Sequence[Table], backup: Backup) -> None:

@@ -113,14 +113,9 @@ def reading(file: Path) -> Iterator[Engine]:
         engine.dispose()
 
 
-@contextmanager
-def league_in(file: Path) -> Iterator[Database]:
+def league_in(file: Path) -> closing[Database]:
     """Open a database file for writing."""
-    database = Database(Settings(database_url=f"sqlite:///{file.absolute()}"))
-    try:
-        yield database
-    finally:
-        database.close()
+    return closing(Database(Settings(database_url=f"sqlite:///{file.absolute()}")))
 
 
 def into_one_file(file: Path) -> None:

@@ -94,11 +94,16 @@ def played(targets: Targets, seconds: float) -> None:
     finally:
         engine.close()
         group.close()
-    print(f"(a) Matches a minute over {seconds:g} s, series of {LENGTH}, {os.cpu_count()} processors for everything")
-    for count in (1, 2, 3):
-        rate = rows[count]["matches"] / seconds * 60
-        print(f"    {count} machine{'s' if count > 1 else ' '}  {rate:6.0f}")
+    report_rates(rows, seconds)
     report_shares(targets, rows)
+
+
+def report_rates(rows: dict[int, dict[str, float]], seconds: float) -> None:
+    """Print the matches a minute. Results come series by series: a time in which none ended measures nothing."""
+    print(f"(a) Matches a minute over {seconds:g} s, series of {LENGTH}, {os.cpu_count()} processors for everything")
+    for count, row in sorted(rows.items()):
+        rate = f"{row['matches'] / seconds * 60:6.0f}" if row["matches"] else "not measured: no series ended meanwhile"
+        print(f"    {count} machine{'s' if count > 1 else ' '}  {rate}")
 
 
 def _window(cluster: Cluster, season_id: int, group: MeasuredGroup, seconds: float) -> dict[str, float]:
@@ -133,9 +138,10 @@ def report_shares(targets: Targets, rows: dict[int, dict[str, float]]) -> None:
     """Print who spent the CPU time while three machines played."""
     print("(b) Shares of the CPU time with three machines, and milliseconds a match")
     spent = {name: max(0.0, value) for name, value in rows[3].items() if name != "matches"}
-    total, matches = sum(spent.values()), max(1.0, rows[3]["matches"])
+    total, matches = sum(spent.values()), rows[3]["matches"]
     for name, value in spent.items():
-        print(f"    {SERVERS.get(name, name):26} {100 * value / total:5.1f} %  {1000 * value / matches:6.2f} ms")
+        each = f"{1000 * value / matches:6.2f} ms" if matches else "     -"
+        print(f"    {SERVERS.get(name, name):26} {100 * value / total:5.1f} %  {each}")
     servers = sum(spent[name] for name in SERVERS) / total
     beside = servers + spent[HOUSEKEEPING] / total
     for what, share, most, reached in (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.cluster import HOUSEKEEPING, report_shares
+from tests.benchmarks.cluster import HOUSEKEEPING, report_rates, report_shares
 from tests.benchmarks.targets import Targets
 from tests.benchmarks.where import PROFILE
 
@@ -146,6 +146,15 @@ def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixtu
     assert len(targets.missed) == 1
     report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}})
     assert len(targets.missed) == 3
+
+
+def test_what_was_not_measured_is_not_printed_as_a_figure(capsys: pytest.CaptureFixture[str]) -> None:
+    report_rates({3: {"matches": 100}, 2: {"matches": 50}, 1: {"matches": 0}}, seconds=4)
+    lines = [line.split(maxsplit=2)[-1] for line in capsys.readouterr().out.splitlines()[1:]]
+    assert lines == ["not measured: no series ended meanwhile", "750", "1500"]
+    spent = dict.fromkeys(("containers and engine", "db1", "queue", "api1", "api2", HOUSEKEEPING), 1.0)
+    report_shares(Targets(), {3: {"matches": 0, **spent}})
+    assert " ms" not in capsys.readouterr().out
 
 
 @pytest.mark.all

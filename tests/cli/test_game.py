@@ -102,7 +102,6 @@ DEFECTS = {
         "forms": ("turns.html", "macro card", "macro cards", "no macro card("),
         "training": ("training.py", "= 0", "= 1", "ends in a fault: illegal"),
         "protocol": ("protocol.md", "`overflow`", "`long`", "overflow"),
-        "translations": (KOREAN, 'msgstr "카드"', 'msgstr ""', "messages.po has no translation of 'a card'"),
         "names": ("__init__.py", "=None)", '=None, panel=("best",))', "best, which"),
         "bots": ("bots/matching/main.py", "return prize", "return 10", "commits the fault"),
     },
@@ -130,6 +129,13 @@ def test_the_check_says_what_to_mend(written: Path, defects: str) -> None:
     assert [part for part, said in found.items() if not said["right"]] == list(DEFECTS[defects])
     for part, (*_, said) in DEFECTS[defects].items():
         assert said in " ".join(found[part]["complaints"]), found
+
+
+def test_a_text_without_a_translation_is_an_advice(written: Path) -> None:
+    change(written / KOREAN, 'msgstr "카드"', 'msgstr ""')
+    code, found = parts(written)
+    assert code == 0
+    assert "messages.po has no translation of 'a card'" in " ".join(found["translations"]["complaints"])
 
 
 @pytest.mark.all

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from deadheat import __version__
-from deadheat.cli.main import GAMES_HELP, PANELS, PARTS, load, said_of
+from deadheat.cli.main import FIRST, GAMES_HELP, PANELS, PARTS, load, said_of
 from deadheat.cli.server.wire import API
 from deadheat.engine.games import GAMES
 from tests.cli.command import in_one_process, invoke
@@ -20,6 +22,26 @@ def test_every_verb_stands_in_the_panel_of_those_who_type_it() -> None:
     shown = invoke("--help").stdout
     panels = re.findall(r"^╭─ (.+?) ─", shown, re.MULTILINE)
     assert panels == ["Options", *PANELS], "no verb stands outside of them"
+
+
+def test_nothing_shows_ten_commands_and_help_all_shows_the_rest() -> None:
+    for words in ((), ("help",)):
+        done = invoke(*words)
+        assert done.returncode == 0
+        assert tuple(re.findall(r"^│ ([a-z]+)  ", done.stdout, re.MULTILINE)) == FIRST and len(FIRST) == 10
+        assert "`deadheat help all` lists every command." in " ".join(done.stdout.split())
+    assert invoke("help", "all").stdout == invoke("--help").stdout
+    assert invoke("help", "user", "ban").stdout == invoke("user", "ban", "--help").stdout
+
+
+def test_a_servers_commands_are_listed_only_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lists() -> bool:
+        return "Running a server" in invoke("help", "all").stdout
+
+    assert lists()
+    monkeypatch.setattr("deadheat.cli.main.find_spec", lambda name: None)
+    assert not lists()
+    assert invoke("serve", "--help").returncode == 0
 
 
 def test_the_games_are_named() -> None:

@@ -22,8 +22,8 @@ def standing(**chosen: Any) -> Standing:
     return cast(Standing, SimpleNamespace(**(usual | chosen)))
 
 
-def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement") -> list[str]:
-    console = Console(width=80, file=io.StringIO())
+def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement", columns: int = 80) -> list[str]:
+    console = Console(width=columns, file=io.StringIO())
     monkeypatch.setattr(leaderboard, "out", console)
     board = SimpleNamespace(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
     with console.capture() as capture:
@@ -39,6 +39,15 @@ def test_figures_and_headings_are_whole_at_80_columns(monkeypatch: pytest.Monkey
     assert first.split()[:3] == ["1", "1=", "1-222"]
     assert first.rstrip().endswith("1500 ± 208  12345  10000/1000/1345      23")
     assert second.split()[:3] == ["2", "-", "-"]
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_in_a_narrow_terminal_names_stay_and_columns_go(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    rows = [standing(bot="speedy", games=140, wins=90, draws=2, losses=48), standing(division=2)]
+    title, headings, _, row, *_ = shown(monkeypatch, *rows, columns=columns)
+    assert title.strip() == "Season 1" and len(row) <= columns
+    assert "speedy v12" in row and "1500 ± 208" in row
+    assert "  ada  " in row and "author" in headings
 
 
 def test_names_are_whole_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:

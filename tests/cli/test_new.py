@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from deadheat.cli.author.new import STARTERS, Language
+from deadheat.cli.author.new import starters
 from deadheat.cli.console import ROOT, command
 from deadheat.cli.local.play import Backend
 from deadheat.cli.server import profiles
-from deadheat.cli.server.client import LOCAL_SERVER
+from deadheat.cli.server.client import LOCAL_SERVER, league
 from deadheat.engine.games import GAMES
-from deadheat.sandbox.languages import LANGUAGES
-from tests.cli.command import GAME, invoke, play
+from deadheat.sandbox.languages import LANGUAGES, detect
+from tests.cli.command import GAME, assert_one_sentence, invoke, play
 
 COMPILERS = {"c": "gcc", "cpp": "g++"}
+"""In the judge image are more languages; the starters in these are played there."""
 
 
 def new(folder: Path, game: str = GAME, language: str = "python") -> list[str]:
@@ -27,7 +32,7 @@ def new(folder: Path, game: str = GAME, language: str = "python") -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("language", STARTERS)
+@pytest.mark.parametrize("language", ["python", *COMPILERS])
 @pytest.mark.parametrize("game", GAMES)
 def test_a_starter_builds_and_plays_without_a_fault(game: str, language: str, tmp_path: Path) -> None:
     if language in COMPILERS and not shutil.which(COMPILERS[language]):
@@ -40,8 +45,51 @@ def test_a_starter_builds_and_plays_without_a_fault(game: str, language: str, tm
     assert [bot["faults"] for bot in summary["bots"]] == [{}, {}]
 
 
-def test_every_starter_is_of_a_language_that_is_built() -> None:
-    assert set(STARTERS) == set(Language) <= set(LANGUAGES)
+def test_what_comes_with_the_command_is_offered(tmp_path: Path) -> None:
+    assert set(starters(GAME)) == set(LANGUAGES), "this game has a starter in every language"
+    for language, files in starters(GAME).items():
+        new(tmp_path / language, language=language)
+        found = {path.name for path in (tmp_path / language).iterdir()} - {f"{GAME}.md"}
+        assert found == set(files)
+        manifest = tmp_path / language / "deadheat.toml"
+        told = manifest.read_text() if manifest.exists() else None
+        assert detect("bot", sorted(found), told) == (language, LANGUAGES[language].entries[0])
+
+
+def test_the_language_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    offered = ", ".join(starters("liars-dice"))
+    done = invoke("new", "liars-dice", "--folder", str(tmp_path / "none"))
+    sentence = f"there is no terminal to ask for the language; choose --language from {offered}"
+    assert_one_sentence(done, sentence)
+    done = invoke("new", "liars-dice", "--language", "rust", "--folder", str(tmp_path / "none"))
+    assert_one_sentence(done, f"there is no rust starter for liars-dice here; choose --language from {offered}")
+    assert not (tmp_path / "none").exists()
+    ours, theirs = pty.openpty()
+    os.write(ours, b"c\n")
+    with os.fdopen(theirs) as terminal:
+        words = ["new", "liars-dice", "--folder", str(tmp_path / "asked")]
+        done = subprocess.run(
+            [sys.executable, "-m", "deadheat.cli.main", *words],
+            cwd=ROOT, stdin=terminal, capture_output=True, text=True, timeout=60, check=True,
+        )  # fmt: skip
+    os.close(ours)
+    assert f"Language ({offered}):" in done.stderr and (tmp_path / "asked" / "main.c").is_file()
+
+
+def test_a_command_of_a_league_knows_its_address_and_languages(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setattr("deadheat.cli.server.client.ROOT", tmp_path)
+    (tmp_path / "league.json").write_text('{"server": "https://league.example", "languages": ["c", "python"]}')
+    league.cache_clear()
+    try:
+        told = new(tmp_path / "bot")
+        refused = invoke("new", GAME, "--language", "rust")
+        unknown = invoke("submit", "bot", "--game", GAME, "--name", "x")
+    finally:
+        league.cache_clear()
+    assert any(line.endswith(" login --sign-up --server https://league.example") for line in told)
+    assert_one_sentence(refused, f"there is no rust starter for {GAME} here; choose --language from python, c")
+    assert_one_sentence(unknown, "you are not logged in at https://league.example: ", 1)
 
 
 def test_the_commands_to_type_next_are_told_and_begin_with_an_account(tmp_path: Path, monkeypatch) -> None:
@@ -87,7 +135,7 @@ def test_what_is_printed_to_type_is_as_near_as_it_is(tmp_path: Path, monkeypatch
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     new(tmp_path)
     (tmp_path / "main.py").write_text("mine\n")
-    for language in ("python", "c", "cpp"):
+    for language in ("python", "c", "cpp", "pypy"):
         done = invoke("new", GAME, "--language", language, "--folder", str(tmp_path))
         assert done.returncode == 2 and "nothing was written" in done.stderr
     assert {path.name for path in tmp_path.iterdir()} == {"main.py", f"{GAME}.md"}

@@ -133,6 +133,34 @@ def test_a_person_sees_the_score_the_faults_and_the_clock(tmp_path: Path) -> Non
     assert "explain" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("input()\nprint('OK')\n{}['weights']\n", "Seat 1 failed by exited: KeyError: 'weights'\n"),
+        ("input()\nprint('OK')\ninput()\nprint(end='no newline')\ninput()", "answered without a newline or a flush.\n"),
+    ],
+)
+def test_a_fault_is_told_with_the_last_line_of_a_crash_or_what_to_do(program: str, told: str, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(f"import sys\nsys.stdout.reconfigure(write_through=True)\n{program}")
+    done = succeeded(play(str(bot), "house:random", options=["--matches", "1"]))
+    assert told in done.stderr
+
+
+def test_what_is_never_flushed_is_said_where_nothing_begins(tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text("input()\nprint(end='OK')\ninput()\n")
+    done = play(str(bot), "house:random", options=["--matches", "1"])
+    assert_one_sentence(done, "had answered without a newline or a flush (timeout, after", code=1)
+
+
+def test_without_a_terminal_a_line_comes_now_and_then() -> None:
+    done = succeeded(play("house:random", "house:random", options=["--matches", "21", "--seed", "1"]))
+    assert re.findall(r"^(\d+) of 21 matches: ", done.stderr, re.MULTILINE) == ["10", "20"]
+    done = succeeded(play("house:random", "house:random", options=["--matches", "11", "--seed", "1", "--json"]))
+    assert "of 11" not in done.stderr
+
+
 def test_an_output_without_unicode_gets_other_bars() -> None:
     bots = ("house:random", "house:greedy")
     done = succeeded(deadheat("play", GAME, *bots, "--sandbox", "local", "--matches", "1", PYTHONIOENCODING="ascii"))

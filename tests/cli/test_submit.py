@@ -441,11 +441,30 @@ def test_wrong_calls_are_refused_before_anything_is_sent(league: League) -> None
     assert_one_sentence(league.submit("ada", "--wait"), "choose one with --season")
     assert_one_sentence(league.run("ada", "matches", "--lost"), "choose it with --bot")
     assert_one_sentence(league.submit("ada", "--season", 99, "--gate", "gate.toml"), "There is no season 99.", 1)
+    world = league.site.world
+    frozen = world.season(2)
+    league.says("boss", "season", "freeze", frozen)
+    gate = ("--gate", "gate.toml")
+    told = "bots enter it only while it is scheduled or open"
+    assert_one_sentence(league.submit("ada", "--season", frozen, *gate), f"season {frozen} is frozen: {told}", 1)
+    other = world.season(2, game="liars-dice")
+    refused = league.submit("ada", "--season", other, *gate)
+    assert_one_sentence(refused, f"season {other} is of liars-dice, not of {GAME}")
+    assert "uploaded" not in refused.stdout
     missing = league.run("ada", "submit", "nothing.py", "--game", GAME, "--name", "x")
     assert_one_sentence(missing, "nothing.py does not exist")
     assert_one_sentence(league.run("ada", "logs"), "name a bot, or choose a match")
     assert_one_sentence(league.run("ada", "download"), "name matches, or choose them")
     assert league.site.queue.builds == []
+
+
+def test_who_is_not_logged_in_is_told_at_once(league: League) -> None:
+    """Nobody listens at that address: the command does not even ask."""
+    nowhere = "http://127.0.0.1:9"
+    words = ["submit", str(league.bot), "--game", GAME, "--name", "x", "--server", nowhere]
+    done = invoke(*words)
+    assert_one_sentence(done, f"you are not logged in at {nowhere}: ", 1)
+    assert f"login --sign-up --server {nowhere}`" in done.stderr
 
 
 def test_a_folder_goes_up_as_a_zip_of_its_content(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 
-LIB = Path(__file__).resolve().parents[2] / "scripts" / "lib.sh"
+ROOT = Path(__file__).resolve().parents[2]
+LIB = ROOT / "scripts" / "lib.sh"
 NEEDED = "this kernel has AppArmor, and without its parser no container starts: apparmor\n"
 
 
@@ -40,3 +44,36 @@ def test_the_parser_of_apparmor_is_installed_where_the_kernel_has_it_and_nothing
     (tmp_path / "dirname").unlink()
     stubs = "id() { echo 0; }; engine_answers() { true; }; start_engine() { exit 9; }"
     assert said in run(tmp_path, f"{stubs}; root=/nowhere; ready_engine || true"), "an engine that answers is no excuse"
+
+
+def test_a_checkout_is_a_distribution_so_that_no_index_is_asked_for_its_name(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "src", "docs", "requirements.lock", "requirements-dev.lock"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    environment = tmp_path / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    (site_packages,) = environment.glob("lib/*/site-packages")
+    backend = {"PYTHONPATH": sysconfig.get_path("purelib")}  # hatchling, which the lock files have
+
+    def script(text: str) -> None:
+        command = ["/bin/bash", "-euc", f"source {LIB}; root={tmp_path}; {text}"]
+        subprocess.run(command, env={**os.environ, **backend}, check=True)
+
+    def is_satisfied(wanted: str) -> bool:
+        pip = [
+            sys.executable,
+            "-m",
+            "pip",
+            "--python",
+            str(environment),
+            "install",
+            "--no-index",
+            "--no-deps",
+            "--dry-run",
+        ]
+        return subprocess.run([*pip, wanted], capture_output=True, check=False).returncode == 0
+
+    script("! is_distribution")
+    (site_packages / "deadheat-0.0.1.dist-info").mkdir()  # of an earlier version
+    script("add_command; is_distribution")
+    assert is_satisfied("deadheat[server]") and not is_satisfied("deadheat==0.0.1")
+    assert "Provides-Extra: server" in next(site_packages.glob("deadheat-*.dist-info/METADATA")).read_text()

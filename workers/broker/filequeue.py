@@ -22,8 +22,6 @@ from deadheat.workers.broker.messages import sound
 
 
 class Channel(filesystem.Channel):
-    """See the module."""
-
     def _put(self, queue: str, payload: dict[str, Any], **kwargs: Any) -> None:  # type: ignore[override]
         folder = Path(self.data_folder_out)
         name = f"{round(monotonic() * 1000)}_{uuid.uuid4()}.{queue}.msg"
@@ -60,6 +58,4 @@ class Channel(filesystem.Channel):
 
 
 class Transport(filesystem.Transport):
-    """See the module."""
-
     Channel = Channel

@@ -19,8 +19,6 @@ log = logging.getLogger(__name__)
 
 
 class QoS(virtual.QoS):
-    """See the module."""
-
     def restore_unacked(self) -> list[Any]:  # type: ignore[override]  # the stub knows of no list
         """Put back the messages that Redis accepts; report no errors, because messages in errors would be pickled."""
         lost: list[Any] = super().restore_unacked()  # type: ignore[assignment]  # as above
@@ -30,8 +28,6 @@ class QoS(virtual.QoS):
 
 
 class Channel(redis.Channel):
-    """See the module."""
-
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         assert not self.ack_emulation, "with it Redis keeps what was fetched, and the class below would not"
@@ -46,8 +42,6 @@ class Channel(redis.Channel):
 
 
 class Transport(redis.Transport):
-    """See the module."""
-
     Channel = Channel
 
     def _deliver(self, message: object, queue: str) -> None:  # type: ignore[override]  # as above

@@ -38,9 +38,7 @@ class NotReached(Exception):
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, inside: bool) -> int:
     """Post the body to the address, and return the answer's status. `inside`: allow addresses that are not public.
-
-    Raises:
-        NotReached.
+    Raises NotReached.
     """
     try:
         target = read_url(url)

@@ -14,6 +14,7 @@ from deadheat.api.edge.rates import address
 from deadheat.api.pages.forms import (
     HOME,
     Complaint,
+    Posted,
     Present,
     Sent,
     Submitted,
@@ -37,22 +38,10 @@ from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, SignInAgain
 from deadheat.league.service.bots import bots
-from deadheat.league.service.bots.bots import bots_of
 from deadheat.league.service.people import access, teams, users
-from deadheat.league.service.people.access import (
-    Issued,
-    begin_session,
-    end_session,
-    issue_token,
-    look_up,
-    session_began_at,
-    tokens,
-)
 from deadheat.league.service.people.identities import FRESH, has_password, is_linked
 from deadheat.league.service.people.newcomers import newcomer_rule
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.people.teams import hand_over_team, invite_to_team, join_team, leave_team, teams_of
-from deadheat.league.service.people.users import must_still_open
 from deadheat.league.service.rulings.closing import close_account
 from deadheat.league.states import Scope, TokenKind
 
@@ -62,14 +51,7 @@ Next = Annotated[str | None, Query(alias="next")]
 """The address to which a browser goes after signing in."""
 
 BROWSERS = {"Firefox": "Firefox", "Edg": "Edge", "OPR": "Opera", "Chrom": "Chrome or Chromium", "Safari": "Safari"}
-SYSTEMS = {
-    "Android": "Android",
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Windows": "Windows",
-    "Mac OS": "Mac",
-    "Linux": "Linux",
-}
+SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac", "Linux")
 """Words in a User-Agent, the most specific first, which suffice to distinguish a person's browsers."""
 
 TOKEN_DAYS = (7, 30, 90, 365)
@@ -82,24 +64,16 @@ SCOPES = {
 
 
 class TokenForm(BaseModel):
-    """The form to create a token while signed in, with the account's password if it has one."""
+    """The form to create a token while signed in."""
 
     label: base.Label
     scope: Scope
     days: schemas.TokenDays
-    password: str = ""
-
-
-class CloseForm(BaseModel):
-    """The form to close the visitor's account, with the account's password if it has one."""
-
-    password: str = ""
 
 
 class PasswordForm(BaseModel):
     """The form to change the password, or to set the first one."""
 
-    password: str = ""
     new_password: schemas.Password
     keep_tokens: bool = False
     keep_ways: bool = False
@@ -109,20 +83,20 @@ def account_page(
     shared: Services,
     visit: Visit,
     complaint: Complaint | None = None,
-    issued: Issued | None = None,
+    issued: access.Issued | None = None,
     game: str = "",
     **_given: Any,
 ) -> Response:
     """Render the account's page. `issued`: a new token; `game`: the choice for a new bot."""
     person = visit.person
     with shared.db.reading() as session:
-        present = look_up(session, visit.secret, TokenKind.SESSION).token_id
-        own_teams = teams_of(session, person)
-        own_bots = bots_of(session, person)
+        present = access.look_up(session, visit.secret, TokenKind.SESSION).token_id
+        own_teams = teams.teams_of(session, person)
+        own_bots = bots.bots_of(session, person)
         found = courses(shared, session, own_bots)
         values = {
             "bots": own_bots,
-            "tokens": tokens(session, person.id),
+            "tokens": access.tokens(session, person.id),
             "browsers": access.browsers(session, person.id),
             "now": now(session),
             "by_password": has_password(session, person),
@@ -205,7 +179,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 def sign_out(shared: Shared, request: Request, posted: Submitted) -> Response:
     """End the session."""
     with shared.db.transaction() as session:
-        end_session(session, posted.visit.secret)
+        access.end_session(session, posted.visit.secret)
     return _signed_out(request, shared, "/")
 
 
@@ -237,10 +211,10 @@ def create_bot(shared: Shared, posted: Submitted) -> Response:
 def create_token(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Create a token. The answer is the page: the secret is shown once, and must not be in an address or store."""
     body = checked(TokenForm, posted.fields)
-    person = confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
-        must_still_open(session, person, body.password)
-        issued = issue_token(session, person.id, body.label, body.scope, body.days)
+        users.must_still_open(session, person, password_in(posted))
+        issued = access.issue_token(session, person.id, body.label, body.scope, body.days)
     return account_page(shared, posted.visit, issued=issued)
 
 
@@ -257,9 +231,9 @@ def revoke(shared: Shared, posted: Submitted, token_id: Id) -> Response:
 def change_password(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Change the password. Every other browser is signed out; what else opens the account ends unless it is kept."""
     body = checked(PasswordForm, posted.fields)
-    person = confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
-        must_still_open(session, person, body.password)
+        users.must_still_open(session, person, password_in(posted))
         access.change_password(session, person, body.new_password, body.keep_tokens, body.keep_ways)
     return begin(shared, request, person, f"{HOME}#password")
 
@@ -268,7 +242,7 @@ def change_password(shared: Shared, request: Request, posted: Submitted) -> Resp
 @posting("close", account_page)
 def close(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Close the visitor's account. All its browsers are signed out."""
-    confirm(shared, request, posted.visit, checked(CloseForm, posted.fields).password)
+    confirm(shared, request, posted)
     with shared.db.transaction() as session:
         close_account(session, posted.visit.person)
     return _signed_out(request, shared, "/sign-in?closed=1")
@@ -288,10 +262,10 @@ def create_team(shared: Shared, posted: Submitted) -> Response:
 @posting("team-{team_id}", account_page)
 def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Response:
     """Invite to a team, join, leave, remove a member, or hand over the captaincy."""
-    verbs = {"invite": invite_to_team, "leave": leave_team, "hand-over": hand_over_team}
+    verbs = {"invite": teams.invite_to_team, "leave": teams.leave_team, "hand-over": teams.hand_over_team}
     with shared.db.transaction() as session:
         if verb == "join":
-            join_team(session, posted.visit.person, team_id)
+            teams.join_team(session, posted.visit.person, team_id)
         elif verb in verbs:
             name = checked(schemas.TeamRequest, posted.fields).name
             verbs[verb](session, posted.visit.person, team_id, name)
@@ -300,18 +274,24 @@ def change_team(shared: Shared, posted: Submitted, team_id: Id, verb: str) -> Re
     return onward(f"{HOME}#teams")
 
 
-def confirm(shared: Services, request: Request, visit: Visit, password: str) -> Person:
-    """Check that the account's owner uses this browser: by the password, or without one by a recent sign-in. What then
-    adds a way into the account calls `must_still_open`.
+def password_in(posted: Posted) -> str:
+    """Return the password that a form says is its author's."""
+    return posted.fields.get("password", "")
+
+
+def confirm(shared: Services, request: Request, posted: Posted) -> Person:
+    """Check that the account's owner uses this browser: by the form's `password`, or if the account has none by a
+    recent sign-in. What then adds a way into the account calls `must_still_open`.
 
     Raises:
         WrongCredentials, AccountClosed, OverQuota.
         BadSetting: the password is missing.
         SignInAgain.
     """
+    visit, password = posted.visit, password_in(posted)
     with shared.db.reading() as session:
         by_password = has_password(session, visit.person)
-        age = now(session) - session_began_at(session, visit.secret)
+        age = now(session) - access.session_began_at(session, visit.secret)
     if by_password and not password:
         raise BadSetting("password", _("enter your password"))
     if by_password:
@@ -326,9 +306,9 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
     former = sessions.secret_of(request, shared.settings)
     with shared.db.transaction() as session:
         if password:
-            must_still_open(session, person, password)
+            users.must_still_open(session, person, password)
         label = _browser(request.headers.get("user-agent", ""))
-        issued = begin_session(session, person.id, label, former, address(request))
+        issued = access.begin_session(session, person.id, label, former, address(request))
     answer = onward(path)
     sessions.keep(answer, request, shared.settings, issued)
     return answer
@@ -336,5 +316,5 @@ def begin(shared: Services, request: Request, person: Person, path: str, passwor
 
 def _browser(agent: str) -> str:
     browser = next((name for word, name in BROWSERS.items() if word in agent), "a browser")
-    system = next((name for word, name in SYSTEMS.items() if word in agent), "")
+    system = next((name for name in SYSTEMS if name in agent), "")
     return f"{browser} on {system}" if system else browser

@@ -79,7 +79,7 @@ def sign_up(shared: Shared, request: Request, sent: Sent) -> Response:
 def link(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Link the account to an identity: check the account's password, then go to the provider."""
     _provider(shared)
-    confirm(shared, request, posted.visit, posted.fields.get("password", ""))
+    confirm(shared, request, posted)
     return _away(shared, request, "link", f"{HOME}#openid", session=posted.visit.csrf)
 
 
@@ -88,7 +88,7 @@ def link(shared: Shared, request: Request, posted: Submitted) -> Response:
 def unlink(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Remove the link between the account and its identity."""
     provider = _provider(shared)
-    confirm(shared, request, posted.visit, posted.fields.get("password", ""))
+    confirm(shared, request, posted)
     with shared.db.transaction() as session:
         identities.unlink_identity(session, posted.visit.person, provider.issuer)
     return onward(f"{HOME}#openid")

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from deadheat.api.deps import Id, Shared
-from deadheat.api.pages.author.account import confirm
+from deadheat.api.pages.author.account import confirm, password_in
 from deadheat.api.pages.forms import Complaint, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.services import Services
 from deadheat.league.service.people import channels
@@ -23,17 +23,15 @@ VERBS = {"remove": channels.remove_channel, "switch-on": channels.switch_on, "te
 
 
 class WebhookForm(BaseModel):
-    """The form for a new webhook, with the account's password if it has one."""
+    """The form for a new webhook."""
 
     url: str
-    password: str = ""
 
 
 class AddressForm(BaseModel):
-    """A new e-mail address, and the account's password, because mail can replace a forgotten password."""
+    """The form for a new e-mail address."""
 
     address: str
-    password: str = ""
 
 
 def _page(shared: Services, visit: Visit, complaint: Complaint | None = None, secret: str = "", **_: Any) -> Response:
@@ -55,9 +53,9 @@ def webhooks(shared: Shared, visit: Visiting) -> Response:
 def add(shared: Shared, request: Request, posted: Submitted) -> Response:
     """Add a webhook. The answer is the page itself: the secret is shown once and must not be in an address or store."""
     body = checked(WebhookForm, posted.fields)
-    person = confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted)
     with shared.db.transaction() as session:
-        must_still_open(session, person, body.password)
+        must_still_open(session, person, password_in(posted))
         _, secret = channels.add_webhook(session, person, body.url.strip())
     return _page(shared, posted.visit, secret=secret)
 
@@ -65,12 +63,12 @@ def add(shared: Shared, request: Request, posted: Submitted) -> Response:
 @router.post("/mail")
 @posting("mail", _page)
 def add_address(shared: Shared, request: Request, posted: Submitted) -> Response:
-    """Add an e-mail address, and send a link to it."""
+    """Add an e-mail address, and send a link to it. The password is required, because mail can replace it."""
     body = checked(AddressForm, posted.fields)
-    person = confirm(shared, request, posted.visit, body.password)
+    person = confirm(shared, request, posted)
     shared.rates.confirmation(person.id, body.address.strip())
     with shared.db.transaction() as session:
-        must_still_open(session, person, body.password)
+        must_still_open(session, person, password_in(posted))
         channels.add_address(session, person, body.address.strip())
     return onward(HERE)
 

@@ -30,7 +30,6 @@ def begin_evaluation(shared: Shared, posted: Submitted, season_id: Id) -> Respon
 @router.post("/{evaluation_id}/cancel")
 @posting("evaluation", season_page)
 def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
-    """Cancel a running evaluation."""
     evaluations.cancel(shared, posted.visit.person, evaluation_id)
     return to_season(season_id, "cancelled")
 
@@ -38,6 +37,5 @@ def cancel_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluati
 @router.post("/{evaluation_id}/resume")
 @posting("evaluation", season_page)
 def resume_evaluation(shared: Shared, posted: Submitted, season_id: Id, evaluation_id: Id) -> Response:
-    """Continue a cancelled evaluation."""
     evaluations.resume(shared, posted.visit.person, evaluation_id)
     return to_season(season_id, "resumed")

@@ -110,7 +110,6 @@ def exhibition(shared: Shared, request: Request, visit: Present, exhibition_id: 
 
 @router.post("/play/{exhibition_id}")
 async def move(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    """Make a move."""
     made: list[str] = []
     act = partial(_move, shared, posted, exhibition_id, made)
     again = partial(_page_again, shared, posted.visit, exhibition_id)
@@ -142,7 +141,6 @@ def _move(shared: Services, posted: Posted, exhibition_id: int, made: list[str])
 
 @router.post("/play/{exhibition_id}/resign")
 def resign(shared: Shared, posted: Submitted, exhibition_id: Id) -> Response:
-    """Resign."""
     with shared.db.transaction() as session:
         exhibitions.resign(session, posted.visit.person, exhibition_id)
     return onward(f"/play/{exhibition_id}")

@@ -68,7 +68,7 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
     """
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     markdown.add_render_rule("table_open", _open_table)
-    markdown.add_render_rule("table_close", _close_table)
+    markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
     tokens = markdown.parse(_COMMENT.sub("", text))
     _name_tables(tokens)
     named = Counter[str]()
@@ -105,10 +105,6 @@ def _name_tables(tokens: Sequence[Token]) -> None:
 def _open_table(_: object, tokens: Sequence[Token], index: int, *__: object) -> str:
     label = escapeHtml(str(tokens[index].attrGet("aria-label")))
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
-
-
-def _close_table(*_: object) -> str:
-    return "</table></div>\n"
 
 
 def _linked(tokens: Sequence[Token]) -> list[Token]:

@@ -18,7 +18,6 @@ FINAL = "published standings are final"
 
 
 def upgrade() -> None:
-    """Forward."""
     run(SCHEMA.read_text("utf-8"))
     if op.get_bind().dialect.name == "sqlite":
         _refuse_in_sqlite("audit_log_no", "audit_log", APPEND_ONLY)

@@ -10,5 +10,4 @@ down_revision = "0023"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("participant", sa.Column("player", sa.String(length=80), nullable=True))

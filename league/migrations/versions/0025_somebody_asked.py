@@ -21,7 +21,6 @@ CHECKS = {
 
 
 def upgrade() -> None:
-    """Forward."""
     at_least_none = "CONSTRAINT ck_season_unrated_games CHECK (unrated_games >= 0)"
     op.execute(f"ALTER TABLE season ADD COLUMN unrated_games INTEGER DEFAULT 0 NOT NULL {at_least_none}")
     asker = "CONSTRAINT fk_challenge_asker_id REFERENCES user_account (id)"

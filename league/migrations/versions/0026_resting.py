@@ -10,7 +10,6 @@ down_revision = "0025"
 
 
 def upgrade() -> None:
-    """Forward."""
     unset = "CONSTRAINT ck_season_rest_faults CHECK (rest_faults IS NULL OR rest_faults >= 1)"
     op.execute(f"ALTER TABLE season ADD COLUMN rest_faults INTEGER {unset}")
     at_least_one = "CONSTRAINT ck_season_rest_matches CHECK (rest_matches >= 1)"

@@ -30,5 +30,4 @@ CREATE INDEX ix_notice_unread ON notice (user_id) WHERE read_at IS NULL;
 
 
 def upgrade() -> None:
-    """Forward."""
     run(SCHEMA)

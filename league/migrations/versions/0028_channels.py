@@ -42,5 +42,4 @@ CREATE INDEX ix_delivery_channel_id_state ON delivery (channel_id, state);
 
 
 def upgrade() -> None:
-    """Forward."""
     run(SCHEMA)

@@ -75,7 +75,6 @@ CREATE INDEX ix_series_pairing_id ON series (pairing_id) WHERE pairing_id IS NOT
 
 
 def upgrade() -> None:
-    """Forward."""
     run(TABLES)
     change_check("series", "purpose", BEFORE, AFTER)
     run(PAIRING)

@@ -69,7 +69,6 @@ CREATE INDEX ix_challenge_panel_id ON challenge (panel_id) WHERE panel_id IS NOT
 
 
 def upgrade() -> None:
-    """Forward."""
     run(SCHEMA)
     for table, checks in CHANGED.items():
         for name, (before, after) in checks.items():

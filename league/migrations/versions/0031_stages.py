@@ -33,7 +33,6 @@ COLUMNS = {
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("season", sa.Column("stages", sa.JSON(none_as_null=True), nullable=True))
     for table, columns in COLUMNS.items():
         for column in columns:

@@ -12,7 +12,6 @@ down_revision = "0031"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.create_table(
         "identity",
         sa.Column("id", sa.Integer(), nullable=False),

@@ -10,7 +10,6 @@ down_revision = "0032"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.create_table(
         "sample",
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),

@@ -10,7 +10,6 @@ down_revision = "0033"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.create_table(
         "league_game",
         sa.Column("name", sa.String(length=64), nullable=False),

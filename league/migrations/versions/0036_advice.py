@@ -10,7 +10,6 @@ down_revision = "0034"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("exhibition", sa.Column("advise_at", sa.DateTime(timezone=True), nullable=True))
     op.add_column("exhibition", sa.Column("advice_tries", sa.Integer(), server_default="0", nullable=False))
     op.add_column("exhibition", sa.Column("advice_sha256", sa.String(64), nullable=True))

@@ -13,5 +13,4 @@ down_revision = "0036"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("evaluation_player", sa.Column("figures", sa.JSON(none_as_null=True), nullable=True))

@@ -10,5 +10,4 @@ down_revision = "0037"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("evaluation", sa.Column("rules", sa.Integer(), server_default="1", nullable=False))

@@ -10,5 +10,4 @@ down_revision = "0039"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("channel", sa.Column("language", sa.String(8), server_default="en", nullable=False))

@@ -10,6 +10,5 @@ down_revision = "0040"
 
 
 def upgrade() -> None:
-    """Forward."""
     for table in ("season", "exhibition"):
         op.add_column(table, sa.Column("variant", sa.JSON(none_as_null=True), nullable=True))

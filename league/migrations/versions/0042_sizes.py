@@ -9,7 +9,6 @@ down_revision = "0041"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.execute(
         "ALTER TABLE season ADD COLUMN upload_kib INTEGER"
         " CONSTRAINT ck_season_upload_kib CHECK (upload_kib IS NULL OR upload_kib >= 1)"

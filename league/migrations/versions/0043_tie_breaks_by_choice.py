@@ -10,5 +10,4 @@ down_revision = "0042"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("evaluation", sa.Column("tie_breaks", sa.JSON(none_as_null=True), nullable=True))

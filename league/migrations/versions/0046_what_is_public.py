@@ -9,7 +9,6 @@ down_revision = "0043"
 
 
 def upgrade() -> None:
-    """Forward."""
     for name, choices in (("transcripts", ("played", "closed")), ("sources", ("never", "closed"))):
         words = ", ".join(f"'{choice}'" for choice in choices)
         op.execute(

@@ -9,5 +9,4 @@ down_revision = "0046"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.execute("ALTER TABLE season ADD COLUMN ladder BOOLEAN DEFAULT TRUE NOT NULL")

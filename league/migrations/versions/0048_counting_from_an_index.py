@@ -9,7 +9,6 @@ down_revision = "0047"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.drop_index(op.f("ix_match_season_id_state_id"), "match")
     columns = ["season_id", "state", "id", "rated", "asked"]
     op.create_index(op.f("ix_match_season_id_state_id_rated_asked"), "match", columns)

@@ -12,7 +12,6 @@ down_revision = "0048"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.add_column("worker_host", sa.Column("incident_at", sa.DateTime(timezone=True)))
     op.add_column("worker_host", sa.Column("incident_ended_at", sa.DateTime(timezone=True)))
     op.add_column("worker_host", sa.Column("incident", sa.JSON(), server_default="{}", nullable=False))

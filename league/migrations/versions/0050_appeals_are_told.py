@@ -9,5 +9,4 @@ down_revision = "0049"
 
 
 def upgrade() -> None:
-    """Forward."""
     add_kind("appeal-opened", after="evaluation-done")

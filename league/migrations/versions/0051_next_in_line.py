@@ -11,7 +11,6 @@ down_revision = "0050"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.drop_index(op.f("ix_series_state_precedence_queued_at"), "series")
     columns = ["state", "precedence", "queued_at", "id"]
     op.create_index(op.f("ix_series_state_precedence_queued_at_id"), "series", columns)

@@ -16,7 +16,6 @@ NARROWED = (
 
 
 def upgrade() -> None:
-    """Forward."""
     for table, column, where in NARROWED:
         name = op.f(f"ix_{table}_{column}")
         op.drop_index(name, table)

@@ -21,7 +21,6 @@ SEATED = r",\s*CONSTRAINT fk_{}_match_id_seat FOREIGN KEY\(match_id, seat\) REFE
 
 
 def upgrade() -> None:
-    """Forward."""
     in_sqlite = op.get_bind().dialect.name == "sqlite"
     if not in_sqlite:  # all at once, before the index is made: others who hold one of them may want another
         op.execute("LOCK TABLE latency_summary, ending, participant IN ACCESS EXCLUSIVE MODE")

@@ -12,7 +12,6 @@ down_revision = "0053"
 
 
 def upgrade() -> None:
-    """Forward."""
     op.create_table(
         "signing_key",
         sa.Column("id", sa.Integer(), nullable=False),

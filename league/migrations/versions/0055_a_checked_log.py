@@ -29,6 +29,5 @@ DROP SEQUENCE audit_log_id_seq CASCADE"""
 
 
 def upgrade() -> None:
-    """Forward."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(CHECK)

@@ -9,5 +9,4 @@ down_revision = "0055"
 
 
 def upgrade() -> None:
-    """Forward."""
     add_kind("entered", after="season-invited")

@@ -157,9 +157,8 @@ def add_address(session: Session, person: Person, address: str) -> ChannelInfo:
         raise BadSetting("address", _("it is not an e-mail address that this service accepts"))
     row = _add(session, person, ChannelKind.MAIL, address, confirmed_at=None)
     session.add(Delivery(channel_id=row.id, at=row.created_at, due_at=row.created_at))
-    account_changed(
-        session, person.id, N_("The address {channel} was added, and has to be confirmed."), channel=address
-    )
+    added = N_("The address {channel} was added, and has to be confirmed.")
+    account_changed(session, person.id, added, channel=address)
     return from_row(ChannelInfo, row)
 
 
@@ -207,14 +206,12 @@ def _add(session: Session, person: Person, kind: ChannelKind, address: str, conf
 
 def _linked(session: Session, link: Link, channel_id: int, token: str) -> Channel:
     row = session.get(Channel, channel_id)
-    if row is None or row.kind is not ChannelKind.MAIL:
-        raise NotFound("link", channel_id, gettext(OVER))
-    if not hmac.compare_digest(link_token(row.secret, link).encode(), token.encode()):
-        raise NotFound("link", channel_id, gettext(OVER))
-    late = now(session) > row.created_at + CONFIRM_WITHIN
-    if link is Link.CONFIRM and (row.confirmed_at is not None or late):
-        raise NotFound("link", channel_id, gettext(OVER))
-    return row
+    if row is not None and row.kind is ChannelKind.MAIL:
+        genuine = hmac.compare_digest(link_token(row.secret, link).encode(), token.encode())
+        late = row.confirmed_at is not None or now(session) > row.created_at + CONFIRM_WITHIN
+        if genuine and not (late and link is Link.CONFIRM):
+            return row
+    raise NotFound("link", channel_id, gettext(OVER))
 
 
 def speak(session: Session, person: Person, chosen: str) -> None:
@@ -276,9 +273,7 @@ def send_test(session: Session, person: Person, channel_id: int) -> None:
 
 def close_channels(session: Session, user_id: int) -> None:
     """Remove all channels of an account that is being closed."""
-    for row in session.exec(select(Channel).where(Channel.user_id == user_id)).all():
-        session.delete(row)
-    session.flush()
+    session.exec(delete(Channel).where(col(Channel.user_id) == user_id))
 
 
 def channels(session: Session, person: Person) -> list[ChannelInfo]:
@@ -323,20 +318,10 @@ def claim_deliveries(
     for row, channel, notice in session.exec(due).all():
         attempt = row.tries + 1
         if set_values(session, Delivery, *_held(row.id, row.tries), tries=attempt, due_at=at + LEASE):
-            of_channel = {name: getattr(channel, name) for name in ("kind", "address", "secret", "language")}
-            taken.append(
-                Parcel(
-                    at,
-                    row.id,
-                    attempt,
-                    channel.user_id or -channel.id,
-                    **of_channel,
-                    channel_id=channel.id,
-                    is_confirmed=channel.confirmed_at is not None,
-                    resets_password=row.resets_password,
-                    notice=notice,
-                )
-            )
+            of_row = {"delivery_id": row.id, "channel_id": row.channel_id, "resets_password": row.resets_password}
+            person, confirmed = channel.user_id or -channel.id, channel.confirmed_at is not None
+            more = {"at": at, "attempt": attempt, "person": person, "is_confirmed": confirmed, "notice": notice}
+            taken.append(from_row(Parcel, channel, **of_row, **more))
     return taken
 
 
@@ -346,8 +331,7 @@ def delivered(session: Session, parcel: Parcel, detail: str) -> bool:
     done = {"state": DeliveryState.SENT, "detail": storable(detail, MOST_DETAIL), "finished_at": at}
     if not set_values(session, Delivery, *_held(parcel.delivery_id, parcel.attempt), **done):
         return False
-    channel_id = session.get_one(Delivery, parcel.delivery_id).channel_id
-    set_values(session, Channel, col(Channel.id) == channel_id, failing_since=None)
+    set_values(session, Channel, col(Channel.id) == parcel.channel_id, failing_since=None)
     return True
 
 
@@ -363,12 +347,11 @@ def not_delivered(session: Session, parcel: Parcel, detail: str, *, for_good: bo
         values |= {"state": DeliveryState.FAILED, "finished_at": at}
     if not set_values(session, Delivery, *_held(parcel.delivery_id, parcel.attempt), **values):
         return False
-    channel = session.get_one(Channel, session.get_one(Delivery, parcel.delivery_id).channel_id)
+    channel = session.get_one(Channel, parcel.channel_id)
     channel.failing_since = channel.failing_since or at
     if for_good or channel.failing_since <= at - PATIENCE:
         channel.disabled_at = at
-        waiting = (col(Delivery.channel_id) == channel.id, col(Delivery.state) == DeliveryState.WAITING)
-        set_values(session, Delivery, *waiting, state=DeliveryState.FAILED, finished_at=at)
+        set_values(session, Delivery, *_on_their_way(channel), state=DeliveryState.FAILED, finished_at=at)
     session.flush()
     return True
 

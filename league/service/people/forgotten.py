@@ -20,7 +20,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.service.people.access import change_password
 from deadheat.league.service.people.channels import OVER
-from deadheat.league.service.people.notices import in_use
+from deadheat.league.service.people.notices import IN_USE
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import ChannelKind, DeliveryState
 from deadheat.league.tables import Channel, Delivery, User
@@ -33,7 +33,7 @@ def ask_for_link(session: Session, named: str) -> None:
     key = named.strip().lower()
     meant = or_(col(User.name_key) == key, func.lower(Channel.address) == key)
     addresses = select(Channel.id).join(User, col(User.id) == Channel.user_id)
-    addresses = addresses.where(meant, Channel.kind == ChannelKind.MAIL, *in_use())
+    addresses = addresses.where(meant, Channel.kind == ChannelKind.MAIL, *IN_USE)
     addresses = addresses.where(col(User.password_hash).is_not(None), col(User.closed_at).is_(None))
     at = now(session)
     for channel_id in session.exec(addresses).all():
@@ -53,13 +53,12 @@ def link_query(session: Session, channel_id: int) -> str:
 def owner_of_link(session: Session, channel_id: int, until: int, token: str) -> Person:
     """Find the account whose password a link resets. Raises NotFound: the link is invalid or has expired."""
     channel = session.get(Channel, channel_id)
-    if channel is None or channel.user_id is None or now(session).timestamp() > until:
-        raise NotFound("link", channel_id, gettext(OVER))
-    user = session.get_one(User, channel.user_id)
-    genuine = hmac.compare_digest(_token(session, channel, until).encode(), token.encode())
-    if not genuine or user.password_hash is None or user.closed_at is not None:
-        raise NotFound("link", channel_id, gettext(OVER))
-    return Person.of(user)
+    if channel is not None and channel.user_id is not None and now(session).timestamp() <= until:
+        user = session.get_one(User, channel.user_id)
+        genuine = hmac.compare_digest(_token(session, channel, until).encode(), token.encode())
+        if genuine and user.password_hash is not None and user.closed_at is None:
+            return Person.of(user)
+    raise NotFound("link", channel_id, gettext(OVER))
 
 
 def reset_password(session: Session, channel_id: int, until: int, token: str, password: str) -> None:

@@ -20,10 +20,9 @@ from functools import cache
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, union_all
+from sqlalchemy import bindparam, union_all
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, delete, func, insert, select
-from sqlmodel.sql.expression import Select
 
 from deadheat.engine.core import Fault
 from deadheat.engine.language import N_, gettext
@@ -350,34 +349,24 @@ def _rows(
 
 
 def _write(session: Session, rows: Iterable[dict[str, Any]]) -> None:
-    """Send notices to everybody who has not received them. The order of ids prevents deadlocks."""
-    _send(session, insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"]))))
-
-
-def _send(session: Session, notice_ids: Collection[int]) -> None:
-    """Store a delivery of each new notice for every channel of its recipient."""
-    if not notice_ids:
-        return
+    """Send notices to everybody who has not received them, by every channel. The order of ids prevents deadlocks."""
+    new = insert_new(session, Notice, sorted(rows, key=lambda row: (row["user_id"], row["subject"])))
     at = now(session)
-    rows = [
-        {"notice_id": notice_id, "channel_id": channel_id, "at": at, "due_at": at}
-        | {"state": DeliveryState.WAITING, "tries": 0, "detail": "", "resets_password": False}
-        for notice_id, channel_id in session.exec(_heard(), params={"notices": list(notice_ids)})
-    ]
-    if rows:
-        session.connection().execute(insert(Delivery).inline(), rows)  # workers may not read what they insert
+    event = {"state": DeliveryState.WAITING, "at": at, "due_at": at}
+    heard = session.exec(HEARD, params={"notices": new}) if new else ()
+    deliveries = [{"notice_id": notice_id, "channel_id": channel_id, **event} for notice_id, channel_id in heard]
+    if deliveries:
+        session.connection().execute(insert(Delivery).inline(), deliveries)  # workers may not read what they insert
 
 
-@cache
-def _heard() -> Select[int, int]:
-    """Return the statement for the channels of the recipients of `notices`."""
-    found = select(Notice.id, Channel.id).join(Channel, col(Channel.user_id) == Notice.user_id)
-    return found.where(col(Notice.id).in_(bindparam("notices", expanding=True)), *in_use())
+IN_USE = (col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None))
+"""The conditions under which notices are sent to a channel."""
 
-
-def in_use() -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions under which notices are sent to a channel."""
-    return col(Channel.disabled_at).is_(None), col(Channel.confirmed_at).is_not(None)
+HEARD = (
+    select(Notice.id, Channel.id)
+    .join(Channel, col(Channel.user_id) == Notice.user_id)
+    .where(col(Notice.id).in_(bindparam("notices", expanding=True)), *IN_USE)
+)
 
 
 def _is_told(session: Session, kind: NoticeKind, subject: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Row, bindparam, exists
 from sqlalchemy import select as columns
@@ -26,24 +26,15 @@ class Bearing:
     rejudged_id: int | None
 
 
-class _Voided(NamedTuple):
-    rejudged_id: int | None
-    reason: str
-
-
 def bearings(session: Session, matches: Sequence[Match | Row[Any]]) -> dict[int, Bearing]:
     """Return the bearing of each of these matches, by id."""
-    rows: Sequence[tuple[Any, ...]] = session.exec(BEARINGS, params={"ids": [match.id for match in matches]}).all()
-    disqualified = _disqualified(session, [match_id for match_id, *_rest, some in rows if some])
-    found = {match_id: (purpose, ruling) for match_id, purpose, *ruling, _some in rows}
-    bearings = {}
+    rows = session.connection().execute(BEARINGS, {"ids": [match.id for match in matches]}).all()
+    disqualified = _disqualified(session, [row.id for row in rows if row.some_out])
+    bearings, found = {}, {row.id: row for row in rows}
     for match in matches:
-        purpose, ruling = found[match.id]
-        voided = None if ruling[0] is None else _Voided(*ruling[1:])
-        why = None
-        if match.state in WITH_RESULT:
-            why = _why(match, Purpose(purpose), voided, disqualified.get(match.id, []))
-        bearings[match.id] = Bearing(why, None if voided is None else voided.rejudged_id)
+        row = found[match.id]
+        why = _why(match, row, disqualified.get(match.id, [])) if match.state in WITH_RESULT else None
+        bearings[match.id] = Bearing(why, row.rejudged_id)
     return bearings
 
 
@@ -58,8 +49,8 @@ BEARINGS: Any = (
     columns(
         col(Match.id),
         col(Series.purpose),
-        *(col(VoidedMatch.match_id), col(VoidedMatch.rejudged_id), col(VoidedMatch.reason)),
-        exists().where(col(Participant.match_id) == Match.id, _OUT),
+        *(col(VoidedMatch.match_id).label("voided"), col(VoidedMatch.rejudged_id), col(VoidedMatch.reason)),
+        exists().where(col(Participant.match_id) == Match.id, _OUT).label("some_out"),
     )
     .join_from(Match, Series, col(Series.id) == Match.series_id)
     .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
@@ -87,22 +78,19 @@ def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None)
     return _("The service failed at every attempt (most recently: %(cause)s).", cause=cause) + again
 
 
-def _why(
-    match: Match | Row[Any], purpose: Purpose, voided: _Voided | None, disqualified: Sequence[str]
-) -> Uncounted | None:
-    """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players."""
-    if voided is not None and voided.rejudged_id is not None:
-        sentence = _(
-            "An organiser has it replayed as match %(match_id)s: %(reason)s",
-            match_id=voided.rejudged_id,
-            reason=voided.reason,
-        )
-        return Uncounted(Uncounting.REJUDGED, sentence, voided.rejudged_id)
-    if voided is not None:
+def _why(match: Match | Row[Any], row: Row[Any], disqualified: Sequence[str]) -> Uncounted | None:
+    """Return the first reason that applies: a ruling on the match itself, its purpose, its result, or its players.
+    `row`: its one of `BEARINGS`.
+    """
+    purpose, again, reason = Purpose(row.purpose), row.rejudged_id, row.reason
+    if again is not None:
+        sentence = _("An organiser has it replayed as match %(match_id)s: %(reason)s", match_id=again, reason=reason)
+        return Uncounted(Uncounting.REJUDGED, sentence, again)
+    if row.voided is not None:
         if purpose is Purpose.EVALUATION:
-            sentence = _("An organiser declared it void: %(reason)s", reason=voided.reason)
+            sentence = _("An organiser declared it void: %(reason)s", reason=reason)
         else:
-            sentence = _("An organiser took it out of the log of results: %(reason)s", reason=voided.reason)
+            sentence = _("An organiser took it out of the log of results: %(reason)s", reason=reason)
         return Uncounted(Uncounting.VOIDED, sentence, None)
     if match.asked is not None:
         return Uncounted(Uncounting.ASKED, _("An author asked for it, and such matches are never rated."), None)

@@ -45,6 +45,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
 
 def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path: Path) -> None:
     done = succeeded(tournament(GAME, str(bots), "--games", "3", "--seed", "x", "--folder", str(tmp_path / "t")))
+    assert "\n10 of at most 12 games\n" in done.stderr, "a line now and then, where no terminal shows a table"
     log = log_of(tmp_path / "t")
     assert sorted(game["number"] for game in log) == list(range(12)), "three pairs, four games each: whole deals"
     assert Counter(label for game in log for label in game["players"]) == {"other": 8, "quick": 8, "quitter": 8}
@@ -62,6 +63,8 @@ def test_a_folder_of_bots_plays_everybody_against_everybody(bots: Path, tmp_path
             lost = game["ranks"][game["players"].index("other")] > 1
             assert (game["transcript"] is not None) == (bool(game["faults"]) or lost)
     assert "8 x exited at READY" in done.stdout
+    report = (tmp_path / "t" / "report.html").read_text(encoding="utf-8")
+    assert "(near 1: a single rating per bot explains the results).</p>" in report
     assert "Before you choose it, play it again with another --seed." in done.stdout
     assert max(map(len, done.stdout.splitlines()[:8])) <= 80
     assert json.loads(invoke("rate", str(tmp_path / "t" / "games.jsonl"), "--json").stdout)["games"] == 12
@@ -169,11 +172,13 @@ def test_a_gate_lets_pass_who_meets_its_conditions(bots: Path, tmp_path: Path) -
     judged = json.loads(failed.stdout.splitlines()[-1])["summary"]["gate"]["quitter"]
     assert [verdict["met"] for verdict in judged] == [False, False]
     assert "10 faults in 10 (10 x exited at READY)" in judged[1]["sentence"]
+    broken = bots.parent / "broken.c"  # what is refused is refused before anything is built
+    broken.write_text("no C")
     gate.write_text(text.format(bots).replace('"quit*"', '"rush-*"'))
-    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "c"))
+    refused = tournament(GAME, str(broken), "--gate", str(gate), "--folder", str(tmp_path / "c"))
     assert_one_sentence(refused, "no bot of the gate's panel is called rush-*: quitter")
     gate.write_text(f'panel = ["{bots}/quitter.py"]\ngames = 18\n[[condition]]\nnot_worse_than = "{bots}/other"\n')
-    refused = tournament(GAME, str(bots / "quick"), "--gate", str(gate), "--folder", str(tmp_path / "d"))
+    refused = tournament(GAME, str(broken), "--gate", str(gate), "--folder", str(tmp_path / "d"))
     assert_one_sentence(refused, "needs at least 20 games against each to show anything at 95 %; the gate plays 18")
 
 
