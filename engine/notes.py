@@ -18,7 +18,7 @@ from deadheat.engine.transcript import Transcript
 
 _NOTE = re.compile(r"^# note(?: (\d{1,6}):)? +(\S.*)$", re.MULTILINE)
 _LEFT_OUT = re.compile(r"^\[\.\.\. \d+ bytes left out \.\.\.\]$", re.MULTILINE)
-"""The line that the sandbox writes in place of bytes it dropped (sandbox/stderr.py, sandbox/images/init.c)."""
+"""The line that the sandbox writes in place of bytes it dropped (sandbox/local.py, sandbox/images/init.c)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,7 @@ from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
-from deadheat.sandbox.local import LocalBox, Running, wait
-from deadheat.sandbox.stderr import MAX_FILE_BYTES
+from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, wait
 
 PATIENCE_S = 10
 """How long bwrap may take until the bot can begin, and the kernel to end everything."""

@@ -1,4 +1,5 @@
-"""Containers of a Docker Engine, and boxes that are a container for each run: builds, and everything under gVisor.
+"""Containers of a Docker Engine: the settings that confine them (`sandbox.seccomp` has the system calls), their life,
+and boxes that are a container for each run: builds, and everything under gVisor.
 
 Theory of operation
 -------------------
@@ -29,19 +30,22 @@ from typing import Any
 import docker
 import requests
 from docker.errors import DockerException, NotFound
-from docker.types import Mount
+from docker.types import LogConfig, Mount, Ulimit
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
+from deadheat.sandbox import seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, leave_unified, weight_file
-from deadheat.sandbox.confinement import host_config, to_be_killed_first
 from deadheat.sandbox.folders import LockedFolder
+from deadheat.sandbox.host import weight as weights
 from deadheat.sandbox.host.weight import Parent
 from deadheat.sandbox.runtimes import Runtime, why_not_started
 
 ACK_TIMEOUT_S = 10
 """How long init may take to answer an order beyond the time that the order itself allows. An idle host takes a
 millisecond; after ten seconds some process in the container cannot be killed."""
+
+AGAIN_SECONDS = 0.1
 
 LABEL = "deadheat.box"
 """Its value is the folder of the container's owner."""
@@ -52,7 +56,76 @@ is the root of its room."""
 
 FIFOS = ("ctl", "ack", "in", "out")
 
+CAPABILITIES = ["KILL", "SETUID", "SETGID"]  # of a wall, until it has made its maker (see images/init.c)
+ALONE_CAPABILITIES = [
+    *CAPABILITIES,
+    "SETPCAP",
+]  # of the init of a single run, which drops them before the program starts
+MASKED = """
+/proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
+/proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
+
+/proc/buddyinfo /proc/diskstats /proc/interrupts /proc/key-users /proc/locks /proc/pagetypeinfo /proc/pressure
+/proc/schedstat /proc/softirqs /proc/vmstat /proc/zoneinfo
+/proc/sys/fs/aio-nr /proc/sys/fs/dentry-state /proc/sys/fs/file-nr /proc/sys/fs/inode-nr /proc/sys/fs/inode-state
+
+/proc/sys/kernel/pty /dev/pts
+"""
+"""Paths that a box does not see. First, as by default with engines, the machine and its keys. Then host-wide counts and
+lists, which one bot can change and another can read: /proc/locks shows even the byte ranges of locks held in other
+containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
+
+READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
+"""What changes the host. The rest of /proc, which rooms do not have, is where a wall maps their users."""
+
+CORE_BYTES = 1
+"""Too little for a core file, and the only limit that keeps the kernel from piping a crash into a program of the host,
+started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
+
 EngineFailure = (DockerException, requests.exceptions.RequestException)
+
+
+def host_config(
+    client: docker.APIClient, mounts: list[Mount], limits: Limits, runtime: Runtime, *, wall: bool = False
+) -> Any:
+    """Return all settings that confine a container: a wall, or one that runs a single program."""
+    most = {"nofile": limits.open_files, "fsize": limits.file_bytes, "core": CORE_BYTES, "msgqueue": 0, "memlock": 0}
+    filter_of_calls = seccomp.profile(limits.building, says_eperm=runtime.gvisor, rooms=wall)
+    tmp = f"size={limits.tmp_bytes},nr_inodes={limits.tmp_inodes},mode=1777,nosuid,nodev,noexec"
+    config = client.create_host_config(
+        network_mode="none",
+        read_only=True,
+        mounts=mounts,
+        tmpfs={"/tmp": tmp, **limits.scratch},
+        cap_drop=["ALL"],
+        cap_add=CAPABILITIES if wall else ALONE_CAPABILITIES,
+        # AppArmor's usual profile forbids mounts, in rooms too. It would guard /proc and /sys, which no room has.
+        security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * wall)],
+        mem_limit=limits.memory_bytes,
+        memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
+        pids_limit=limits.processes,
+        cpuset_cpus=limits.cpus or None,
+        cgroup_parent=weights.parent(limits.building, runtime.systemd),
+        ipc_mode="none",
+        sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
+        ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in most.items()],
+        log_config=LogConfig(type="none"),
+        auto_remove=True,
+    )
+    # The library has no arguments for these.
+    config["ReadonlyPaths"] = READ_ONLY if wall else ["/proc"]  # all of it: see `to_be_killed_first`
+    config["MaskedPaths"] = MASKED.split()
+    runtime.adapt(config, limits)
+    return config
+
+
+def to_be_killed_first(pid: int) -> None:
+    """Make the kernel, when out of memory, kill a build's first process before init, however little memory it uses: a
+    dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
+    this.
+    """
+    with contextlib.suppress(OSError):  # it has already ended
+        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
 
 
 class Container:
@@ -107,13 +180,13 @@ class Container:
             except NotFound:
                 return
             except EngineFailure:
-                continue
+                time.sleep(AGAIN_SECONDS)
         with contextlib.suppress(*EngineFailure):  # created but never started: nothing ran
             self._client.remove_container(container, force=True)
 
 
 class Confined:
-    """What each box on an engine does with its present run. Its kind says how orders are given and answers heard."""
+    """What each box on an engine does with its present run; rooms and containers take orders in different ways."""
 
     def __init__(self, weight: float | None) -> None:
         """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""

@@ -39,8 +39,7 @@ from docker.types import Mount
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, leave_unified, remove_group
-from deadheat.sandbox.confinement import host_config
-from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container
+from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container, host_config
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime
 
@@ -316,7 +315,7 @@ def packed(directory: Path) -> tuple[int, int]:
     """
     taken = 0
     with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "wb") as out:
-        for path in sorted(directory.rglob("*")):
+        for path in _below(directory):
             name = os.fsencode(path.relative_to(directory))
             if b"\n" in name:
                 raise OSError(f"{path} has a line break in its name")
@@ -328,6 +327,12 @@ def packed(directory: Path) -> tuple[int, int]:
             out.write(b"%s %d ./%s\n%s" % (mode, len(content), name, content))
             taken += -(-len(content) // PAGE_BYTES) * PAGE_BYTES
         return os.dup(out.fileno()), taken
+
+
+def _below(directory: Path) -> Iterator[Path]:
+    """Yield everything in a folder, each folder before what is in it; links are followed."""
+    for above, folders, files in os.walk(directory, followlinks=True):
+        yield from (Path(above, name) for name in (*folders, *files))
 
 
 def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, bytes] | None = None) -> None:

@@ -23,7 +23,7 @@ here. Left out on purpose:
 * shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
   as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
   belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
-* the limit on core dumps, which must stay 1 (see `sandbox.confinement`);
+* the limit on core dumps, which must stay 1 (see `sandbox.containers`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 

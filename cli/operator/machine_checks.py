@@ -53,6 +53,7 @@ def _rooms(sandbox: DockerSandbox, run_dir: Path) -> Finding:
 
 def check_fitness(settings: Settings) -> Iterator[Finding]:
     """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
+    from deadheat.sandbox.docker import DockerSandbox
     from deadheat.sandbox.host.check import QUICK_ROUNDS, check_host
     from deadheat.sandbox.host.fitness import Level
     from deadheat.workers.context import Context
@@ -60,8 +61,9 @@ def check_fitness(settings: Settings) -> Iterator[Finding]:
     if settings.sandbox == "local" or os.geteuid() != 0:
         return
     context = Context(settings)
-    with context.slots.take() as cpus:
-        report = check_host(context.sandbox, cpus, QUICK_ROUNDS, bots=context.slots.bots)
+    sandbox = DockerSandbox(settings.image, context.run_dir, settings.runtime, settings.only_plays)
+    with closing(sandbox), context.slots.take() as cpus:
+        report = check_host(sandbox, cpus, QUICK_ROUNDS, bots=context.slots.bots)
     for finding in report.findings:
         if finding.level is not Level.GOOD:
             verdict = Verdict.WRONG if finding.level is Level.UNFIT else Verdict.REMARK

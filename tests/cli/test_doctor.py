@@ -159,10 +159,10 @@ def test_settings_that_cannot_be_are_one_sentence(monkeypatch: pytest.MonkeyPatc
     [
         (
             NO_PARSER,
-            "No container could be started: this machine's kernel has AppArmor, and its parser is",
+            "No box could be opened: this machine's kernel has AppArmor, and its parser is",
             NO_PARSER_CURE,
         ),
-        (PermissionError(13, "no"), "No container could be started: [Errno 13] no.", "What a machine must allow"),
+        (PermissionError(13, "no"), "No box could be opened: [Errno 13] no.", "What a machine must allow"),
     ],
 )
 def test_what_keeps_a_machine_from_making_rooms_is_told_in_a_sentence(
@@ -196,7 +196,7 @@ def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_pa
     script = (
         "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import check_engine; "
         "from tests.league.ground import settings; "
-        "print([*check_engine(settings(Path(sys.argv[1])))][-1].text)"
+        'print([*check_engine(settings(Path(sys.argv[1]), sandbox="docker"))][-1].text)'
     )
     mounted = f"mount -t tmpfs none {tmp_path} && exec python -c '{script}' {tmp_path}"
     command = ["unshare", "--mount", "sh", "-c", mounted.replace("exec python", f"exec {sys.executable}")]

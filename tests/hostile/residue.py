@@ -48,7 +48,7 @@ class Traces:
             self.directories |= {*box._groups.values()}
             self.users.add(box.user)
             return
-        assert box._container is not None
+        assert box._container is not None and box._container.id is not None
         found = self.client.inspect_container(box._container.id)
         self.containers.add(found["Id"])
         self.users.add(int(dict(entry.split("=", 1) for entry in found["Config"]["Env"])["JUDGE_UID"]))

@@ -99,6 +99,6 @@ def test_what_one_box_does_is_not_seen_in_another(pair: Pair) -> None:
 
 def test_it_would_be_seen_with_locks_and_without_masks(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """Boxes with locks, as builds have them, and with all of /proc have these channels, so the test above can fail."""
-    monkeypatch.setattr("deadheat.sandbox.confinement.MASKED", "")
+    monkeypatch.setattr("deadheat.sandbox.containers.MASKED", "")
     through = heard(*pair(Limits(building=True)))
     assert {*BY_LOCKS, "the list of locks", "how many terminals there are", "who waits"} <= set(through), through

@@ -22,8 +22,7 @@ from deadheat.league.config import Settings
 from deadheat.sandbox import rooms
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Limits, SandboxError
 from deadheat.sandbox.cgroup import first_child
-from deadheat.sandbox.confinement import host_config
-from deadheat.sandbox.containers import Container
+from deadheat.sandbox.containers import Container, host_config
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.rooms import WALL, Room, Wall
