@@ -25,6 +25,8 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.people.users import users_beginning
+from deadheat.league.service.seasons.seasons import seasons
+from deadheat.league.states import SeasonState
 
 router = APIRouter()
 
@@ -42,6 +44,9 @@ READERS = {
 }
 """The index: pages by the reader's purpose."""
 
+LOOKED_AT = 24
+"""The number of newest seasons among which the index looks for an open one."""
+
 FOUND = 20
 """The most results of each kind in a search."""
 
@@ -55,9 +60,13 @@ assets = Files(directory=str(files("fastapi_offline") / "static"))
 @router.get("/docs")
 @everyones
 def index(shared: Shared) -> str:
-    """Show all pages by the reader's purpose."""
+    """Show a first bot's steps, in the newest open season's game, and all pages by the reader's purpose."""
+    with shared.db.reading() as session:
+        newest = seasons(session, limit=LOOKED_AT)
+    season = next((one for one in newest if one.state is SeasonState.OPEN and one.game in GAMES), None)
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
-    return render(shared, "docs.html", readers=readers, games=list(GAMES.values()))
+    game = next(iter(GAMES)) if season is None else season.game
+    return render(shared, "docs.html", readers=readers, games=list(GAMES.values()), game=game, season=season)
 
 
 @router.get("/docs/api")
