@@ -39,8 +39,8 @@ TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
 
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
-    N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
-    N_("Run a league"): ("organisers", "operators", "export"),
+    N_("Understand the league"): ("ratings", "matchmaking", "players", "audit", "security"),
+    N_("Run a league"): ("organisers", "operators", "export", "adding-a-game", "architecture"),
 }
 """The index: pages by the reader's purpose."""
 
@@ -175,4 +175,4 @@ def _source(name: str) -> str:
     before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
     assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
     section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # skip no level of headings
-    return f"{heading.removeprefix('#')}{section}"
+    return f"{heading.removeprefix('#')}{section}".replace("](#", "](authors.md#")
