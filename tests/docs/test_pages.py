@@ -127,3 +127,18 @@ def test_a_command_that_a_page_shows_exists(template: Path) -> None:
             assert options >= {word for word in words if word.startswith("--")}, line
             needed = [one for one in known[verb].params if one.required and one.opts[0].startswith("--")]
             assert element == "code" or all(set(one.opts) & set(words) for one in needed), line
+
+
+def test_every_column_of_the_leaderboard_is_explained() -> None:
+    head = (TEMPLATES / "board.html").read_text(encoding="utf-8").partition("</tr></thead>")[0]
+    shown = re.findall(r"<th[^>]*>(?:<abbr[^>]*>)?(?:{{ _\(\"(.*?)\"\) }}|(#|W / D / L))<?", head)
+    columns = [(word or sign).replace("%%", "%") for word, sign in shown]
+    text = (ROOT / "docs" / "ratings.md").read_text(encoding="utf-8").partition("A bot is ranked")[0]
+    explained = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)[1:]
+    assert len(columns) == 12
+    assert [column for column in columns if column not in {"Bot", "Author"}] == explained
+
+
+def test_no_text_claims_a_notice_that_nobody_sends() -> None:
+    claims = [path for path in (ROOT / "api").rglob("*.py") if "been notified" in path.read_text(encoding="utf-8")]
+    assert claims == []
