@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -110,7 +109,7 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """List bots against which people may play: among the most recently updated ones, the strongest first."""
+    """List bots against which people may play: the strongest first, and unrated ones last, the newest first."""
     newest = func.max(BotVersion.number)
     rated = (
         select(RatingPoint.elo)
@@ -125,11 +124,10 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
         .group_by(col(Bot.id), col(Bot.name), col(User.name))
-        .order_by(func.max(BotVersion.id).desc())
+        .order_by(rated.desc().nulls_last(), func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    found = [ReadyBot(*row) for row in session.connection().execute(statement)]
-    return sorted(found, key=lambda bot: -math.inf if bot.elo is None else bot.elo, reverse=True)
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
 def newest_versions(
