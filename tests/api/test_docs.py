@@ -32,6 +32,18 @@ def test_a_search_leads_to_headings_that_are_there_and_whose_words_come_first(si
     assert "verdict" in docs.matching("verdicts")[0].section.heading.casefold()
 
 
+def test_a_search_finds_seasons_and_matches_by_number(played: Played) -> None:
+    season, match = f"/seasons/{played.season}", f"/matches/{played.ids[0]}"
+    for asked, found in (
+        (f"{played.ids[0]}", match),
+        (f"match {played.ids[0]}", match),
+        (f"%23{played.season}", season),
+    ):
+        assert found in page(played.site, f"/search?q={asked}").links
+    assert season not in page(played.site, f"/search?q=match {played.season}").links
+    assert "Nothing matches." in page(played.site, "/search?q=season 77777").text
+
+
 @pytest.mark.parametrize("asked", ["qqxyzzy", "<script>alert(1)</script>"])
 def test_a_search_without_results_says_so(site: Site, asked: str) -> None:
     found = site.client.get("/search", params={"q": asked})

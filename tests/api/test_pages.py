@@ -172,7 +172,7 @@ def test_no_text_sends_people_to_a_file(site: Site, path: str) -> None:
 def test_a_match_page_tells_everything(played: Played) -> None:
     site = played.site
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[0]}").text)
-    assert "greedy (ada) won." in text and f"deadheat verify {played.ids[0]}" in text
+    assert "ada/greedy won." in text and f"deadheat verify {played.ids[0]}" in text
     assert text.count("5.00") >= 2 and "0.2 %" in text  # the mean, the slowest, and its share of the limit
     assert "roll" in text and "12345" in text
     text = re.sub(r"\s+", " ", page(site, f"/matches/{played.ids[2]}").text)

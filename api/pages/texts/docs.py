@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup, escape
+from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.files import Files
@@ -25,7 +27,8 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.people.users import users_beginning
-from deadheat.league.service.seasons.seasons import seasons
+from deadheat.league.service.seasons.seasons import season_info, seasons
+from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import SeasonState
 
 router = APIRouter()
@@ -88,17 +91,36 @@ def about(shared: Shared, name: str) -> str:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Search pages, rules, bots and people."""
+    """Search pages, rules, bots, people, and numbers of seasons and matches."""
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
+    numbered: list[tuple[str, str]] = []
     count = 0
     if wanted:
         with shared.db.reading() as session:
             bots, count = bots_named(session, wanted, limit=FOUND)
             people = users_beginning(session, wanted, FOUND)
+            numbered = list(_numbered(session, wanted))
     pages = matching(wanted)[:FOUND] if wanted else []
-    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people)
+    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
+
+
+def _numbered(session: Session, wanted: str) -> Iterator[tuple[str, str]]:
+    """Yield the address and name of the season and the match with a number such as "12", "#12" or "match 12"."""
+    if (asked := re.fullmatch(r"(season|match|#)? *([1-9]\d{0,8})", wanted, re.ASCII | re.IGNORECASE)) is None:
+        return
+    kind, number = (asked[1] or "").lower(), int(asked[2])
+    with suppress(NotFound):
+        if kind != "match":
+            yield (
+                f"/seasons/{number}",
+                _("Season %(number)s: %(name)s", number=number, name=season_info(session, number).name),
+            )
+    with suppress(NotFound):
+        if kind != "season":
+            names = " \u2013 ".join(match_detail(session, number).names)
+            yield f"/matches/{number}", _("Match %(number)s: %(names)s", number=number, names=names)
 
 
 @dataclass(frozen=True, slots=True)
