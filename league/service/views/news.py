@@ -71,8 +71,8 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
         .order_by(col(Participant.match_id), col(Participant.seat))
     )
     playing: dict[int, list[tuple[int, str, str]]] = {}
-    for match_id, *bot in session.exec(seated):
-        playing.setdefault(match_id, []).append((*bot,))
+    for match_id, bot_id, name, author in session.exec(seated):
+        playing.setdefault(match_id, []).append((bot_id, name, author))
     live = live_matches(session, list(counted))
     return [
         from_row(
