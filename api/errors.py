@@ -67,14 +67,14 @@ STATUS: Mapping[type[errors.LeagueError], int] = {
 }
 """The only table that maps the league's errors to HTTP. A test checks that it is complete."""
 
-INTERNAL = N_("Something went wrong on our side. An operator has been notified.")
+INTERNAL = N_("Something went wrong on our side. It is logged for the operator.")
 """The text that replaces an error's own message, which would reveal internals."""
 
 OURS: Mapping[type[errors.LeagueError], str] = {
     errors.BlobsAway: N_("Nothing can be stored or fetched at the moment. Please try again in a minute."),
     errors.ProviderAway: N_("The sign-in provider does not answer. Try again later, or sign in with a password."),
-    errors.BlobMissing: N_("This is missing from the store. An operator has been notified."),
-    errors.BlobDamaged: N_("This is damaged in the store. An operator has been notified."),
+    errors.BlobMissing: N_("This is missing from the store. It is logged for the operator."),
+    errors.BlobDamaged: N_("This is damaged in the store. It is logged for the operator."),
 }
 """The texts for the internal failures that can be distinguished."""
 

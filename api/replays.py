@@ -119,7 +119,7 @@ def made_of(shared: Services, played: Played, what: str, make: Callable[[Transcr
         return body
     transcript = transcript_of(shared, played)
     if transcript is None:
-        raise WrongState("lost", _("The transcript cannot be read from the store; an operator has been notified."))
+        raise WrongState("lost", _("The transcript cannot be read from the store. It is logged for the operator."))
     content = json.dumps(make(transcript), separators=(",", ":")).encode()
     etag = f'"{what}-{VERSION}{marked()}-{played.transcript_sha256}"'
     return shared.bodies.keep(key, Body(version, etag, content, "application/json"))

@@ -43,15 +43,16 @@ Row = Mapping[str, Any]
 @router.get("/bots/{bot_id}")
 @everyones
 def bot(shared: Shared, bot_id: Id, season: Number = None) -> str:
-    """Show a bot in the requested season, or in its newest one with results."""
+    """Show a bot in the requested season, or in the one in which it has the most matches."""
     with shared.db.reading() as session:
         info = bot_info(session, bot_id)
         parts = careers.parts_of(session, [bot_id])[bot_id]
-        part = _chosen(parts, season)
+        career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
+        most = max(((row["games"], one.season_id) for one, row, _ in career if row is not None), default=(0, None))
+        part = _chosen(parts, season or most[1])
         versions = careers.public_versions(session, bot_id)
         matches = league_matches.matches(session, bot_id=bot_id, state=MatchState.DONE, limit=RECENT)
         there = {} if part is None else _in_season(shared, session, bot_id, part)
-        career = courses(shared, session, [info])[bot_id] if len(parts) > 1 else []
     return render(
         shared,
         "bot.html",

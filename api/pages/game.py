@@ -106,15 +106,15 @@ class Kit:
 
 
 def grouped(kits: Sequence[Kit], installed: Set[str] | None) -> Iterator[tuple[str, Sequence[Kit]]]:
-    """Yield the kits by purpose, each group with a sentence. Kits in languages that this server lacks come last."""
-    lacking = [kit for kit in kits if installed is not None and kit.language.name not in installed]
-    here = [kit for kit in kits if kit not in lacking]
+    """Yield the kits by purpose, each group with a sentence. Kits in languages that this server lacks, and refuses, are
+    left out.
+    """
+    here = [kit for kit in kits if installed is None or kit.language.name in installed]
     first = [kit for kit in here if kit.name in STARTERS]
     smallest = [kit for kit in here if kit.name.startswith(SMALLEST)]
     yield _("To start from: legal, simple and with comments."), first
     yield _("The smallest bot, in each language."), smallest
     yield _("Stronger ones, to play against and to learn from."), [k for k in here if k not in (*first, *smallest)]
-    yield _("In languages that this server does not have and therefore refuses."), lacking
 
 
 @cache

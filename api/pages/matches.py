@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import math
+from fractions import Fraction
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.services import Services
+from deadheat.engine.figures import STORED
+from deadheat.league.records.matches import Match
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.seasons.seasons import season_info
@@ -17,20 +21,32 @@ from deadheat.league.states import MatchState
 
 router = APIRouter()
 
+Chosen = Annotated[Literal["", "closest", "faults"], Query()]
+"""Which of the newest matches are listed: all in order, the closest ones first, or those with a fault."""
+
+LOOKED_AT = 200
+"""The number of newest matches from which the closest, or those with a fault, are chosen."""
+
 
 @router.get("/seasons/{season_id}/matches")
 @everyones
-def of_season(shared: Shared, season_id: Id, before: Number = None) -> str:
-    """List the matches of a season, or those before a given one."""
+def of_season(shared: Shared, season_id: Id, before: Number = None, bot: Number = None, show: Chosen = "") -> str:
+    """List the matches of a season, or those before a given one, of all bots or of one."""
     with shared.db.reading() as session:
         season = season_info(session, season_id)
-    return _listed(shared, f"/seasons/{season_id}", season.name, before, season=season)
+        name = season.name if bot is None else f"{bot_info(session, bot).name}, {season.name}"
+    return _listed(shared, f"/seasons/{season_id}", name, before, season=season, bot_id=bot, show=show)
 
 
 @router.get("/bots/{bot_id}/matches")
 @everyones
 def of_bot(
-    shared: Shared, bot_id: Id, before: Number = None, opponent: Number = None, lost: Annotated[bool, Query()] = False
+    shared: Shared,
+    bot_id: Id,
+    before: Number = None,
+    opponent: Number = None,
+    lost: Annotated[bool, Query()] = False,
+    show: Chosen = "",
 ) -> str:
     """List the matches of a bot, of all its versions and seasons: against everybody or one `opponent`, and all or only
     those in which the bot was not first.
@@ -39,7 +55,7 @@ def of_bot(
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)
     against = None if other is None else (other.id, other.name)
-    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against, lost=lost)
+    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against, lost=lost, show=show)
 
 
 def _listed(
@@ -52,6 +68,7 @@ def _listed(
     bot_id: int | None = None,
     opponent: tuple[int, str] | None = None,
     lost: bool = False,
+    show: str = "",
 ) -> str:
     with shared.db.reading() as session:
         found = matches(
@@ -62,8 +79,12 @@ def _listed(
             lost=lost,
             state=MatchState.DONE,
             before=before,
-            limit=ROWS + 1,
+            limit=LOOKED_AT if show else ROWS + 1,
         )
+    if show == "faults":
+        found = [match for match in found if any(seat.fault for seat in match.seats)]
+    elif show == "closest":
+        found = sorted((match for match in found if margin(match) < math.inf), key=margin)
     shown, older = first_of(found, ROWS)
     return render(
         shared,
@@ -74,7 +95,17 @@ def _listed(
         bot_id=bot_id,
         opponent=opponent,
         lost=lost,
+        show=show,
+        looked_at=LOOKED_AT,
         matches=shown,
         newest=before is None,
-        older=older,
+        older=None if show else older,
     )
+
+
+def margin(match: Match) -> float:
+    """Return the distance of the first from the last, as a share of the most points; infinite without points."""
+    points = [float(Fraction(seat.points)) for seat in match.seats if seat.points and STORED.fullmatch(seat.points)]
+    if len(points) < len(match.seats):
+        return math.inf
+    return (max(points) - min(points)) / (max(map(abs, points)) or 1.0)

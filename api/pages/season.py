@@ -197,6 +197,11 @@ def _limits(info: Season) -> list[tuple[str, str]]:
 
 
 def _dates(info: Season) -> list[tuple[str, str, datetime]]:
-    """Return the dated steps in order, each with its words before and after its date."""
-    steps = dated_steps(info, SeasonState.SCHEDULED)
-    return [(name.removesuffix("_at"), SEASON_STEPS[state].past, at) for state, name, at in steps]
+    """Return the dated steps in order, each with its words before and after its date; one that has not been taken after
+    its date keeps the former.
+    """
+    found = []
+    for state, name, at in dated_steps(info, SeasonState.SCHEDULED):
+        what = name.removesuffix("_at")
+        found.append((what, what.capitalize() if state.is_after(info.state) else SEASON_STEPS[state].past, at))
+    return found

@@ -92,15 +92,15 @@ class Match(Record):
 
     @property
     def names(self) -> list[str]:
-        """The bots by seat; with their authors if two have the same name, with their versions if one meets itself (at a
+        """The bots by seat; as AUTHOR/NAME if two have the same name, with their versions if one meets itself (at a
         promotion gate).
         """
-        return [f"{seat.bot}{self._told_apart(seat)}" for seat in self.seats]
+        return [self._told_apart(seat) for seat in self.seats]
 
     def _told_apart(self, seat: SeatView) -> str:
         namesakes = [other.bot_id for other in self.seats if other.bot == seat.bot]
-        author = f" ({seat.author})" if len(set(namesakes)) > 1 else ""
-        return author + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
+        name = f"{seat.author}/{seat.bot}" if len(set(namesakes)) > 1 else seat.bot
+        return name + (f" v{seat.version}" if namesakes.count(seat.bot_id) > 1 else "")
 
 
 MOST_ATTEMPTS = 200

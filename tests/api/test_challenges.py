@@ -62,6 +62,13 @@ def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
     assert asking.site.client.get("/challenges/1").status_code == 404
 
 
+def test_the_form_needs_no_season_if_one_allows_challenges(asking: Asking) -> None:
+    asking.ada.get(f"/bots/{asking.rival}/challenge")
+    assert f'action="/bots/{asking.rival}/challenge?season={asking.season_id}"' in asking.ada.answer.text
+    text = asking.ada.get(f"/bots/{asking.bot_id}/challenge", 404).text
+    assert "No season that this bot is in lets authors ask for matches now." in text
+
+
 def test_a_form_with_half_a_test_is_shown_again(asking: Asking) -> None:
     path = f"/bots/{asking.rival}/challenge?season={asking.season_id}"
     asking.ada.submit(path, 422, at=path, games="4", elo1="100")

@@ -223,8 +223,8 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     season = site.world.season(0, admission=Admission.NOBODY)
     owner, bot = site.world.bot()
     path = f"/desk/seasons/{season}"
-    boss.submit(f"{path}/entries", 422, at=path, bot="x")
-    assert 'id="enter-bot-wrong">Enter a whole number.' in boss.answer.text
+    boss.submit(f"{path}/entries", 404, at=path, bot="x")
+    assert "There is no bot 'x'" in boss.page.text
     assert "There is no bot 999" in boss.submit(f"{path}/entries", 404, bot="999").text
     boss.submit(f"{path}/entries", bot=str(bot))
     assert f"{path}/entries/{bot}/withdraw?page=1&amp;q=bot" in boss.answer.text, "it is shown"
@@ -233,6 +233,21 @@ def test_organisers_enter_bots_where_nobody_else_may(boss: Browser, site: Site) 
     assert not site.world.read(entry_info, season, bot).follows, "its author's choice stands"
     boss.submit(f"{path}/state", state="frozen")
     assert f"{path}/entries" not in [form.action for form in boss.page.forms]
+
+
+def test_organisers_enter_bots_by_name(boss: Browser, site: Site) -> None:
+    season = site.world.season(0)
+    for author in ("ada", "bob"):
+        site.world.bot("swift", owner=site.world.author(author))
+    path = f"/desk/seasons/{season}"
+    assert "AUTHOR/NAME" in boss.submit(f"{path}/entries", 404, at=path, bot="swift").text
+    boss.submit(f"{path}/entries", bot="Bob/Swift")
+    assert "swift" in boss.page.text and f"{path}/entries/2/withdraw" in boss.answer.text
+
+
+def test_a_season_is_begun_with_a_games_title(boss: Browser) -> None:
+    boss.get("/desk/seasons/new")
+    assert '<option value="liars-dice">Liar' in boss.answer.text
 
 
 def test_every_entry_of_a_large_season_can_be_decided_about(boss: Browser, site: Site, monkeypatch) -> None:

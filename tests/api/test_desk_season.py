@@ -82,6 +82,8 @@ def test_a_time_zone_has_a_column_if_it_says_something_else(zone: str | None, lo
     assert (first.next, second.next, second.utc) == (True, False, "manually")
     (past,) = steps([opens], zone, NOON + timedelta(minutes=10))
     assert (past.label, past.away, past.next) == ("Opened", "10 minutes ago", False)
+    (late,) = steps([opens], zone, NOON + timedelta(minutes=10), SeasonState.SCHEDULED)
+    assert late.label == "Opens", "nothing has opened it yet"
 
 
 def test_a_closed_season_offers_what_is_left_to_do(site: Site, boss: Browser) -> None:

@@ -44,11 +44,11 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pages, "WAIT_SECONDS", 0.0)
 
 
-def seated(site: Site, game: str = "yacht-auction", table: str = "1-2") -> tuple[Browser, ExhibitionJob]:
+def seated(site: Site, game: str = "yacht-auction", seat: str = "last") -> tuple[Browser, ExhibitionJob]:
     """Let Ada take a seat, and a worker claim the match."""
     _, bot_id = site.world.playing_bot("greedy", game)
     ada = Browser(site).sign_up()
-    ada.submit("/play", at=f"/play?bot={bot_id}", table=table)
+    ada.submit("/play", at=f"/play?bot={bot_id}", seat=seat)
     (exhibition_id,) = site.queue.exhibitions
     job = site.world.write(exhibiting.claim_exhibition, exhibition_id, "w1", site.world.host)
     assert job is not None
@@ -167,7 +167,7 @@ def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
 
 
 def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
-    ada, job = seated(site, "liars-dice", "1-1")
+    ada, job = seated(site, "liars-dice", "1")
     assert job.seat == 0
     ask(site, job, READY)
     path = f"/play/{job.exhibition_id}"
@@ -183,15 +183,19 @@ def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
     _, liars = site.world.playing_bot("fox", "liars-dice")
     ada = Browser(site).sign_up()
     ada.get(f"/play?bot={yacht}")
-    assert ada.form("/play").fields["table"] == "1-2" and "your seat" not in ada.page.text
+    assert ada.form("/play").fields["seat"] == "last" and "our seat" not in ada.page.text
+    assert "copies" not in ada.page.text, "a game for two has one"
     ada.get(f"/play?bot={liars}")
-    assert ada.form("/play").fields["table"] == "1-any" and "Seat 1 opens the bidding" in ada.page.text
-    offered = [value for value, _ in pages.tables("liars-dice")]
-    assert len(offered) == 25 and all(f'value="{value}"' in ada.answer.text for value in offered)
-    assert "at a table of 3, seats are 1 to 3" in ada.submit("/play", 422, table="2-4").text, "by hand alone"
-    for nonsense in ("1-0", "1--1", "6-any", "x", "-", "²-any", "1-" + "1" * 400):
-        ada.submit("/play", 422, table=nonsense)
-    ada.submit("/play", table="2-any")
+    fields = ada.form("/play").fields
+    assert (fields["copies"], fields["seat"]) == ("1", "any") and "Seat 1 opens the bidding" in ada.page.text
+    copies, seats = pages.tables("liars-dice")
+    assert (len(copies), len(seats)) == (5, 7), "no list of every table"
+    assert all(f'value="{value}"' in ada.answer.text for value, _ in (*copies, *seats))
+    assert "at a table of 3, seats are 1 to 3" in ada.submit("/play", 422, copies="2", seat="4").text
+    nonsense = [("1", "0"), ("1", "-1"), ("6", "any"), ("x", "any"), ("", ""), ("²", "any"), ("1", "1" * 400)]
+    for copies_, seat in nonsense:
+        ada.submit("/play", 422, copies=copies_, seat=seat)
+    ada.submit("/play", copies="2", seat="any")
     assert len(site.queue.exhibitions) == 1
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from deadheat.engine.figures import points
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.views import matches as league_matches
+from deadheat.league.service.views import news
 from deadheat.league.service.views.matches import match_detail
 from tests.api.site import Site
 from tests.api.test_live_matches import a_second_passes
@@ -183,11 +186,11 @@ def test_two_versions_of_one_bot_are_told_apart_wherever_they_met(site: Site, mo
     ("seated", "names"),
     [
         ([(1, "fox", "ada", 3), (2, "owl", "bob", 3)], ["fox", "owl"]),
-        ([(1, "fox", "ada", 3), (2, "fox", "bob", 3)], ["fox (ada)", "fox (bob)"]),
+        ([(1, "fox", "ada", 3), (2, "fox", "bob", 3)], ["ada/fox", "bob/fox"]),
         ([(1, "fox", "ada", 3), (1, "fox", "ada", 4)], ["fox v3", "fox v4"]),
         (
             [(1, "fox", "ada", 3), (2, "fox", "bob", 3), (1, "fox", "ada", 4)],
-            ["fox (ada) v3", "fox (bob)", "fox (ada) v4"],
+            ["ada/fox v3", "bob/fox", "ada/fox v4"],
         ),
     ],
 )
@@ -196,3 +199,33 @@ def test_no_two_seats_have_one_name(
 ) -> None:
     seats = tuple(SeatView(seat, *who, None, None, None, None) for seat, who in enumerate(seated))
     assert dataclasses.replace(detail(site_of_three, 1), seats=seats).names == names
+
+
+def test_a_list_shows_the_closest_matches_or_those_with_a_fault(played: Played) -> None:
+    site, (whole, forfeit, _) = played.site, played.ids
+    for path in (f"/seasons/{played.season}/matches", f"/bots/{played.bots[0]}/matches"):
+        every, closest, faults = (page(site, path + query).links for query in ("", "?show=closest", "?show=faults"))
+        assert {f"/matches/{whole}", f"/matches/{forfeit}"} <= set(every)
+        assert f"/matches/{whole}" in closest and f"/matches/{forfeit}" not in closest
+        assert {f"/matches/{forfeit}", f"/matches/{forfeit}#fault"} <= set(faults) and f"/matches/{whole}" not in faults
+    assert 'id="fault"' in site.client.get(f"/matches/{forfeit}").text
+    only = page(site, f"/seasons/{played.season}/matches?bot={played.bots[1]}")
+    assert f"/matches/{whole}" in only.links
+    assert site.client.get(f"/seasons/{played.season}/matches?show=x", headers=HTML).status_code == 422
+
+
+def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> None:
+    def met(*points: str | None) -> Any:
+        return SimpleNamespace(seats=[SimpleNamespace(points=each) for each in points])
+
+    assert (
+        matches.margin(met("100", "99"))
+        < matches.margin(met("3", "2"))
+        < matches.margin(met("1", "-1"))
+        < matches.margin(met("1", None))
+    )
+
+
+def test_namesakes_in_a_running_series_are_told_apart() -> None:
+    assert news.told_apart([(1, "fox", "ada"), (2, "fox", "bob")]) == ((1, "ada/fox"), (2, "bob/fox"))
+    assert news.told_apart([(1, "fox", "ada"), (2, "hen", "ada")]) == ((1, "fox"), (2, "hen"))

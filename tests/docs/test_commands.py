@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.follow import wait_for_build
+from tests.api.browser import PAGE, Read
 from tests.cli.command import GAME, RANDOM
 from tests.deployment import serving
-from tests.docs.console import ANSWERS, follow, steps, terminal
+from tests.docs.console import ANSWERS, COMMAND_SECONDS, PROGRAMS, Step, follow, steps, terminal
 
 ADDRESS = "http://127.0.0.1:8080"
 """The server's address on the pages; the test's own server listens elsewhere."""
@@ -57,3 +62,42 @@ def test_the_operators_page_can_be_followed_to_the_letter(tmp_path: Path) -> Non
     assert {"upgrade", "doctor", "backup", "restore"} <= {step.command.split()[1] for step in todo}
     with terminal(tmp_path, DEADHEAT_DATA_DIR=str(tmp_path / "data")) as reader:
         follow(reader, todo, {})
+
+
+def test_every_command_that_a_page_shows_can_be_followed(league: dict[str, str], tmp_path: Path) -> None:
+    """A newcomer types what the site shows: from the wheel to a bot in the season, then about its first match."""
+    here = {"NAME": "dora"}
+    programs = PROGRAMS | {"pipx": 'set -e; test "$1" = install; shift; exec curl -fsS -o the.whl'}
+    with httpx.Client(base_url=league[ADDRESS]) as browser, terminal(tmp_path, programs) as reader:
+        newcomers = [*typed(browser, "/download"), *typed(browser, "/docs")]
+        assert [step.command.split()[1] for step in newcomers] == ["install", "login", "new", "play", "submit"]
+        follow(reader, newcomers, here)
+        match_id = first_match(league[ADDRESS], "dora")
+        form = next(form for form in Read(browser.get("/sign-in").text).forms if form.action == "/sign-in")
+        fields = form.fields | {"name": "dora", "password": ANSWERS["Password: "]}
+        answer = browser.post("/sign-in", data=fields, headers={**PAGE, "Origin": league[ADDRESS]})
+        assert answer.status_code == 303, answer.text
+        about_it = [*typed(browser, f"/matches/{match_id}"), *typed(browser, f"/matches/{match_id}/mine")]
+        assert [step.command.split()[1] for step in about_it] == ["verify", "explain"]
+        follow(reader, about_it, here)
+
+
+def typed(browser: httpx.Client, path: str) -> list[Step]:
+    """Return the commands of a page."""
+    answer = browser.get(path)
+    assert answer.status_code == 200, answer.text
+    blocks = re.findall(r"<pre[^>]*>(?:<code>)?(.*?)(?:</code>)?</pre>", answer.text, re.DOTALL)
+    return [Step(html.unescape(line)) for block in blocks for line in block.splitlines() if line.strip()]
+
+
+def first_match(address: str, author: str) -> int:
+    """Wait until a match of this author's bot is over, and return its number."""
+    with Client(address) as stranger:
+        token = stranger.issue_token(author, ANSWERS["Password: "]).token
+    with Client(address, token) as client:
+        (bot,) = client.bots()
+        give_up_at = time.monotonic() + COMMAND_SECONDS
+        while not (found := [*client.matches(bot=bot.id, state="done", limit=1)]):
+            assert time.monotonic() < give_up_at
+            time.sleep(0.5)
+    return found[0].id

@@ -104,3 +104,41 @@ def test_the_clients_page_knows_which_refusals_pass() -> None:
 )
 def test_a_page_repeats_the_settings_and_states_of_the_code(page: Path, repeated: str) -> None:
     assert repeated in page.read_text(encoding="utf-8"), "python -m tests.docs.settings writes it anew"
+
+
+TEMPLATES = ROOT / "dashboards" / "site" / "templates"
+COMMAND = re.compile(r"<(code|pre)[^>]*>(?:<code>)?deadheat (.*?)</", re.DOTALL)
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda page: page.name)
+def test_a_command_that_a_page_shows_exists(template: Path) -> None:
+    """A line by itself (`<pre>`) is complete; within a sentence, only what is written must exist."""
+    known = dict(verbs())
+    text = re.sub(r"{%.*?%}", "", re.sub(r"{{.*?}}", "1", template.read_text(encoding="utf-8")))
+    for element, lines in COMMAND.findall(text):
+        for line in lines.split("\ndeadheat "):
+            words = line.split()
+            verb = " ".join(words[:2]) if " ".join(words[:2]) in known else words[0]
+            group = any(name.startswith(f"{verb} ") for name in known)
+            assert verb in known or group, line
+            if verb not in known:
+                continue
+            options = {option for parameter in known[verb].params for option in parameter.opts}
+            assert options >= {word for word in words if word.startswith("--")}, line
+            needed = [one for one in known[verb].params if one.required and one.opts[0].startswith("--")]
+            assert element == "code" or all(set(one.opts) & set(words) for one in needed), line
+
+
+def test_every_column_of_the_leaderboard_is_explained() -> None:
+    head = (TEMPLATES / "board.html").read_text(encoding="utf-8").partition("</tr></thead>")[0]
+    shown = re.findall(r"<th[^>]*>(?:<abbr[^>]*>)?(?:{{ _\(\"(.*?)\"\) }}|(#|W / D / L))<?", head)
+    columns = [(word or sign).replace("%%", "%") for word, sign in shown]
+    text = (ROOT / "docs" / "ratings.md").read_text(encoding="utf-8").partition("A bot is ranked")[0]
+    explained = re.findall(r"^\| ([^|]+) \|", text, re.MULTILINE)[1:]
+    assert len(columns) == 12
+    assert [column for column in columns if column not in {"Bot", "Author"}] == explained
+
+
+def test_no_text_claims_a_notice_that_nobody_sends() -> None:
+    claims = [path for path in (ROOT / "api").rglob("*.py") if "been notified" in path.read_text(encoding="utf-8")]
+    assert claims == []

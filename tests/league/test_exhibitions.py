@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from sqlmodel import select
 
 from deadheat.engine.core import Fault, Reply, Result
 from deadheat.league.causes import Cause
@@ -21,6 +22,7 @@ from deadheat.league.service.seasons import bot_changes, entries, gates, seasons
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
+from deadheat.league.tables import RatingPoint
 from tests.league.ground import settings
 from tests.league.people import GAME
 from tests.league.world import World
@@ -126,6 +128,14 @@ def test_an_answer_is_taken_once_and_only_where_it_is_asked(world: World) -> Non
     refuses(1, "BID B 2")
     heard = hear(world, job)
     assert heard is not None and heard.answer is None
+
+
+def test_the_strongest_bots_are_offered_even_if_weaker_ones_are_newer(world: World) -> None:
+    world.ranked(4)
+    with world.db.transaction() as session:
+        for point in session.exec(select(RatingPoint)):
+            point.elo = 2000.0 - point.bot_id
+    assert [bot.elo for bot in world.read(ready_bots, GAME, 2)] == [1999.0, 1998.0]
 
 
 def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to_them(world: World) -> None:

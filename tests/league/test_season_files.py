@@ -244,6 +244,29 @@ def test_a_file_continues_a_season(world: World) -> None:
     assert [one.path for one in applied(world, other, made.id).changes] == ["matches.games_per_pair"]
 
 
+def test_an_evaluation_that_the_finals_would_cut_off_is_told_before_anybody_has_entered(world: World) -> None:
+    day = (world.clock() + timedelta(days=9)).date()
+    text = f"""{NAMED}[dates]
+finals_at = {day}T12:00:00Z
+[finals]
+finals = "round-robin"
+[[evaluations]]
+name = "Early"
+format = "round-robin"
+at = [{day}T03:00:00Z]
+[[evaluations]]
+name = "Close"
+format = "round-robin"
+at = [{day}T11:50:00Z, {day}T12:00:00Z]
+"""
+    told = [words for words in world.read(preview_file, world.boss, text).warnings if "evaluations:" in words]
+    begin = f"the finals begin at {day} 12:00 UTC."
+    assert told == [
+        f"evaluations: Close, due {day} 12:00 UTC, is not played: {begin}",
+        f"evaluations: Close, due {day} 11:50 UTC, is cancelled if it is not over when {begin}",
+    ]
+
+
 def test_what_is_probably_a_mistake_is_told(world: World) -> None:
     past = (world.clock() - timedelta(days=1)).isoformat()
     told = world.read(preview_file, world.boss, f'{NAMED}[dates]\nopens_at = {past}\n[entry]\nadmission = "invited"')

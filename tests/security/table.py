@@ -264,7 +264,7 @@ TABLE: tuple[Line, ...] = (
         get(f"/v1/exhibitions/{{exhibition_id}}/{what}", OPEN)
         for what in ("replay", "verification", "transcript", "advice")
     ),
-    post("/play", "in 303 owner=409", form={"bot": "3", "table": "1-2"}),
+    post("/play", "in 303 owner=409", form={"bot": "3", "copies": "1", "seat": "2"}),
     get("/play/{exhibition_id}", MINE),
     get("/play/{exhibition_id}/document", MINE),
     get("/play/{exhibition_id}/events", "in 404 owner=-"),

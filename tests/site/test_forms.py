@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from playwright.sync_api import Dialog, expect
 
+from deadheat.league.service.seasons.seasons import season_info
 from tests.cli.test_organisers_page import example, house_bots
 from tests.site.conftest import PHONE, League, Open, keeps_out, signed_in_as
 from tests.site.test_story import drops
@@ -77,3 +79,16 @@ def test_a_season_is_previewed_from_a_file_and_made(visit: Open, league: League)
         "finals.finals_tops: there is no such key; did you mean finals_top."
     )
     assert keeps_out(page) == []
+
+
+def test_a_seasons_dates_are_chosen_in_the_readers_time_and_sent_in_utc(visit: Open, league: League) -> None:
+    boss = signed_in_as(league, league.site.world.boss.id)
+    page = visit("/desk/seasons/new", storage_state=boss, timezone_id="Asia/Seoul")
+    expect(page.get_by_text("Dates, in your time (Asia/Seoul)")).to_be_visible()
+    page.get_by_label("Name").fill("Seoul")
+    page.get_by_label("Opens", exact=True).fill("2030-01-02T09:30:00")
+    page.get_by_role("button", name="Create season").click()
+    page.wait_for_url(re.compile(r"/desk/seasons/\d+"))
+    season = league.site.world.read(season_info, int(re.findall(r"/seasons/(\d+)", page.url)[0]))
+    assert season.opens_at == datetime(2030, 1, 2, 0, 30, tzinfo=UTC)
+    expect(page.locator("#settings-opens_at, #season-opens_at, [id$=opens_at]").first).to_have_value("2030-01-02T09:30")

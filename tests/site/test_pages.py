@@ -7,10 +7,11 @@ import struct
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 from sqlmodel import col, select
 
 from deadheat.api.pages import live
+from deadheat.api.services import Bodies, Choice
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
@@ -74,3 +75,15 @@ def test_the_readmes_picture_is_taken_of_a_seasons_page(visit: Open, tmp_path: P
     take(visit("/seasons/1"), tmp_path / "taken.png")
     width, height = struct.unpack(">II", (tmp_path / "taken.png").read_bytes()[16:24])
     assert (width, 300 < height < 900) == (WIDE["width"], True)
+
+
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["wide", "phone"])
+def test_homes_picture_is_whole_and_begins_with_something_on_it(
+    visit: Open, league: League, monkeypatch: pytest.MonkeyPatch, viewport: ViewportSize
+) -> None:
+    monkeypatch.setattr(Choice, "number", lambda *_: league.matches["betris-large"])
+    monkeypatch.setattr(Bodies, "fresh", lambda *_: None)
+    page = visit("/", viewport=viewport, reduced_motion="reduce")
+    stage = page.locator("#featured .stage")
+    expect(stage.locator(".piece").first).to_be_visible()
+    assert stage.evaluate("part => part.scrollHeight <= part.clientHeight && part.scrollWidth <= part.clientWidth")

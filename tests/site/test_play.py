@@ -127,7 +127,8 @@ def seated(page: Page, bot_id: int, copies: int = 1) -> Page:
     page.goto(f"/bots/{bot_id}")
     page.get_by_role("link", name="play against it").click()
     if copies > 1:
-        page.get_by_label("Number of copies").select_option(label=f"{copies} copies, seat 1")
+        page.get_by_label("Number of copies").select_option(label=f"{copies} copies")
+        page.get_by_label("Your seat").select_option(label="seat 1")
     page.get_by_role("button", name="Take a seat").click()
     page.wait_for_url(re.compile(r"/play/\d+$"))
     return page

@@ -19,12 +19,14 @@ from deadheat.api.routes.challenges import question
 from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.challenges import ChallengeRequest, SequentialTest
 from deadheat.api.services import Services
+from deadheat.engine.language import gettext
 from deadheat.league.errors import NotFound
 from deadheat.league.ratings import Games, Rating, RatingConfig, log_of, rate
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
 from deadheat.league.service.seasons import asked
 from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.careers import parts_of
 from deadheat.league.service.views.matches import matches
 
 router = APIRouter()
@@ -56,10 +58,15 @@ def challenges(shared: Shared, visit: Visiting, before: Number = None) -> Respon
 
 
 def _form(
-    shared: Services, visit: Visit, bot_id: int, season: int, complaint: Complaint | None = None, **_: Any
+    shared: Services, visit: Visit, bot_id: int, season: int | None, complaint: Complaint | None = None, **_: Any
 ) -> Response:
     with shared.db.reading() as session:
-        opponent, where = bot_info(session, bot_id), season_info(session, season)
+        opponent = bot_info(session, bot_id)
+        if season is None:
+            season = next((part.season_id for part in parts_of(session, [bot_id])[bot_id] if part.challenged), None)
+        if season is None:
+            raise NotFound("season", 0, gettext("No season that this bot is in lets authors ask for matches now."))
+        where = season_info(session, season)
         if opponent.game != where.game:
             raise NotFound.entry(bot_id)
         own = _challengers(session, visit, opponent.game)
@@ -78,8 +85,8 @@ def _form(
 
 
 @router.get("/bots/{bot_id}/challenge")
-def form(shared: Shared, visit: Visiting, bot_id: Id, season: Annotated[RowId, Query()]) -> Response:
-    """Show the form to ask for matches against a bot."""
+def form(shared: Shared, visit: Visiting, bot_id: Id, season: Number = None) -> Response:
+    """Show the form to ask for matches against a bot, in the newest season that allows it if none is given."""
     return _form(shared, visit, bot_id, season)
 
 

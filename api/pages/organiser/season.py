@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Response
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
 from deadheat.api.deps import Id, Number, Shared
@@ -14,6 +16,7 @@ from deadheat.api.pages.forms import Complaint, NameForm, Posted, Submitted, Vis
 from deadheat.api.pages.organiser import season_form
 from deadheat.api.pages.organiser.done import STATE, done, to_season
 from deadheat.api.pages.organiser.timetable import steps
+from deadheat.api.pages.render import game_title
 from deadheat.api.routes import rulings
 from deadheat.api.routes.season import seasons as api_seasons
 from deadheat.api.routes.season.entries import change_entry
@@ -23,8 +26,10 @@ from deadheat.api.schemas import seasons as schemas
 from deadheat.api.schemas.entries import EntryChange
 from deadheat.api.services import Services
 from deadheat.engine.games import GAMES
-from deadheat.engine.language import gettext
+from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
+from deadheat.league.errors import NotFound
+from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.views import evaluations
@@ -52,9 +57,9 @@ class StateForm(BaseModel):
 
 
 class BotForm(BaseModel):
-    """The form that names a bot by its number."""
+    """The form that names a bot, or gives its number."""
 
-    bot: base.RowId
+    bot: Annotated[str, Field(max_length=80)]
 
 
 class Listed(base.Query):
@@ -102,7 +107,7 @@ def season_page(
             "progress": season_progress(session, season_id, whole=False),
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
-            "steps": steps(season_timetable(session, season_id), None, now(session)),
+            "steps": steps(season_timetable(session, season_id), None, now(session), info.state),
             "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
             "forecast": None,
         }
@@ -196,10 +201,23 @@ def invite(shared: Shared, posted: Submitted, season_id: Id) -> Response:
 @posting("enter", season_page)
 def let_in(shared: Shared, posted: Submitted, season_id: Id) -> Response:
     """Enter anybody's bot and show it."""
-    bot_id = checked(BotForm, posted.fields).bot
+    wanted = checked(BotForm, posted.fields).bot
     with shared.db.transaction() as session:
+        game = season_info(session, season_id).game
+        bot_id = int(wanted) if re.fullmatch("[1-9][0-9]{0,8}", wanted) else _named(session, game, wanted)
         entry = league_entries.let_in(session, posted.visit.person, season_id, bot_id)
     return to_season(season_id, "entered", Listed(q=entry.bot).address)
+
+
+def _named(session: Session, game: str, wanted: str) -> int:
+    """Return the only bot of a game with this name, which its author's may precede: AUTHOR/NAME. Raises NotFound."""
+    author, _slash, name = wanted.lower().rpartition("/")
+    listed, _count = bots_named(session, name, game=game)
+    found = [bot for bot in listed if bot.name.lower() == name and author in ("", bot.author.lower())]
+    if len(found) != 1:
+        several = _("Several bots are called %(name)s. Put the author before it: AUTHOR/NAME.", name=wanted)
+        raise NotFound("bot", wanted, several if found else "")
+    return found[0].id
 
 
 @router.post("/{season_id}/entries/{bot_id}/division")
@@ -234,6 +252,6 @@ def _new_season(
         visit,
         complaint,
         previous=previous,
-        games=[(game, game) for game in sorted(GAMES)],
+        games=[(game, game_title(game)) for game in sorted(GAMES)],
         groups=season_form.groups(previous),
     )

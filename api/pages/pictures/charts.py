@@ -33,10 +33,11 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A label on an axis, or the beginning of a version."""
+    """A label on an axis, or the beginning of a version. `at`: the instant of which the label tells, in ISO 8601."""
 
     place: float
     label: str
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
         band=_path(over + under[::-1]),
         line=_path(line),
         last=line[-1],
-        across=[Mark(x(at), label) for at, label in _times(first, span)],
+        across=[Mark(x(at), label, f"{at:%Y-%m-%dT%H:%M:%SZ}") for at, label in _times(first, span)],
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
         versions=[Mark(x(at), f"v{number}") for at, number in _versions(points)],
     )

@@ -61,8 +61,8 @@ router = APIRouter()
 LISTED = 12
 """The most bots of a game, and matches of the visitor, in a list."""
 
-ANY = "any"
-"""The choice of no particular seat: one is drawn."""
+ANY, LAST = "any", "last"
+"""The choices of no particular seat, so that one is drawn, and of the one after all copies."""
 
 RECENT = 3
 """The number of recent moves listed beside the form, in addition to one of each seat."""
@@ -90,8 +90,8 @@ def _choose_again(complaint: Complaint, shared: Services, visit: Visit, posted: 
 @posting("sit", _choose_again)
 def sit(shared: Shared, posted: Submitted) -> Response:
     """Take a seat."""
-    copies, _, place = posted.fields.get("table", "").partition("-")
-    opponents, seat = _count(copies), None if place == ANY else _count(place) - 1
+    opponents, place = _count(posted.fields.get("copies", "")), posted.fields.get("seat", "")
+    seat = None if place == ANY else opponents if place == LAST else _count(place) - 1
     with shared.db.transaction() as session:
         exhibition_id = exhibitions.take_seat(session, posted.visit.person, _bot(posted), opponents, seat)
     shared.nudge(EXHIBITIONS, exhibition_id)
@@ -204,20 +204,16 @@ def _version(shared: Services, visit: Visit, exhibition_id: int) -> str:
         return exhibitions.table_version(session, visit.person, exhibition_id)
 
 
-def tables(game: str) -> list[tuple[str, str]]:
-    """Return every table that a person may choose, as the number of the bot's copies and the person's seat, with a
-    label. This is one choice rather than two, because not every table has every seat. A person without a choice sits
-    last.
+def tables(game: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return what a person may choose, each as a value with its label: the number of the bot's copies, and their own
+    seat. A person without a choice of seats sits last.
     """
-    found = []
-    for seats in GAMES[game].seats:
-        copies = f"{counted(seats - 1, 'copy', 'copies')}, " if len(GAMES[game].seats) > 1 else ""
-        if seats_differ(game) is None:
-            found.append((f"{seats - 1}-{seats}", copies + _("last seat")))
-            continue
-        found.append((f"{seats - 1}-{ANY}", copies + _("any seat")))
-        found += [(f"{seats - 1}-{seat}", copies + _("seat %(number)s", number=seat)) for seat in range(1, seats + 1)]
-    return found
+    seats = GAMES[game].seats
+    copies = [(str(each - 1), counted(each - 1, "copy", "copies")) for each in seats]
+    if seats_differ(game) is None:
+        return copies, [(LAST, _("last seat"))]
+    numbered = [(str(seat), _("seat %(number)s", number=seat)) for seat in range(1, max(seats) + 1)]
+    return copies, [(ANY, _("any seat")), *numbered]
 
 
 def _bot(posted: Posted) -> int:
@@ -243,7 +239,7 @@ def _choose(shared: Services, visit: Visit | None, bot_id: int | None, complaint
         complaint,
         bot=bot,
         rules=None if bot is None else rules_address(bot.game),
-        choices=[] if bot is None else tables(bot.game),
+        choices=None if bot is None else tables(bot.game),
         seats_differ=None if bot is None else seats_differ(bot.game),
         games=games,
         mine=mine,

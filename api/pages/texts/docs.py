@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -11,6 +12,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 from markupsafe import Markup, escape
+from sqlmodel import Session
 
 from deadheat.api.deps import Shared
 from deadheat.api.edge.files import Files
@@ -25,6 +27,9 @@ from deadheat.league.errors import NotFound
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.people.users import users_beginning
+from deadheat.league.service.seasons.seasons import season_info, seasons
+from deadheat.league.service.views.matches import match_detail
+from deadheat.league.states import SeasonState
 
 router = APIRouter()
 
@@ -37,10 +42,13 @@ TITLES = ABOUT | {"verdicts": N_("Verdicts and their cures")}
 
 READERS = {
     N_("Write a bot"): ("authors", "verdicts", "client", "training"),
-    N_("Understand the league"): ("ratings", "matchmaking", "players", "audit"),
-    N_("Run a league"): ("organisers", "operators", "export"),
+    N_("Understand the league"): ("ratings", "matchmaking", "players", "audit", "security"),
+    N_("Run a league"): ("organisers", "operators", "export", "adding-a-game", "architecture"),
 }
 """The index: pages by the reader's purpose."""
+
+LOOKED_AT = 24
+"""The number of newest seasons among which the index looks for an open one."""
 
 FOUND = 20
 """The most results of each kind in a search."""
@@ -55,9 +63,13 @@ assets = Files(directory=str(files("fastapi_offline") / "static"))
 @router.get("/docs")
 @everyones
 def index(shared: Shared) -> str:
-    """Show all pages by the reader's purpose."""
+    """Show a first bot's steps, in the newest open season's game, and all pages by the reader's purpose."""
+    with shared.db.reading() as session:
+        newest = seasons(session, limit=LOOKED_AT)
+    season = next((one for one in newest if one.state is SeasonState.OPEN and one.game in GAMES), None)
     readers = {gettext(title): [(name, gettext(TITLES[name])) for name in names] for title, names in READERS.items()}
-    return render(shared, "docs.html", readers=readers, games=list(GAMES.values()))
+    game = next(iter(GAMES)) if season is None else season.game
+    return render(shared, "docs.html", readers=readers, games=list(GAMES.values()), game=game, season=season)
 
 
 @router.get("/docs/api")
@@ -79,17 +91,36 @@ def about(shared: Shared, name: str) -> str:
 @router.get("/search")
 @everyones
 def search(shared: Shared, q: Annotated[str, Query(max_length=64)] = "") -> str:
-    """Search pages, rules, bots and people."""
+    """Search pages, rules, bots, people, and numbers of seasons and matches."""
     wanted = q.strip()
     bots: list[Bot] = []
     people: list[str] = []
+    numbered: list[tuple[str, str]] = []
     count = 0
     if wanted:
         with shared.db.reading() as session:
             bots, count = bots_named(session, wanted, limit=FOUND)
             people = users_beginning(session, wanted, FOUND)
+            numbered = list(_numbered(session, wanted))
     pages = matching(wanted)[:FOUND] if wanted else []
-    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people)
+    return render(shared, "search.html", q=q, pages=pages, bots=bots, bot_count=count, people=people, numbered=numbered)
+
+
+def _numbered(session: Session, wanted: str) -> Iterator[tuple[str, str]]:
+    """Yield the address and name of the season and the match with a number such as "12", "#12" or "match 12"."""
+    if (asked := re.fullmatch(r"(season|match|#)? *([1-9]\d{0,8})", wanted, re.ASCII | re.IGNORECASE)) is None:
+        return
+    kind, number = (asked[1] or "").lower(), int(asked[2])
+    with suppress(NotFound):
+        if kind != "match":
+            yield (
+                f"/seasons/{number}",
+                _("Season %(number)s: %(name)s", number=number, name=season_info(session, number).name),
+            )
+    with suppress(NotFound):
+        if kind != "season":
+            names = " \u2013 ".join(match_detail(session, number).names)
+            yield f"/matches/{number}", _("Match %(number)s: %(names)s", number=number, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,4 +197,4 @@ def _source(name: str) -> str:
     before, heading, after = (DOCS / "authors.md").read_text(encoding="utf-8").partition(VERDICTS)
     assert heading, f"after {len(before)} characters docs/authors.md has no verdicts"
     section = after.partition("\n## ")[0].replace("\n### ", "\n## ")  # skip no level of headings
-    return f"{heading.removeprefix('#')}{section}"
+    return f"{heading.removeprefix('#')}{section}".replace("](#", "](authors.md#")

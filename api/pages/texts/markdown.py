@@ -19,8 +19,8 @@ from deadheat.engine.language import N_, language
 _COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
 _SECTION = re.compile(r"^## ([^\n]+)\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _RULINGS = re.compile(r" ?\([A-Z]-\d+\)|(?<=\()[A-Z]-\d+: ")
-_TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md(?:#.*)?")
-_PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md(?:#.*)?")
+_TEXT = re.compile(r"(?:\.\./)*(?:docs/)?([a-z-]+)\.md")
+_PROTOCOL = re.compile(r"(?:\.\./)*games/([a-z0-9_]+)/protocol\.md")
 ABOUT = {
     "ratings": N_("How the ratings are made"),
     "matchmaking": N_("Who plays whom"),
@@ -32,13 +32,16 @@ ABOUT = {
     "operators": N_("For operators"),
     "audit": N_("The audit log"),
     "export": N_("A season as files"),
+    "security": N_("Security"),
+    "adding-a-game": N_("Adding a game"),
+    "architecture": N_("Architecture"),
 }
 """The texts of docs/ that are pages, with their titles."""
 
 
 def anchor(heading: str) -> str:
-    """Return a heading's name for addresses."""
-    return re.sub(r"[\W_]+", "-", heading.replace("`", "").lower()).strip("-")
+    """Return a heading's name for addresses, as GitHub makes it: links between texts must fit both."""
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def rules_address(game: str) -> str:
@@ -78,9 +81,9 @@ def rendered(text: str, *, titled: bool = False, prefix: str = "") -> Markup:
         if token.type == "heading_open" and inner is not None:
             name = prefix + anchor(inner.content)
             named[name] += 1
-            token.attrSet("id", name if named[name] == 1 else f"{name}-{named[name]}")
+            token.attrSet("id", name if named[name] == 1 else f"{name}-{named[name] - 1}")
         if token.children:
-            token.children = _linked(token.children)
+            token.children = _linked(token.children, prefix)
     html = str(markdown.renderer.render(tokens, markdown.options, {}))
     return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # noqa: S704  ours, escaped by its renderer
 
@@ -107,11 +110,11 @@ def _open_table(_: object, tokens: Sequence[Token], index: int, *__: object) -> 
     return f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>\n'
 
 
-def _linked(tokens: Sequence[Token]) -> list[Token]:
+def _linked(tokens: Sequence[Token], prefix: str) -> list[Token]:
     kept, dropped = [], False
     for token in tokens:
         if token.type == "link_open":
-            address = _address(str(token.attrGet("href")))
+            address = _address(str(token.attrGet("href")), prefix)
             dropped = address is None
             if address is not None:
                 token.attrSet("href", address)
@@ -120,10 +123,15 @@ def _linked(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
-def _address(link: str) -> str | None:
-    """Return the address of our page for a link between texts, or None if there is no such page."""
-    if (found := _PROTOCOL.fullmatch(link)) is not None:
-        named = (name for name, game in folders().items() if game.path.name == found[1])
-        return next((f"/games/{name}" for name in named), None)
-    found = _TEXT.fullmatch(link)
-    return f"/about/{found[1]}" if found is not None and found[1] in ABOUT else None
+def _address(link: str, prefix: str) -> str | None:
+    """Return the address of our page for a link between texts, or None if there is no such page. `prefix`: of the ids
+    on the page with the link.
+    """
+    file, mark, name = link.partition("#")
+    if not file:
+        return f"#{prefix}{name}"
+    if (found := _PROTOCOL.fullmatch(file)) is not None:
+        games = (game for game, folder in folders().items() if folder.path.name == found[1])
+        return next((f"/games/{game}{mark}{mark and 'rules-'}{name}" for game in games), None)
+    found = _TEXT.fullmatch(file)
+    return f"/about/{found[1]}{mark}{name}" if found is not None and found[1] in ABOUT else None

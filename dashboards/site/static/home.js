@@ -5,7 +5,7 @@ import { viewer } from "./replay.js";
 import { tell } from "./times.js";
 import { known, name } from "./who.js";
 
-const TAIL = 40; // scenes from the end at which it begins: an empty board tells little
+const TAIL = 40; // scenes from the end at which it begins, but never in the first third: an empty board tells little
 const AGAIN_MS = 6000;
 
 const root = document.getElementById("featured");
@@ -20,7 +20,9 @@ async function begin() {
   shown.still();
   shown.name = () => {};
   shown.meant = (target) => root.contains(target);
-  shown.show(Math.max(0, shown.scenes.length - TAIL));
+  const scenes = shown.scenes.length;
+  const first = Math.max(Math.ceil(scenes / 3), scenes - TAIL);
+  shown.show(first);
   root.addEventListener("click", () => { stopped = true; });
   if (calm.matches) return;
   let ended = 0;
@@ -30,7 +32,7 @@ async function begin() {
   }, { threshold: 0.3 }).observe(root);
   setInterval(() => {
     if (stopped || shown.timer || shown.at < shown.scenes.length - 1 || document.visibilityState !== "visible") ended = 0;
-    else if ((ended += 1000) >= AGAIN_MS) { ended = 0; shown.show(0); shown.play(); }
+    else if ((ended += 1000) >= AGAIN_MS) { ended = 0; shown.show(first); shown.play(); }
   }, 1000);
 }
 

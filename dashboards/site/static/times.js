@@ -31,5 +31,12 @@ export function tell(root, now = Date.now()) {
   }
 }
 
+// The label of an axis in the reader's time, as exact as the server's.
+function marked(at, label) {
+  const clock = label.includes(":") ? { hour: "2-digit", minute: "2-digit", second: /:.*:/.test(label) ? "2-digit" : undefined } : {};
+  return new Intl.DateTimeFormat(language, { ...clock, ...(/[a-z]/i.test(label) ? { day: "numeric", month: "short" } : {}) }).format(at);
+}
+for (const mark of document.querySelectorAll("text[data-at]")) mark.textContent = marked(Date.parse(mark.dataset.at), mark.textContent);
+
 tell(document);
 setInterval(() => { if (document.visibilityState === "visible") tell(document); }, EVERY_MS);

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -54,7 +54,7 @@ from deadheat.league.service.views.forecasts import forecast
 from deadheat.league.states import SEASON_STEPS, Admission, FinalsFormat, SeasonState, dated_steps
 from deadheat.league.tables import Season, User
 from deadheat.league.terms import DATES, TERMS
-from deadheat.league.timetable import DeclaredEvaluation, stored, timetable
+from deadheat.league.timetable import DeclaredEvaluation, stamp, stored, timetable
 
 MOST_NAMES = 10
 """The number of unknown authors that one message names."""
@@ -344,6 +344,20 @@ def _evaluation_dates(lines: Sequence[DeclaredEvaluation], at: datetime) -> list
     return sorted(dates, key=lambda date: (date.at is None, date.at or at))
 
 
+def _cut_off(one: DeclaredEvaluation, what: str, end: datetime) -> Iterator[str]:
+    """Yield warnings about an evaluation's times that the end of the ladder leaves too little room."""
+    before = end - timedelta(microseconds=1)
+    if (lost := one.next_due(before)) is not None:
+        yield f"{EVALUATIONS}: {one.name}, due {stamp(lost)}, is not played: {what} at {stamp(end)}."
+    if (last := one.newest_due(end - NEAR_THE_END, before)) is not None:
+        due = f"{EVALUATIONS}: {one.name}, due {stamp(last)}"
+        yield f"{due}, is cancelled if it is not over when {what} at {stamp(end)}."
+
+
+NEAR_THE_END = timedelta(hours=1)
+"""The time before the end of the ladder in which the beginning of an evaluation is warned of."""
+
+
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
     """Yield warnings about values that are allowed but probably a mistake."""
     season = plan.as_season()
@@ -359,6 +373,8 @@ def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
     for one in plan.then[EVALUATIONS]:
         if one.next_due(now(session)) is None:
             yield f"{EVALUATIONS}: all times of {one.name} have passed."
+        if end := season.finals_at or season.closes_at:
+            yield from _cut_off(one, "the finals begin" if season.finals_at else "the season closes", end)
     if said := rounded(season):
         yield said
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -40,8 +40,8 @@ class NewVersion:
 
 @dataclass(frozen=True, slots=True)
 class RunningSeries:
-    """A series that a worker plays now. `bots`: ids and names, in the first match's seats; `live_match_id`: the one
-    that can be watched at this moment, if any.
+    """A series that a worker plays now. `bots`: ids and names, in the first match's seats, as AUTHOR/NAME if two have
+    the same name; `live_match_id`: the one that can be watched at this moment, if any.
     """
 
     id: int
@@ -64,14 +64,15 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
     matches = select(Match.series_id, func.min(Match.id), func.count()).where(of_these).group_by(col(Match.series_id))
     counted = {series_id: (first, count) for series_id, first, count in session.exec(matches)}
     seated = (
-        select(Participant.match_id, Bot.id, Bot.name)
+        select(Participant.match_id, Bot.id, Bot.name, User.name)
         .join(Bot, col(Bot.id) == Participant.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
         .where(col(Participant.match_id).in_([first for first, _ in counted.values()]))
         .order_by(col(Participant.match_id), col(Participant.seat))
     )
-    bots: dict[int, tuple[tuple[int, str], ...]] = {}
-    for match_id, bot_id, name in session.exec(seated):
-        bots[match_id] = (*bots.get(match_id, ()), (bot_id, name))
+    playing: dict[int, list[tuple[int, str, str]]] = {}
+    for match_id, bot_id, name, author in session.exec(seated):
+        playing.setdefault(match_id, []).append((bot_id, name, author))
     live = live_matches(session, list(counted))
     return [
         from_row(
@@ -81,12 +82,18 @@ def running_series(session: Session, limit: int) -> list[RunningSeries]:
             game=season.game,
             matches=count,
             first_match_id=first,
-            bots=bots[first],
+            bots=told_apart(playing[first]),
             live_match_id=live.get(series.id),
         )
         for series, season in running
         for first, count in (counted[series.id],)
     ]
+
+
+def told_apart(playing: Sequence[tuple[int, str, str]]) -> tuple[tuple[int, str], ...]:
+    """Return ids and names of bots, of which their authors' are known, too."""
+    ids = {name: {other for other, namesake, _ in playing if namesake == name} for _, name, _ in playing}
+    return tuple((bot, f"{author}/{name}" if len(ids[name]) > 1 else name) for bot, name, author in playing)
 
 
 RUNNING = (
@@ -110,7 +117,7 @@ class ReadyBot:
 
 
 def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
-    """List bots against which people may play: among the most recently updated ones, the strongest first."""
+    """List bots against which people may play: the strongest first, and unrated ones last, the newest first."""
     newest = func.max(BotVersion.number)
     rated = (
         select(RatingPoint.elo)
@@ -125,11 +132,10 @@ def ready_bots(session: Session, game: str, limit: int) -> list[ReadyBot]:
         .join(User, col(User.id) == col(Bot.owner_id))
         .where(col(Bot.game) == game, col(Bot.plays_people).is_(True), active(), *playable())
         .group_by(col(Bot.id), col(Bot.name), col(User.name))
-        .order_by(func.max(BotVersion.id).desc())
+        .order_by(rated.desc().nulls_last(), func.max(BotVersion.id).desc())
         .limit(limit)
     )
-    found = [ReadyBot(*row) for row in session.connection().execute(statement)]
-    return sorted(found, key=lambda bot: -math.inf if bot.elo is None else bot.elo, reverse=True)
+    return [ReadyBot(*row) for row in session.connection().execute(statement)]
 
 
 def newest_versions(
