@@ -186,7 +186,7 @@ class Container:
 
 
 class Confined:
-    """What each box on an engine does with its present run; rooms and containers take orders in different ways."""
+    """A box on an engine, and its present run. Rooms and containers take orders in different ways."""
 
     def __init__(self, weight: float | None) -> None:
         """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""

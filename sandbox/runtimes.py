@@ -131,4 +131,7 @@ def lacks_apparmor_parser(error: Exception) -> bool:
 
 def why_not_started(error: Exception) -> str:
     """Return why a container does not start, in the engine's words, or in ours if those are unclear."""
-    return f"{NO_PARSER}: {NO_PARSER_CURE}" if lacks_apparmor_parser(error) else str(error)
+    if lacks_apparmor_parser(error):
+        return f"{NO_PARSER}: {NO_PARSER_CURE}"
+    unseen = re.search(r"bind source path does not exist: (\S+)/box-", str(error))
+    return f"the engine does not see {unseen[1]}, which must have the same path for it" if unseen else str(error)
