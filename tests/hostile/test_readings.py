@@ -33,5 +33,5 @@ def test_what_one_room_would_remember_is_found(docker_sandbox: DockerSandbox, tm
         channel = box.start()
         for name, does in {"start": lambda: channel, "ask_stop": lambda _: None, "stopped": lambda: None}.items():
             monkeypatch.setattr(box, name, does)
-        found = differing(told(box, [False, True, False, True]))
+        found = differing(told(box))
     assert {"a child's number", "a file's number"} <= set(found), found
