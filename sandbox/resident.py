@@ -5,11 +5,11 @@ Theory of operation
 Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
 passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container per
 judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks all its
-pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory has
+pages in memory and waits. Every wall mounts that volume read-only, without access times. A file system in memory has
 no backing store to search and evicts no locked page, so no bot's action there changes anything that another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-Like the image it outlives them; `deploy/images/build --force` removes it, and boxes that have mounted its volume keep
+Like the image it outlives them; `deploy/images/build --force` removes it, and walls that have mounted its volume keep
 the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init would wait,
 so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
 """
