@@ -15,10 +15,10 @@
  *       warden (process 1 of a room, root of the room's own user namespace: reads stderr, ends the room)
  *         the bot's first process, always number 2
  *
- * The launcher connects to the host's socket, the *line*. One message on it asks for one room: its words are the room's
- * user (the next number is its root), the number of control groups, whether there is a unified one, the options of /tmp, the command; its descriptors
- * the host's end of the room's own connection, the groups' `tasks`, the unified group, the program. Then they talk on that
- * connection:
+ * The launcher connects to the host's socket, the *line*. One message on it asks for one room. Its words are the room's
+ * user (the next number is its root), the number of control groups, whether there is a unified one, the options of /tmp
+ * and the command; its descriptors are the host's end of the room's own connection, the groups' `tasks`, the program and
+ * the unified group. Then host and room talk on that connection:
  *
  *   host                       room
  *                        <-    "started" and the host's ends of the bot's stdin and stdout; sent by the bot's first
@@ -469,7 +469,7 @@ static void offer_to_be_killed_first(void) {
 /* Process 1 of a room. */
 static void run_in_room(void) {
     int host_ends[3], bot_ends[3];
-    if (setgid(0) != 0 || setuid(0) != 0) die("become the room's root");
+    if (setgroups(0, NULL) != 0 || setgid(0) != 0 || setuid(0) != 0) die("become the room's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else nobody but the host's root may write in our /proc */
     for (int group = 0; group < groups; group++)
         if (write(descriptors[1 + group], "0", 1) != 1 || close(descriptors[1 + group]) != 0) die("join a control group");
@@ -627,7 +627,7 @@ static void wait_for_the_tree(void) {
  * gone for it and for all rooms. */
 static void make_rooms(int line) {
     prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
+    if (setgroups(0, NULL) != 0 || setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     wait_for_the_tree();
     if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0 || chdir("/play") != 0) die("mount /play");

@@ -120,7 +120,7 @@ def test_no_process_beside_a_bot_is_the_hosts_root_or_has_a_right_on_the_host(ro
     for pid in processes_of(room._wall):
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
         found[status["NSpid"].split()[-1], status["Uid"].split()[0]] = int(status["CapPrm"], 16)
-        assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip()) == ("1", "2")
+        assert (status["NoNewPrivs"].strip(), status["Seccomp"].strip(), status["Groups"].split()) == ("1", "2", [])
     root, user = str(room._wall.root), room.user
     launcher, maker = (found.pop((number, root)) for number in sorted(number for number, uid in found if uid == root))
     assert (launcher, maker) == (0, 1 << 6 | 1 << 7), "the launcher has none; the maker may map users in its namespace"
@@ -211,6 +211,7 @@ def test_a_bot_finds_no_way_to_namespaces_or_to_moving_pages(room: Room) -> None
         (275, "0, 0, 1, 0, 1, 0", 38),  # splice
         (276, "0, 1, 1, 0", 38),  # tee
         (278, "1, 0, 0, 0", 38),  # vmsplice
+        (40, "1, 0, 0, 1", 22),  # sendfile
     ):
         told = ask(channel, f"(lib.syscall({number}, {arguments}), ctypes.get_errno())")
         assert told == f"(-1, {expected})", number
