@@ -10,8 +10,8 @@ here. Left out on purpose:
 * objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
   keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
   host are one file, and the holder of one notices a lock on any other, byte by byte;
-* moving pages instead of copying them (splice, tee, vmsplice, sendfile): all bots read one tree of files in memory, and faults of
-  kernels that changed such pages went through these calls;
+* moving pages instead of copying them (splice, tee, vmsplice, sendfile): all bots read one tree of files in memory, and
+  faults of kernels that changed such pages went through these calls;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
   the kernel must find a process of the bot that is larger than init;
 * calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
