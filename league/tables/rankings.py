@@ -28,14 +28,10 @@ class LatencySummary(SQLModel, table=True):
 
 class ResponseTimes(SQLModel, table=True):
     """A version's response times to one command in a season: the sum of `LatencySummary` over finished matches.
-    `counts`: the number by bucket (see `league.time_buckets`; JSON has its keys as text). `timeouts`: how many of them
-    lost their matches by being late, including matches that an organiser has voided since.
+    `counts`: the number by bucket (see `league.time_buckets`; JSON has its keys as text).
     """
 
     __tablename__ = "response_times"
-    __table_args__ = (
-        index_where("ix_response_times_late", "season_id", "version_id", "timeouts", where="timeouts > 0"),
-    )
 
     season_id: int = Field(foreign_key="season.id", primary_key=True)
     version_id: int = Field(foreign_key="bot_version.id", primary_key=True)
@@ -45,16 +41,14 @@ class ResponseTimes(SQLModel, table=True):
     total_ns: int = Field(default=0, sa_type=BigInteger)
     worst_ns: int = Field(default=0, sa_type=BigInteger)
     counts: dict[str, int] = Field(default_factory=dict, sa_column=json_column())
-    timeouts: int = Field(default=0, sa_type=BigInteger, sa_column_kwargs={"server_default": "0"})
 
 
 class DeadlineCount(SQLModel, table=True):
     """How prompts met their deadlines, by command, machine and span of time (`league.service.series.deadlines`).
 
-    `machine`: its number, 0 if unknown. `ruled`: the row has only what rulings changed. `begins_at`: 1970 for a whole
-    season. `timeouts` are the bots' faults. `given_back` answers counted past the deadline, because the host had taken
-    the excess. `void` ones have no verdict, or lost a match that an organiser has voided. `counts`: as in
-    `ResponseTimes`.
+    `machine`: 0 if unknown. `begins_at`: 1970 for a season. `ruled`: only what rulings changed. `timeouts` are bots'
+    faults; `given_back` answers counted past the deadline, because the host had taken the excess; `void` ones have no
+    verdict, or belong to a voided match. `limit_ns`: the longest. `counts`: as in `ResponseTimes`.
     """
 
     __tablename__ = "deadline_count"
@@ -65,7 +59,7 @@ class DeadlineCount(SQLModel, table=True):
     command: str = Field(max_length=MOST_WORD, primary_key=True)
     machine: int = Field(primary_key=True)
     ruled: bool = Field(default=False, primary_key=True)
-    limit_ns: int = Field(default=0, sa_type=BigInteger)  # the longest one given
+    limit_ns: int = Field(default=0, sa_type=BigInteger)
     prompts: int = Field(default=0, sa_type=BigInteger)
     timeouts: int = Field(default=0, sa_type=BigInteger)
     given_back: int = Field(default=0, sa_type=BigInteger)

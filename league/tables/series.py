@@ -149,7 +149,7 @@ class Participant(SQLModel, table=True):
         Index(None, "bot_id", "finished_at", "match_id", "rank"),
         # Only failures of bots; most matches have none.
         index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
-        index_where("ix_participant_timeouts", "match_id", "fault_command", "bot_id", where="fault = 'timeout'"),
+        index_where("ix_participant_timeouts", "finished_at", "match_id", "fault_command", where="fault = 'timeout'"),
     )
 
     match_id: int = Field(foreign_key="match.id", primary_key=True)

@@ -87,7 +87,7 @@ def latency_by_version(session: Session, season_id: int) -> dict[str, dict[str, 
     """
     parts: dict[int, list[Counts]] = {}
     for version_id, counts in session.exec(IN_SEASON, params={"season": season_id}):
-        parts.setdefault(version_id, []).append(stored_counts(counts))
+        parts.setdefault(version_id, []).append(_counts(counts))
     return {
         str(version_id): {"p99": percentile(total, 0.99), "bars": bars(total)}
         for version_id, total in ((version_id, added(some)) for version_id, some in parts.items())
@@ -101,7 +101,7 @@ IN_SEASON = select(ResponseTimes.version_id, ResponseTimes.counts).where(
 
 
 def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[str, Any]:
-    counts = added([stored_counts(row.counts), *(latency.counts for latency in latencies)])
+    counts = added([_counts(row.counts), *(latency.counts for latency in latencies)])
     return {
         "season_id": row.season_id,
         "version_id": row.version_id,
@@ -110,18 +110,12 @@ def _changed(row: Row[*tuple[Any, ...]], latencies: Sequence[Latency]) -> dict[s
         "prompts": row.prompts + sum(latency.prompts for latency in latencies),
         "total_ns": row.total_ns + sum(latency.total_ns for latency in latencies),
         "worst_ns": max(row.worst_ns, *(latency.worst_ns for latency in latencies)),
-        "counts": as_json(counts),
-        "timeouts": row.timeouts + sum(latency.timeouts for latency in latencies),
+        "counts": {str(place): count for place, count in sorted(counts.items())},
     }
 
 
-def as_json(counts: Counts) -> dict[str, int]:
-    """Return counts by bucket as they are stored."""
-    return {str(place): count for place, count in sorted(counts.items())}
-
-
 def _view(command: str, parts: Sequence[Row[*tuple[Any, ...]]]) -> CommandTimes:
-    counts = added(stored_counts(row.counts) for row in parts)
+    counts = added(_counts(row.counts) for row in parts)
     prompts = sum(row.prompts for row in parts)
     return CommandTimes(
         command=command,
@@ -136,6 +130,5 @@ def _view(command: str, parts: Sequence[Row[*tuple[Any, ...]]]) -> CommandTimes:
     )
 
 
-def stored_counts(stored: Mapping[str, int]) -> Counts:
-    """Return stored counts by bucket."""
+def _counts(stored: Mapping[str, int]) -> Counts:
     return {int(place): count for place, count in stored.items()}
