@@ -34,6 +34,7 @@ from deadheat.league.records.panels import PanelResult
 from deadheat.league.records.people import NewToken, Notice, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
+from deadheat.league.records.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import Declared, Season, SeasonDetail
@@ -294,14 +295,25 @@ class Client:
         lost: bool = False,
         state: str = "",
         finished_since: datetime | None = None,
+        late: str = "",
+        game: str = "",
+        command: str = "",
+        machine: int = 0,
         limit: int | None = None,
     ) -> Iterator[Match]:
         """Yield matches, newest first; 0 and "" match any. `lost`: those in which the bot was not first.
-        `finished_since` selects those that ended then or later, latest end first.
+        `finished_since` selects those that ended then or later, latest end first; `late`, those with late answers.
         """
         chosen = {"season": season, "bot": bot, "lost": lost, "state": state}
+        chosen |= {"late": late, "game": game, "command": command, "machine": machine}
         since = finished_since and finished_since.isoformat()
         yield from self._pages(Match, "/v1/matches", limit, finished_since=since, **chosen)
+
+    def timeouts(self, *, season: int = 0, over: str = "day") -> Timeouts:
+        """Return the late answers of a season, or (0) of the league, over the time up to now."""
+        return self._ask(
+            Timeouts, "GET", "/v1/timeouts", params={"over": over, **({"season": season} if season else {})}
+        )
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""
