@@ -103,7 +103,6 @@ def templates() -> Jinja2Templates:
         "instant": moment,
         "elo": elo,
         "share": share,
-        "percent": percent,
         "size": size,
         "places": places,
         "declared": declared,
@@ -331,11 +330,6 @@ def places(row: Mapping[str, Any]) -> str:
     if low is None:
         return "\u2013"
     return f"{low}\u2013{high}" if low < high else f"{low}"
-
-
-def percent(share: float | None) -> str:
-    """Format a share, 0 to 1, as a percentage with about two digits."""
-    return "\N{EN DASH}" if share is None else f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
 
 
 def share(part: int, whole: int) -> str:

@@ -22,7 +22,7 @@ class Over(StrEnum):
 
 
 class Whose(StrEnum):
-    """Whose fault a late answer is: the bot's; the host's, which the time given back made good; or it is unknown."""
+    """The one at fault for a late answer: the bot, or the host, whose fault was made good; or void, if nobody is."""
 
     BOT = "bot"
     HOST = "host"

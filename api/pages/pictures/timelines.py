@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from deadheat.api.pages import render
 from deadheat.api.pages.pictures.charts import Mark, path
@@ -175,18 +175,11 @@ def drawn(
         parts[-1].append((x(at), y(value)))
         before = at
     strip = (WIDTH - LEFT - RIGHT) * step.total_seconds() / seconds
-    sums = [[0.0, *accumulate(parts)] for parts in layers]
-    across = [x(at) for at, _ in points]
     marks = [begin + timedelta(seconds=seconds * part / 4) for part in range(5)]
     return Timeline(
         title=title,
         unit=unit,
-        areas=[
-            path([(place, y(sums[n][layer + 1])) for n, place in enumerate(across)])
-            + " "
-            + path([(place, y(sums[n][layer])) for n, place in reversed([*enumerate(across)])])
-            for layer in range(len(layers[0]) if layers else 0)
-        ],
+        areas=_areas(layers, [x(at) for at, _ in points], y),
         lines=[path(part) for part in parts if len(part) > 1],
         dots=[part[0] for part in parts if len(part) == 1],
         points=[
@@ -203,6 +196,13 @@ def drawn(
         shown=_with(values[-1], unit),
         amiss=threshold is not None and values[-1] > threshold,
     )
+
+
+def _areas(layers: Sequence[Sequence[float]], across: Sequence[float], y: Callable[[float], float]) -> list[str]:
+    """Return the outlines of layers, each on those below it."""
+    sums = [[y(value) for value in accumulate(parts, initial=0.0)] for parts in layers]
+    edges = [[*zip(across, edge, strict=True)] for edge in zip(*sums, strict=True)]
+    return [path(upper + lower[::-1]) for lower, upper in pairwise(edges)]
 
 
 def _with(value: float, unit: str) -> str:
