@@ -78,7 +78,7 @@ def _used(rows: Sequence[Any]) -> dict[str, Any]:
     counts = added({int(place): count for place, count in row.counts.items()} for row in rows)
     if not counts:
         return {}
-    return {"limit_ns": max(row.limit_ns for row in rows), "used": [percentile(counts, share) for share in USED]}
+    return {"limit_ns": max(row.limit_ns for row in rows), "used": tuple(percentile(counts, share) for share in USED)}
 
 
 def _latest(session: Session, season_id: int | None, standings: Iterable[Mapping[str, Any]]) -> list[Late]:
