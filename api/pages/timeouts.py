@@ -51,13 +51,12 @@ def heat_map(counted: Timeouts) -> dict[tuple[str, str], list[Cell | None]]:
 
 def course(counted: Timeouts) -> Timeline:
     """Return the chart of late answers over time, stacked by whose fault they were."""
-    layers = [(late.timeouts, late.given_back or 0, late.void or 0) for late in counted.course]
-    shares = [
-        [100 * some / (late.prompts or 1) for some in three] for late, three in zip(counted.course, layers, strict=True)
-    ]
-    points = [(late.at, sum(share)) for late, share in zip(counted.course, shares, strict=True) if late.at]
+    parts = [(late.timeouts, late.given_back or 0, late.void or 0) for late in counted.course]
+    whole = [late.prompts or sum(three) or 1 for late, three in zip(counted.course, parts, strict=True)]
+    layers = [[100 * part / of for part in three] for three, of in zip(parts, whole, strict=True)]
+    points = [(late.at, sum(three)) for late, three in zip(counted.course, layers, strict=True) if late.at]
     _span, step, count = TIMES[counted.over][3]
-    return drawn(_("Late answers"), "%", points, points[-1][0], step * (count - 1), step, layers=shares)
+    return drawn(_("Late answers"), "%", points, points[-1][0], step * (count - 1), step, layers=layers)
 
 
 def _page(shared: Services, season_id: int | None, over: Over) -> str:
