@@ -65,7 +65,11 @@ def count_deadlines(
     if rows:
         session.flush()
         before = session.connection().execute(_adding(session.get_bind().dialect.name), rows).mappings().all()
-        changed = [{**row, "counts": _counted(row["counts"], buckets[row["command"]])} for row in before]
+        changed = [
+            {**row, "counts": _counted(row["counts"], buckets[row["command"]])}
+            for row in before
+            if row["span"] is not Span.MINUTE  # no page reads buckets by the minute
+        ]
         set_by_key(session, DeadlineCount, KEY, changed)
 
 
