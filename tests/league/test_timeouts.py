@@ -88,13 +88,13 @@ def test_rulings_turn_time_outs_into_void_answers_and_back(world: World) -> None
     job = world.claimed()
     assert world.finish(job, late)
     one, other = (match.match_id for match in job.matches)
-    for act, expected in (
-        (lambda: world.write(void_match, world.boss, one, "broken"), (12, 1, 2, 1)),
-        (lambda: world.write(void_match, world.boss, one, "again"), (12, 1, 2, 1)),
-        (lambda: world.write(restore_match, world.boss, one, "not broken"), (12, 2, 2, 0)),
-        (lambda: world.write(rejudge_match, world.boss, other, "unclear"), (12, 1, 2, 1)),
+    for ruling, match_id, expected in (
+        (void_match, one, (12, 1, 2, 1)),
+        (void_match, one, (12, 1, 2, 1)),
+        (restore_match, one, (12, 2, 2, 0)),
+        (rejudge_match, other, (12, 1, 2, 1)),
     ):
-        act()
+        world.write(ruling, world.boss, match_id, "unclear")
         assert four(of(shown(world, season_id), Over.SEASON)) == four(of(shown(world, season_id), Over.DAY)) == expected
 
 
@@ -161,6 +161,7 @@ def test_what_was_stored_before_is_counted_by_the_migration(world: World) -> Non
         session.execute(table.insert(), rows)
 
     world.write(again)
+    prompts = 0
     for span in (Span.HOUR, Span.DAY, Span.SEASON):
         prompts, late_ones, given_back, _ = before[span]["ROLL"]
         found = world.read(counted, span)

@@ -387,7 +387,7 @@ def test_late_answers_on_pages_agree_with_the_metrics_and_the_transcripts(world:
     play_series(world.context, series_id)
     transcripts = [world.transcript(match.transcript_sha256) for match in matches(world, series_id)]
     shown = world.read(timeouts, season_id, Over.HOUR, ())
-    found = {late.command: late for late in shown.commands if late.over is Over.HOUR}
+    found = {late.command or "": late for late in shown.commands if late.over is Over.HOUR}
     prompts = [prompt for transcript in transcripts for prompt in transcript.prompts()]
     assert {prompt.message.command for prompt in prompts} == found.keys()
     for command, late in found.items():
