@@ -11,6 +11,8 @@ from pydantic import Field
 
 from deadheat.league.records import Record
 
+Used = tuple[float, float, float]
+
 
 class Over(StrEnum):
     """The time that figures cover, up to now."""
@@ -37,21 +39,14 @@ class Late(Record):
     timeouts: Annotated[int, Field(description="Bots' faults, in matches that no organiser has voided.")]
     share: Annotated[float | None, Field(description="`timeouts` of `prompts`, 0 to 1; null without prompts.")]
     interval: Annotated[tuple[float, float] | None, Field(description="Its 95 % interval, by Wilson.")]
-    given_back: Annotated[
-        int | None, Field(description="Answers that counted past the deadline, because the host had taken the excess.")
-    ] = None
+    given_back: Annotated[int | None, Field(description="Those that counted: the host had taken the excess.")] = None
     void: Annotated[int | None, Field(description="Those without a verdict, or in matches that are void.")] = None
     over: Over | None = None
     at: Annotated[datetime | None, Field(description="When its minute, hour or day began.")] = None
     game: str | None = None
     command: Annotated[str | None, Field(description='"": unknown.')] = None
     limit_ns: Annotated[int | None, Field(description="The longest limit that was given.")] = None
-    used: Annotated[
-        tuple[float, float, float] | None,
-        Field(
-            description="Shares of the limit that 50, 95 and 99 % of the answers did not exceed; at most 9 % too large."
-        ),
-    ] = None
+    used: Annotated[Used | None, Field(description="Shares of the limit that 50, 95 and 99 % did not exceed.")] = None
     machine: Annotated[int | None, Field(description="Its number; 0: unknown.")] = None
     bot_id: int | None = None
     bot: str | None = None
@@ -64,13 +59,7 @@ class Timeouts(Record):
 
     season_id: int | None
     over: Over
-    commands: Annotated[
-        list[Late],
-        Field(
-            description="By each time, game and command; for `over` also what was used of the limit, in the present "
-            "hour or day and the one before."
-        ),
-    ]
+    commands: Annotated[list[Late], Field(description="By time, game and command; `used` for `over` only.")]
     course: Annotated[list[Late], Field(description="Over time, in steps of a minute, an hour or a day.")]
     machines: list[Late]
     bots: Annotated[list[Late], Field(description="The ten bots with most, in this season or those that go on.")]

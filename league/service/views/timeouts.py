@@ -88,16 +88,10 @@ def _latest(session: Session, season_id: int | None, standings: Iterable[Mapping
             late.setdefault(row["bot_id"], []).append(row)
     counts = {bot_id: sum(row["timeouts"] for row in rows) for bot_id, rows in late.items()}
     most = sorted(counts, key=lambda bot_id: -counts[bot_id])[:MOST_BOTS]
-    asked = {
-        row.bot_id: row.prompts for row in session.connection().execute(PROMPTED, {"bots": most, "season": season_id})
-    }
-    return [
-        Late(
-            **_share(int(asked.get(bot_id, 0)), counts[bot_id]),
-            **{name: late[bot_id][0][name] for name in ("bot_id", "bot", "author")},
-        )
-        for bot_id in most
-    ]
+    found = session.connection().execute(PROMPTED, {"bots": most, "season": season_id})
+    asked = {row.bot_id: int(row.prompts) for row in found}
+    named = [{name: late[bot_id][0][name] for name in ("bot_id", "bot", "author")} for bot_id in most]
+    return [Late(**_share(asked.get(one["bot_id"], 0), counts[one["bot_id"]]), **one) for one in named]
 
 
 def _late(row: Any, **keys: Any) -> Late:
@@ -125,19 +119,12 @@ def _adding_up(by: tuple[str, ...]) -> Any:
     """Return the statement that adds up rows `by` these columns, or without any reads them with their buckets. It is
     built once, because building it takes longer than executing it.
     """
-    names = ("season_id", "command", "limit_ns", "counts") if not by else ADDED
     key = [col(Season.game) if name == "game" else getattr(DeadlineCount, name) for name in by]
-    read = [getattr(DeadlineCount, name) for name in names]
-    statement = columns(
-        *key,
-        *(
-            (func.sum(one).label(name) for name, one in zip(names, read, strict=True))
-            if by
-            else (*read, col(Season.game))
-        ),
-    )
+    sums = [func.sum(getattr(DeadlineCount, name)).label(name) for name in ADDED]
+    each = [col(Season.game), *(getattr(DeadlineCount, name) for name in ("command", "limit_ns", "counts"))]
     return (
-        statement.join_from(DeadlineCount, Season, col(Season.id) == col(DeadlineCount.season_id))
+        columns(*(key + sums if by else each))
+        .join_from(DeadlineCount, Season, col(Season.id) == col(DeadlineCount.season_id))
         .where(
             col(DeadlineCount.span) == bindparam("span"),
             col(DeadlineCount.begins_at) >= bindparam("first", type_=UtcDateTime),
