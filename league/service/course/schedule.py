@@ -1,6 +1,6 @@
 """Planning new series: one call, `go_on`, for each season, at any time.
 
-Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
+Few series are open at a time (`league.service.series.capacity.ladder_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
 empty the queue between two ticks: where one ends and few are left, more are made at once
@@ -43,7 +43,8 @@ from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
-from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.capacity import ladder_bound
+from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
@@ -113,7 +114,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
-    bound = open_series_bound(session)
+    bound = ladder_bound(session, season.id, judging_slots(session))
     room = bound - open_of_season(session, season.id, bound)
     if room <= 0:
         return []

@@ -73,12 +73,18 @@ SERIES = Life(
 """The cause of a series' failure may pass at any time, so the series is tried at least once a minute."""
 
 
-def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim a waiting series. Return None if it does not exist or does not wait, if another worker was faster, or if
-    the worker's machine may not judge or its game differs from the API's.
+def claim_series(
+    session: Session, series_id: int, worker: str, host: Host, virtual_start: int | None = None
+) -> SeriesJob | None:
+    """Claim a waiting series, with its virtual start if it takes its season's turn. Return None if it does not exist or
+    does not wait, if another worker was faster, or if the worker's machine may not judge or its game differs from the
+    API's.
     """
     at, claiming = now(session), _claiming(games_here(), settings_of(session).judge_unfit)
-    taken = SERIES.claim(session, claiming, series_id, worker, started_at=at, **told_of(session, host))
+    begun: dict[str, object] = {"started_at": at}
+    if virtual_start is not None:
+        begun["virtual_start"] = virtual_start
+    taken = SERIES.claim(session, claiming, series_id, worker, **begun, **told_of(session, host))
     return _job(session, series_id, host, at) if taken else None
 
 

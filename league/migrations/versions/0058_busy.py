@@ -1,0 +1,19 @@
+"""Seasons take turns, and a machine tells who else holds its processors."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0058"
+down_revision = "0056"
+
+
+def upgrade() -> None:
+    """Forward."""
+    where = sa.text("virtual_start IS NOT NULL")
+    op.add_column("series", sa.Column("virtual_start", sa.BigInteger(), nullable=True))
+    columns = ["season_id", "virtual_start"]
+    op.create_index("ix_series_virtual_start", "series", columns, sqlite_where=where, postgresql_where=where)
+    op.add_column("worker_host", sa.Column("held_by", sa.String(length=400), server_default="", nullable=False))
+    op.add_column("worker_host", sa.Column("held_since_at", sa.DateTime(timezone=True), nullable=True))
