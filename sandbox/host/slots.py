@@ -2,6 +2,11 @@
 
 A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
 host also respect. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
+
+Others take what is free, and the league keeps its slots: a process that waits in the registry's queue makes tournaments
+let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the same and shares the
+processors with whoever holds them. That costs no bot anything, because time that others take is given back. So besides
+its processors' locks, a slot has locks of the league's own, which exclude only the league's processes from each other.
 """
 
 from __future__ import annotations
@@ -13,15 +18,32 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES
-from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, Processors
+from deadheat.sandbox.host.processors import QUEUE, RETRY_SECONDS, Holder, Processors
 
 SHORT_RETRY_SECONDS = 0.002
+
+PATIENCE_SECONDS = 5.0
+"""How long the league waits for processors that others hold: a tournament lets go after a game, which mostly takes
+less. Whoever reserved them for longer loses half of them, but no league stands still."""
 
 TABLE = 2
 """The number of bots for whose memory a slot has room. Where tables are larger, operators name fewer slots."""
 
 MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 """This machine's memory."""
+
+
+ROOM_BYTES = 2 * 2**30
+"""The memory that must be free for a build beside matches: the most that it may take, and as much for the bots."""
+
+
+def free_bytes() -> int:
+    """Return this machine's memory that programs may still take; 0 if the kernel does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def needed_bytes(bots: int) -> int:
@@ -79,18 +101,55 @@ class Slots:
         `only` requests that slot. A particular slot is needed only briefly, and polled often enough to get it between
         two owners, ahead of the queue.
         """
-        if only is not None:
-            hold = self._first_free([only], SHORT_RETRY_SECONDS, waiting)
-        else:
-            with self._processors.queue(waiting):
-                hold = self._first_free(self.slots, RETRY_SECONDS, waiting)
-        with hold:
-            yield hold.cpus
+        slots, retry = (self.slots, RETRY_SECONDS) if only is None else ([only], SHORT_RETRY_SECONDS)
+        with contextlib.ExitStack() as held:
+            ahead, patience = only is not None, PATIENCE_SECONDS
+            while True:
+                ahead = ahead or self._own(held, QUEUE)
+                for slot in slots:
+                    with contextlib.ExitStack() as ours:
+                        if not self._own(ours, *(f"slot-{cpu}" for cpu in slot)):
+                            continue
+                        patience -= retry
+                        turn = ahead or patience < 0
+                        if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
+                            held.close()  # the queue is for the next one
+                            held.push(ours.pop_all())
+                            yield slot
+                            return
+                waiting()
+                time.sleep(retry)
 
-    def _first_free(self, slots: Sequence[tuple[int, ...]], retry: float, waiting: Callable[[], None]) -> Hold:
-        while True:
-            for slot in slots:
-                if (hold := self._processors.exactly(slot)) is not None:
-                    return hold
-            waiting()
-            time.sleep(retry)
+    @contextlib.contextmanager
+    def share(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
+        """Yield the CPU numbers of a free slot, or else of those processors that are no slot's, or of all slots beside
+        whoever plays there; only one process at a time is beside, and only while `ROOM_BYTES` are free. It is for what
+        nobody's clock measures.
+        """
+        everywhere = self.spare or tuple(cpu for slot in self.slots for cpu in slot)
+        with contextlib.ExitStack() as held:
+            while True:
+                for slot in self.slots:
+                    if self._own(held, *(f"{kind}-{cpu}" for cpu in slot for kind in ("slot", "cpu"))):
+                        yield slot
+                        return
+                if free_bytes() >= ROOM_BYTES and self._own(held, "beside"):
+                    yield everywhere
+                    return
+                waiting()
+                time.sleep(RETRY_SECONDS)
+
+    def others(self) -> list[Holder]:
+        """Return the programs outside the league that hold processors of its slots."""
+        taken = set()
+        for cpu in (cpu for slot in self.slots for cpu in slot):
+            with contextlib.ExitStack() as ours:
+                if self._own(ours, f"slot-{cpu}") and not self._own(ours, f"cpu-{cpu}"):
+                    taken.add(cpu)
+        return [holder for holder in self._processors.holders() if taken & set(holder.cpus)] if taken else []
+
+    def _own(self, held: contextlib.ExitStack, *names: str) -> bool:
+        """Lock all of these files until `held` is closed, or none."""
+        if (hold := self._processors.locked(*names)) is not None:
+            held.enter_context(hold)
+        return hold is not None

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import pwd
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from deadheat.sandbox.host import processors
-from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, _shown, shared_folder
+from deadheat.sandbox.host.processors import Holder, NoRegistry, Processors, _described, _shown, shared_folder
 from deadheat.sandbox.host.slots import Slots
 from tests.sandbox.boxes import until
 
@@ -118,6 +121,41 @@ def test_slots_and_others_keep_off_each_others_processors(tmp_path: Path) -> Non
         assert ours.exactly([3]) is None
         with ours.take(1, [3, 2, 0]) as hold:
             assert hold.cpus == (0,)
+
+
+def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither for those who hold its processors, nor behind those who wait for more than the league leaves free."""
+    monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 1)
+    first, second, ours = Slots(tmp_path, "0;1"), Slots(tmp_path, "0;1"), Processors(tmp_path)
+    with ours.exactly([0, 1]) or pytest.fail("free"), ours.queue():
+        assert [holder.pid for holder in first.others()] == [os.getpid()]
+        with first.take() as cpus, second.take() as more:
+            assert {cpus, more} == {(0,), (1,)}
+            assert first.others() == [], "the league has its slots"
+            third = Slots(tmp_path, "0;1").take(waiting=interrupted_at(100))
+            with pytest.raises(KeyboardInterrupt), third:
+                pytest.fail("no slot has two matches")
+
+
+def interrupted_at(round_number: int) -> Callable[[], None]:
+    rounds = itertools.count(1)
+
+    def waiting() -> None:
+        if next(rounds) == round_number:
+            raise KeyboardInterrupt
+
+    return waiting
+
+
+def test_the_league_takes_what_is_free_before_it_shares(tmp_path: Path) -> None:
+    slots, ours = Slots(tmp_path, "0;1"), Processors(tmp_path)
+    with ours.exactly([0]) or pytest.fail("free"), slots.take() as cpus:
+        assert cpus == (1,) and not ours.wanted()
+
+
+def test_a_holder_is_named_in_public_without_its_arguments() -> None:
+    assert Holder(os.getpid(), (0,)).brief.endswith(f" of {pwd.getpwuid(os.geteuid()).pw_name}")
+    assert Holder(0, (0,)).brief == "another program"
 
 
 def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> None:
