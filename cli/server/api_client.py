@@ -217,10 +217,10 @@ class Client:
         """Return versions at the entry's gate, newest first."""
         return self._items(Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
-    def waiting(self, season_id: int, bot_id: int, version: int) -> Waiting:
-        """Return how long a version waits for its next result in a season, or why no further one comes."""
+    def waiting(self, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
+        """Return how long a bot or a version waits for its next result in a season, or why no further one comes."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
-        return self._ask(Waiting, "GET", path, params={"version": version})
+        return self._ask(Waiting, "GET", path, params={} if version is None else {"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """Apply `verb`: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""

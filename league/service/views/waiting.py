@@ -32,6 +32,7 @@ from deadheat.league.service.seasons.panel_results import is_at_panel
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import in_turns_of_seasons
+from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, MatchState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
@@ -77,7 +78,9 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         mine = playing or [queued[first or 0]]
         seconds = _seconds(now(session), pace, mine, [] if playing else ahead, played)
         matches = sum(series.matches for series in playing)
-        sentence = f"{_place(matches, planned, before)} {_expected(seconds, bool(played))}"
+        stop = stopped(session)
+        expected = "" if stop and seconds is None else _expected(seconds, bool(played))
+        sentence = " ".join(part for part in (_place(matches, planned, before), expected, stop) if part)
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
     if is_at_panel(session, season_id, bot_id, version):
         return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
