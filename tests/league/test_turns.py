@@ -170,6 +170,17 @@ def test_a_series_that_we_failed_at_waits_for_its_own_message(world: World) -> N
     assert play(world, failed) == failed
 
 
+def test_a_series_that_is_handed_back_keeps_its_place(world: World) -> None:
+    world.season(2)
+    first, second, third = planned(world, *[Precedence.ORDINARY] * 3)
+    job = claim(world, first)
+    assert job is not None and job.series_id == first
+    world.clock.turn(MINUTE)
+    with world.db.transaction() as session:
+        release_series(session, job, "w1", Failure("worker-stopped", "why"))
+    assert [play(world, third) for _ in range(3)] == [first, second, third]
+
+
 def test_rotations_of_deals_are_played_in_turns_with_other_tables(world: World) -> None:
     world.season(6, game="liars-dice", seats=3, series_length=6, games_per_pair=12)
     ids = world.tick()

@@ -183,8 +183,9 @@ def _close(
     if after is JobState.QUEUED:
         if failure is None and not others_judge(session, host or ""):
             failures = 1  # a match was void, and no other machine can take the rest at once
-        avoided = None if failure is not None and failure.cause == Cause.WORKER_STOPPED else host
-        taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=avoided)
+        stopped = failure is not None and failure.cause == Cause.WORKER_STOPPED
+        kept = {"queued_at": col(Series.queued_at)} if stopped else {}
+        taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=None if stopped else host, **kept)
     else:
         taken = SERIES.end(session, series_id, attempt, after, finished_at=at)
     return after if taken else None

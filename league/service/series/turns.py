@@ -26,7 +26,20 @@ from functools import cache
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from sqlalchemy import ARRAY, CompoundSelect, Integer, Row, Select, Update, bindparam, exists, func, literal, union_all
+from sqlalchemy import (
+    ARRAY,
+    CompoundSelect,
+    Integer,
+    Row,
+    Select,
+    Update,
+    bindparam,
+    exists,
+    func,
+    literal,
+    or_,
+    union_all,
+)
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
@@ -58,13 +71,17 @@ ASKED_SHARE, ASKED_PATIENCE = 8, timedelta(minutes=1)
 matches ends within an evaluation, and costs the rest little. With fewer slots, it is a share of the time of one."""
 
 
+FRESH = or_(col(Series.attempt) == 0, col(Series.queued_at) < col(Series.started_at))
+"""The condition that we have not failed at a waiting series: nobody began it, or its worker was stopped."""
+
+
 def _first(precedence: Any, games: tuple[Identity, ...], of_season: bool) -> Any:
     """Return the new series of one precedence, for processes with these games, that has waited longest. (`NOT IN` is
     evaluated for each series in turn; for `IN`, a database may choose a join that reads all waiting series.)
     """
     found = (
         columns(col(Series.precedence), col(Series.queued_at), col(Series.id))
-        .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, col(Series.attempt) == 0)
+        .where(col(Series.state) == JobState.QUEUED, col(Series.precedence) == precedence, FRESH)
         .where(col(Series.season_id).not_in(closed_to(games)))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
@@ -179,7 +196,7 @@ def _served(games: tuple[Identity, ...]) -> Select[Any]:
     last = columns(func.max(col(Series.virtual_start))).where(of_season).correlate(Season).scalar_subquery()
     counted = columns(func.count(col(Match.id))).join_from(Series, Match, col(Match.series_id) == Series.id)
     counted = counted.where(of_season, col(Series.virtual_start) == last).correlate(Season)
-    waits = exists().where(of_season, col(Series.state) == JobState.QUEUED, col(Series.attempt) == 0)
+    waits = exists().where(of_season, col(Series.state) == JobState.QUEUED, FRESH)
     return columns(
         col(Season.id),
         col(Season.series_length),
