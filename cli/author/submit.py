@@ -89,7 +89,7 @@ def submit(
         client.me()
         _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
-    visit.upload(filename, content)
+    visit.upload(filename, content, season)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
     if season and (visit.version.state == "ready" or wait is False):
@@ -145,10 +145,10 @@ class Submission:
     panel: PanelResult | None = None
     matches: list[Match] = field(default_factory=list)
 
-    def upload(self, filename: str, content: bytes) -> None:
-        """Send the bot's file; create the bot if it is new."""
+    def upload(self, filename: str, content: bytes, season: int) -> None:
+        """Send the bot's file; create the bot if it is new. It enters the season, unless 0, once it is ready."""
         bot = self.client.own_bot(self.game, self.name)
-        self.version = self.client.upload(bot.id, filename, content)
+        self.version = self.client.upload(bot.id, filename, content, season)
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
@@ -179,8 +179,8 @@ class Submission:
         except Refused as error:
             if error.code != "not-ready":
                 raise
-            later = f"deadheat enter {self.name} --season {season}"
-            fail(f"it is uploaded, but no version of it is ready yet; enter the season once it is: {later}")
+            self.say(f"It enters season {season} when it is ready.")
+            return
         self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
 
     def tell_company(self, season: int) -> None:

@@ -166,7 +166,7 @@ def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", EXHIBITIONS.queue, settings.exhibitions)
+        tree.add_jobs("exhibitions", EXHIBITIONS.queue, starting.people_count(settings))
 
 
 def jobs(queues: str, concurrency: int) -> None:

@@ -111,9 +111,11 @@ class Client:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its creator)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
-        """Upload a new version, which will be built."""
-        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
+    def upload(self, bot_id: int, filename: str, content: bytes, season: int = 0) -> Version:
+        """Upload a new version, which will be built. `season`: the bot enters it once the version is ready; 0: none."""
+        wish = {"params": {"season": season}} if season else {}
+        path = f"/v1/bots/{bot_id}/versions"
+        return self._ask(Version, "POST", path, files={"file": (filename, content)}, **wish)
 
     def versions(self, bot_id: int) -> list[Version]:
         """Return the newest hundred versions, newest first."""

@@ -205,7 +205,7 @@ def seasons_of(client: Client, bot_id: int) -> dict[int, str]:
 
 
 class Place:
-    """The reason why a bot's (or one version's) next result is pending, requested now and then, shown when it changes."""
+    """Why the next result of a bot, or a version, is pending: requested now and then, and shown when it changes."""
 
     def __init__(
         self, client: Client, season: int, bot_id: int, version: int | None = None, hidden: bool = False

@@ -51,6 +51,12 @@ def needed_bytes(bots: int) -> int:
     return 2**30 + bots * BOT_MEMORY_BYTES
 
 
+def people(wanted: int, cpus: int, has_bytes: int = MEMORY_BYTES) -> int:
+    """Return how many of `wanted` matches of people a host plays at a time: what its memory holds beside two slots."""
+    room = (has_bytes - needed_bytes(TABLE * min(cpus, 2))) // BOT_MEMORY_BYTES
+    return min(wanted, max(1, room))
+
+
 def plan(spec: str, cpus: Sequence[int], bots_beside: int = 0, has_bytes: int = MEMORY_BYTES) -> list[tuple[int, ...]]:
     """Return the slots of a host with these CPUs.
 
@@ -98,16 +104,21 @@ class Slots:
     ) -> Iterator[tuple[int, ...]]:
         """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
 
-        `only` requests that slot. A particular slot is needed only briefly, and polled often enough to get it between
-        two owners, ahead of the queue.
+        `only` requests that slot. A particular slot is needed only briefly, by a person who waits or a check, and goes
+        to these between two owners, ahead of the queue.
         """
         slots, retry = (self.slots, RETRY_SECONDS) if only is None else ([only], SHORT_RETRY_SECONDS)
         with contextlib.ExitStack() as held:
             ahead, patience = only is not None, PATIENCE_SECONDS
             while True:
-                ahead = ahead or self._own(held, QUEUE)
+                if only is None:
+                    ahead = ahead or self._own(held, QUEUE)
+                else:
+                    self._own(held, f"first-{only[0]}")
                 for slot in slots:
                     with contextlib.ExitStack() as ours:
+                        if only is None and self._wanted_first(slot):
+                            continue
                         if not self._own(ours, *(f"slot-{cpu}" for cpu in slot)):
                             continue
                         patience -= retry
@@ -147,6 +158,10 @@ class Slots:
                 if self._own(ours, f"slot-{cpu}") and not self._own(ours, f"cpu-{cpu}"):
                     taken.add(cpu)
         return [holder for holder in self._processors.holders() if taken & set(holder.cpus)] if taken else []
+
+    def _wanted_first(self, slot: tuple[int, ...]) -> bool:
+        with contextlib.ExitStack() as briefly:
+            return not self._own(briefly, f"first-{slot[0]}")
 
     def _own(self, held: contextlib.ExitStack, *names: str) -> bool:
         """Lock all of these files until `held` is closed, or none."""

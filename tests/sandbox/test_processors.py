@@ -137,6 +137,26 @@ def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monke
                 pytest.fail("no slot has two matches")
 
 
+def test_who_needs_a_slot_briefly_comes_before_the_next_series(tmp_path: Path) -> None:
+    """A person's prompt waited behind series that polled at the right moment."""
+    ours, slots, got = Processors(tmp_path), Slots(tmp_path, "0"), []
+    with slots.take():
+        person = threading.Thread(target=lambda: got.append(_briefly(tmp_path)), daemon=True)
+        person.start()
+        assert until(lambda: (tmp_path / "first-0").exists() and ours.locked("first-0") is None, 60)
+        series = Slots(tmp_path, "0").take(waiting=interrupted_at(20))
+        with pytest.raises(KeyboardInterrupt), series:
+            pytest.fail("the slot is taken")
+    person.join()
+    with slots.take():
+        assert got == [(0,)]
+
+
+def _briefly(folder: Path) -> tuple[int, ...]:
+    with Slots(folder, "0").take(only=(0,)) as cpus:
+        return cpus
+
+
 def interrupted_at(round_number: int) -> Callable[[], None]:
     rounds = itertools.count(1)
 

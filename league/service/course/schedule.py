@@ -40,6 +40,7 @@ from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
+from deadheat.league.service.seasons.entries import enter_as_wished
 from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
@@ -89,6 +90,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
         return []
     planned: list[int] = []
     if season.state in ENTERABLE:
+        enter_as_wished(session, season_id)
         rest_failing(session, season)
     beside = beside_the_ladder(session, season_id)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
