@@ -51,7 +51,7 @@ _FORM = {
 
 
 class Wish(Input):
-    """What is to follow an upload."""
+    """The query of an upload."""
 
     season: RowId | None = Field(default=None, description="The season that the bot enters once the version is ready.")
 

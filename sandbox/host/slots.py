@@ -134,8 +134,8 @@ class Slots:
     @contextlib.contextmanager
     def share(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
         """Yield the CPU numbers of a free slot, or else of those processors that are no slot's, or of all slots beside
-        whoever plays there; only one process at a time is beside, and only while `ROOM_BYTES` are free. It is for what
-        nobody's clock measures.
+        the matches there; only one process at a time is beside, and only while `ROOM_BYTES` are free. This is for
+        programs that no clock judges.
         """
         everywhere = self.spare or tuple(cpu for slot in self.slots for cpu in slot)
         with contextlib.ExitStack() as held:

@@ -360,17 +360,18 @@ def test_a_new_bot_enters_the_season_of_its_upload_once_it_is_ready(world: World
     """It never did after `submit --season N --no-wait`."""
     season_id, owner = world.season(0), world.author()
     bots = [world.write(create_bot, owner, GAME, name).id for name in ("good", "broken", "late")]
+    versions = []
     for bot_id in bots:
         world.write(entries.check_wish, owner, season_id, bot_id)
         upload = Upload("bot.py", 10, f"{bot_id:064}", "python", "main.py")
-        version = world.write(add_version, owner, bot_id, upload, season_id)
-        if bot_id != bots[2]:
-            world.build(version.id, reason="broken" if bot_id == bots[1] else "")
+        versions.append(world.write(add_version, owner, bot_id, upload, season_id).id)
+    world.build(versions[0])
+    world.build(versions[1], reason="broken")
     world.tick()
     assert [entry.bot for entry in world.read(entries.entries, season_id)] == ["good"]
     world.change(Season, season_id, entries_per_author=1)
-    assert "at most" in world.refused(errors.TooMany, entries.check_wish, owner, season_id, bots[1])
-    world.build(version.id)
+    assert "the limit is 1" in world.refused(errors.TooMany, entries.check_wish, owner, season_id, bots[1])
+    world.build(versions[2])
     world.tick()
     assert len(world.read(entries.entries, season_id)) == 1
-    assert f"It could not enter season {season_id}: " in world.row(BotVersion, version.id).log
+    assert f"It could not enter season {season_id}: " in world.row(BotVersion, versions[2]).log

@@ -280,7 +280,7 @@ BEFORE = select(func.count()).where(Exhibition.state == JobState.QUEUED, col(Exh
 
 
 def let_next_in(session: Session) -> None:
-    """Have the next sweep send a message about whoever has waited longest, because a place may be free."""
+    """Let the next sweep send a message about the match that has waited longest, because a place may be free."""
     if (first := session.exec(WAITING.limit(1)).first()) is not None:
         set_values(session, Exhibition, where={"id": first, "state": JobState.QUEUED}, nudge_at=now(session))
 

@@ -302,8 +302,10 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
 
 def _waits(session: Session, row: Challenge) -> str:
     """Say what the challenge's next match waits for."""
+    if row.state is not ChallengeState.RUNNING:
+        return ""
     theirs = session.exec(OPEN_OF, params={"challenge": row.id}).first()
-    if row.state is not ChallengeState.RUNNING or (theirs is not None and theirs.state is JobState.RUNNING):
+    if theirs is not None and theirs.state is JobState.RUNNING:
         return ""
     if stop := stopped(session):
         return stop
