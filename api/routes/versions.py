@@ -14,7 +14,8 @@ from starlette.responses import StreamingResponse
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
 from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
-from deadheat.api.schemas.base import Input, Items, RowId
+from deadheat.api.schemas.base import Items, RowId
+from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
@@ -50,7 +51,7 @@ _FORM = {
 }
 
 
-class Wish(Input):
+class Wish(QueryModel):
     """The query of an upload."""
 
     season: RowId | None = Field(default=None, description="The season that the bot enters once the version is ready.")
