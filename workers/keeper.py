@@ -74,6 +74,7 @@ class Keeper:
         self._sweep_at = 0.0
         self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
         self._appeared: set[int] = set()  # numbers of seasons
+        self._held_by: str | None = None  # as reported
         self._doubts = 0  # checks in succession that were mostly void
         self._away = ""  # why the newest check was impossible
 
@@ -107,7 +108,9 @@ class Keeper:
         steal_share, busy_share = shares(before, self._stat)
         held_by = ", ".join(dict.fromkeys(holder.brief for holder in self._context.slots.others()))
         with self._context.database.transaction() as session:
-            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share, held_by)
+            changed = held_by if held_by != self._held_by else None
+            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share, changed)
+        self._held_by = held_by
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
             log.warning("machine %s is new to the database", self._context.host.name)

@@ -36,11 +36,11 @@ def _forget(session: Session) -> None:
 
 def test_who_holds_processors_is_told_while_matches_go_on(world: World) -> None:
     world.clock.listeners.clear()
-    for since in ("10 s", "20 s"):
-        world.worked(host_seen, world.host, held_by="deadheat tournament of ada")
+    for since, held_by in (("10 s", "deadheat tournament of ada"), ("20 s", None)):
+        world.worked(host_seen, world.host, held_by=held_by)
         world.clock.turn(10)
         assert world.read(stopped) == f"Processors are held by deadheat tournament of ada (since {since})."
-    world.worked(host_seen, world.host)
+    world.worked(host_seen, world.host, held_by="")
     assert world.read(stopped) == ""
 
 

@@ -90,9 +90,10 @@ def go_on(session: Session, season_id: int) -> list[int]:
         return []
     planned: list[int] = []
     if season.state in ENTERABLE:
-        enter_as_wished(session, season_id)
         rest_failing(session, season)
     beside = beside_the_ladder(session, season_id)
+    if season.state in ENTERABLE and beside.wished:
+        enter_as_wished(session, season_id)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
         if beside.evaluation:  # the season may be waiting for its end
             planned += plan_evaluation(session, season)

@@ -141,17 +141,17 @@ def host_seen(
     steal_share: float = 0.0,
     late_seconds: float = 0.0,
     busy_share: float = 0.0,
-    held_by: str = "",
+    held_by: str | None = None,
 ) -> bool:
     """Note the keeper's heartbeat. Return False if the database does not know the machine, or knows another with that
     name.
 
     `late_seconds`: the longest delay of the keeper's wake-ups within the last minute. `held_by`: who else holds
-    processors of its slots; it is shown to everybody.
+    processors of its slots, if that has changed; it is shown to everybody.
     """
-    held_by = storable(held_by)[:MOST_HELD_BY]
-    since = now(session) if held_by else None
-    _change(session, host, col(WorkerHost.held_by) != held_by, held_by=held_by, held_since_at=since)
+    if held_by is not None:
+        since = now(session) if held_by else None
+        _change(session, host, held_by=storable(held_by)[:MOST_HELD_BY], held_since_at=since)
     found = {"steal_share": steal_share, "late_seconds": late_seconds, "busy_share": busy_share}
     return _change(session, host, last_seen_at=now(session), **found)
 
