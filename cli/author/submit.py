@@ -39,6 +39,7 @@ from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
 from deadheat.league.records.matches import Match
 from deadheat.league.records.panels import PanelResult
+from deadheat.league.states import ENTERABLE
 
 MAX_READ_BYTES = 256 * 1024 * 1024
 """The most bytes read from a bot's folder: more than any server accepts, but less than this machine's memory."""
