@@ -112,9 +112,11 @@ class Client:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its creator)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
-        """Upload a new version, which will be built."""
-        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
+    def upload(self, bot_id: int, filename: str, content: bytes, season: int = 0) -> Version:
+        """Upload a new version, which will be built. `season`: the bot enters it once the version is ready; 0: none."""
+        wish = {"params": {"season": season}} if season else {}
+        path = f"/v1/bots/{bot_id}/versions"
+        return self._ask(Version, "POST", path, files={"file": (filename, content)}, **wish)
 
     def versions(self, bot_id: int) -> list[Version]:
         """Return the newest hundred versions, newest first."""
@@ -218,10 +220,10 @@ class Client:
         """Return versions at the entry's gate, newest first."""
         return self._items(Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
-    def waiting(self, season_id: int, bot_id: int, version: int) -> Waiting:
-        """Return how long a version waits for its next result in a season, or why no further one comes."""
+    def waiting(self, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
+        """Return how long a bot or a version waits for its next result in a season, or why no further one comes."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
-        return self._ask(Waiting, "GET", path, params={"version": version})
+        return self._ask(Waiting, "GET", path, params={} if version is None else {"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """Apply `verb`: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""

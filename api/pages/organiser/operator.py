@@ -31,6 +31,7 @@ from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
+from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.service.views.voids import flagged_voids
 
 router = APIRouter()
@@ -102,6 +103,7 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
         held=sum(held_by_game(session).values()),
         voids=sorted(flagged_voids(session, person, season_ids), key=lambda one: one[1].p_value),
         judge_unfit=shared.settings.judge_unfit,
+        stop=stopped(session),
         broken_games=problems(),
     )
 
