@@ -31,11 +31,19 @@ def told_table(table: Table) -> str:
     """Describe the state of a match for its person."""
     info = table.info
     if info.state is JobState.QUEUED:
+        if table.queue:
+            return _failed(info) + _(
+                "All places are taken. You are number %(number)s in the queue; the match begins by itself.",
+                number=table.queue,
+            )
         return _failed(info) + _("You have a seat; the match begins as soon as a worker is free.")
     if table.resigned:
         return _("You have resigned; the record is being written. You may play elsewhere.")
     if table.prompt is not None:
         return _failed(info) + _("It is your move.")
+    if table.waits_since_at is not None:
+        said = _("%(bot)s waits until the machine has ended a series, and then comes first.", bot=info.bot)
+        return _failed(info) + said
     return _failed(info) + _("%(bot)s is thinking; this page updates itself.", bot=info.bot)
 
 

@@ -57,6 +57,7 @@ PANELS = {
         "matches": "author.matches:matches",
         "leaderboard": "author.leaderboard:leaderboard",
         "evaluations": "author.evaluations:evaluations",
+        "timeouts": "author.timeouts:timeouts",
         "download": "author.matches:download",
         "export": "author.records:export",
         "audit": "author.records:audit",

@@ -14,6 +14,8 @@ from deadheat.engine.language import _, ngettext
 DECIMALS = 6
 """Points with at most this many decimal places are shown exactly, others to the thousandth."""
 
+NORMAL_95 = 1.959963984540054
+
 SHORTEST_NS = 5_000
 """Shorter durations would be rounded to 0.00 ms."""
 
@@ -92,6 +94,14 @@ def points(value: Points | str) -> str:
 def signed(value: float) -> str:
     """Return a difference with its sign: +1,500, -2.5, 0."""
     return f"{value:+,.12g}" if value else "0"
+
+
+def wilson(share: float, count: float) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share that was observed in `count` > 0 independent cases."""
+    z2 = NORMAL_95**2
+    centre = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = NORMAL_95 / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count * count))
+    return 0.0 if share == 0 else max(0.0, centre - half), 1.0 if share == 1 else min(1.0, centre + half)
 
 
 def nice(least: float, most: float, about: int = 5) -> Iterator[float]:

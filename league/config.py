@@ -180,7 +180,7 @@ class Settings(BaseSettings):
         "processes, with their rights; every machine must have the same games.",
     )
 
-    exhibitions: int = Field(default=2, ge=0, description="How many people may play against bots at a time; 0: nobody.")
+    exhibitions: int = Field(default=4, ge=0, description="How many people may play against bots at a time; 0: nobody.")
     exhibition_move_seconds: float = Field(
         default=300, gt=0, description="A person's time for one move; a whole match may take twelve times as long."
     )

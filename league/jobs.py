@@ -68,7 +68,9 @@ class SeriesJob(Job):
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """One seat's response times to one command in one match, in nanoseconds."""
+    """One seat's response times to one command in one match, in nanoseconds. `timeouts`: how many were late;
+    `given_back`: how many counted past their deadlines, because the host had taken the excess.
+    """
 
     seat: Seat
     command: str
@@ -77,6 +79,8 @@ class Latency:
     total_ns: int
     worst_ns: int
     counts: Mapping[int, int] = field(default_factory=dict)  # by bucket, see league.time_buckets
+    timeouts: int = 0
+    given_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)

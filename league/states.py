@@ -289,6 +289,15 @@ class Fitness(StrEnum):
     UNFIT = "unfit"  # must not judge; `reasons` say why
 
 
+class Span(StrEnum):
+    """The time that a row of `DeadlineCount` covers."""
+
+    MINUTE = "minute"
+    HOUR = "hour"
+    DAY = "day"
+    SEASON = "season"
+
+
 class Absence(StrEnum):
     """Why an entered bot does not (or no longer) take part."""
 

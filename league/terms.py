@@ -302,7 +302,7 @@ class Terms(BaseModel, use_attribute_docstrings=True):
 
     unrated_games: Annotated[
         int, Field(ge=0, le=100_000), Setting(Group.QUOTAS, "Unrated matches per author per day")
-    ] = 0
+    ] = 20
     """Unrated matches that an author may ask for in a day, against any bot that plays; 0: none."""
 
     transcripts: Annotated[

@@ -91,9 +91,10 @@ class _Open:
     referee_ns = late_ns = weigh_ns = beat_ns = earlier_ns = write_cpu_ns = 0
 
     def __init__(
-        self, seat: Seat, channel: Channel, ear: select.poll, started_ns: int, limit_ns: int, write_ns: int
+        self, seat: Seat, text: str, channel: Channel, ear: select.poll, started_ns: int, limit_ns: int, write_ns: int
     ) -> None:
         self.seat = seat
+        self.text = text
         self.channel = channel
         self.ear = ear
         self.started_ns = self.silent_ns = started_ns
@@ -227,7 +228,7 @@ class PipeTransport:
         started_ns = monotonic_ns()
         _flush(channel)
         write_ns = monotonic_ns() - started_ns
-        prompt = _Open(seat, channel, ear, started_ns, limit_ns, write_ns)
+        prompt = _Open(seat, text, channel, ear, started_ns, limit_ns, write_ns)
         if write_ns > NOISE_NS:
             self._slow_to_write(prompt)
         while True:
@@ -359,7 +360,8 @@ class PipeTransport:
 
     def _unjudged(self, prompt: _Open, evidence: Evidence, blame: Blame, waiting_ns: int = 0) -> TransportError:
         seat = f"seat {seat_number(prompt.seat)}"
-        told = {"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
+        command = prompt.text.rstrip("\n").rpartition("\n")[2].partition(" ")[0]
+        told = {"seat": prompt.seat, "command": command, "limit_ns": prompt.limit_ns, **evidence.as_dict()}
         if blame is Blame.HOST:
             taken_ms = min(evidence.stolen_ns + waiting_ns, evidence.wall_ns) / NS_PER_MS
             return TransportError("watch-ended", f"{seat} was kept from running for {taken_ms:.1f} ms", **told)

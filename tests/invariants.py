@@ -41,12 +41,14 @@ from deadheat.league.states import (
     JobState,
     MatchState,
     Purpose,
+    Span,
     VersionState,
 )
 from deadheat.league.tables import (
     Attempt,
     BotVersion,
     Challenge,
+    DeadlineCount,
     Exhibition,
     LatencySummary,
     Match,
@@ -95,6 +97,7 @@ def broken(session: Session, blobs: Blobs) -> list[str]:
         unproven_exhibitions(session, blobs),
         miscounted_pairs(session),
         miscounted_prompts(session),
+        miscounted_deadlines(session),
         wrong_rankings(session),
         exceeded_quotas(session),
         asked_matches_that_count(session),
@@ -356,6 +359,26 @@ def miscounted_prompts(session: Session) -> Iterator[str]:
     """Response times add up to those of the matches, each counted once."""
     apart = {tuple(row) for row in session.exec(PROMPTED)} ^ {tuple(row) for row in session.exec(ADDED_UP)}
     yield from (f"response times of season {season}, version {version}: {n}" for season, version, n in sorted(apart))
+
+
+ANSWERED = (
+    select(Match.season_id, func.sum(LatencySummary.prompts))
+    .join(LatencySummary, col(LatencySummary.match_id) == Match.id)
+    .group_by(col(Match.season_id))
+)
+COUNTED = (
+    select(DeadlineCount.span, DeadlineCount.season_id, func.sum(DeadlineCount.prompts))
+    .where(DeadlineCount.span != Span.MINUTE, DeadlineCount.prompts > 0)
+    .group_by(col(DeadlineCount.span), col(DeadlineCount.season_id))
+)
+
+
+def miscounted_deadlines(session: Session) -> Iterator[str]:
+    """Each span's counts add up to the prompts of all matches."""
+    answered = [tuple(row) for row in session.exec(ANSWERED)]
+    for span in (Span.HOUR, Span.DAY, Span.SEASON):
+        counted = {(season, prompts) for one, season, prompts in session.exec(COUNTED) if one is span}
+        yield from (f"prompts of season {season} by {span}: {n}" for season, n in sorted({*answered} ^ counted))
 
 
 AT_GATES = (

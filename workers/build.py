@@ -5,6 +5,10 @@ limits as any rated match: one at the game's smallest table and, if there are la
 author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
 version back in the queue, however often, and never breaks it. Nor does a time-out on a machine known to be unfit
 (`league.service.series.hosts`). The author can read the log while it grows (`workers.build_log`).
+
+What cannot be compiled is refused in seconds, however long the series are that are being played: a compiler begins
+beside them (`Slots.share`), where it has less weight than any bot (`sandbox.host.weight`). If that took too long, the
+next attempt has a slot to itself. The trial match always has.
 """
 
 from __future__ import annotations
@@ -58,27 +62,26 @@ SHOWN_PROMPTS = 6
 
 def build_version(context: Context, version_id: int) -> None:
     """Build one version: that of the message, or another whose turn comes first."""
-    with context.slots.take() as cpus:
-        job = take(context, BUILDS, lambda session: claim_next_build(session, version_id, context.worker))
-        if job is None:
-            return
-        try:
-            with doing("version", version=job.version_id, attempt=job.attempt, language=job.language):
-                log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
-                outcome = make(context, job, cpus)
-        except LeaseLost:
-            log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
-            return
-        except Exception as error:  # noqa: BLE001  any other error is ours: the version is built again
-            failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
-            held = (job.version_id, job.attempt, context.worker)
-            insist(context, lambda session: give_back_build(session, *held, failure))
-            return
+    job = take(context, BUILDS, lambda session: claim_next_build(session, version_id, context.worker))
+    if job is None:
+        return
+    try:
+        with doing("version", version=job.version_id, attempt=job.attempt, language=job.language):
+            log.info("version %d attempt %d: building %s", job.version_id, job.attempt, job.language)
+            outcome = make(context, job)
+    except LeaseLost:
+        log.warning("version %d: the lease of attempt %d was lost", job.version_id, job.attempt)
+        return
+    except Exception as error:  # noqa: BLE001  any other error is ours: the version is built again
+        failure = failure_of(BUILDS, f"version {job.version_id} attempt {job.attempt}", error)
+        held = (job.version_id, job.attempt, context.worker)
+        insist(context, lambda session: give_back_build(session, *held, failure))
+        return
     if insist(context, lambda session: finish_build(session, job, outcome)):
         metrics.builds.labels(job.language, "ready" if outcome.program_sha256 else "broken").inc()
 
 
-def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
+def make(context: Context, job: BuildJob) -> BuildOutcome:
     """Build the version, then try it. Raises our own failures."""
     recipe = LANGUAGES[job.language].starting_with(job.entry)
     said = BuildLog(context, job)
@@ -96,7 +99,8 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
         extract_upload(archive, job.filename, recipe, sources, bounds)
         said.say(f"--- build as {recipe.title} ---\n$ {recipe.build}")
         try:
-            with doing("build"):
+            slot = context.slots.share if job.attempt == 1 else context.slots.take
+            with slot(between) as cpus, doing("build"):
                 built = build(context.sandbox, sources, recipe, ",".join(map(str, cpus)), between, said.hear)
         except BuildFailed as failure:
             said.hear(failure.log)
@@ -107,7 +111,8 @@ def make(context: Context, job: BuildJob, cpus: Sequence[int]) -> BuildOutcome:
             extract_program(built.tar, program, context.settings.unpacked_limit_bytes)
         except BadArchive as refused:
             return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
-        reason, played = try_out(context, job, recipe, program, cpus, said, between)
+        with context.slots.take(between) as cpus:
+            reason, played = try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:
             return BuildOutcome(None, reason, said.text, trial)

@@ -17,7 +17,7 @@ from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import locked_folder, sweep_folders
 from deadheat.sandbox.host.processors import NoRegistry, shared_folder
-from deadheat.sandbox.host.slots import Slots
+from deadheat.sandbox.host.slots import Slots, people
 from deadheat.sandbox.local import LocalSandbox
 
 log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Context:
     def slots(self) -> Slots:
         """Processors for matches, shared with all other users of this host's registry."""
         folder = self.settings.lock_dir or self._shared_locks()
-        return Slots(folder, self.settings.slots, self.settings.exhibitions)
+        return Slots(folder, self.settings.slots, people(self.settings.exhibitions, len(os.sched_getaffinity(0))))
 
     def _shared_locks(self) -> Path:
         try:

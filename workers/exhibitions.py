@@ -30,7 +30,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
@@ -46,10 +47,11 @@ from deadheat.league.service.jobs.exhibiting import (
     ExhibitionJob,
     Heard,
     ask_person,
-    claim_exhibition,
+    claim_next_exhibition,
     finish_exhibition,
     hear_person,
     note_void,
+    note_wait,
     release_exhibition,
     renew_exhibition,
 )
@@ -75,6 +77,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 0.2
 """The interval between looks for the person's answer: as short as a person notices, and five short reads a second."""
 
+TELL_SECONDS = 1.0
+"""The wait for a slot from which the person is told: until then, the bot seems to be thinking."""
+
 VOID_PAUSE_SECONDS = 0.25
 """The pause after a match's first void attempt, doubled with each further one: four seconds in all after five."""
 
@@ -82,7 +87,7 @@ VOID_PAUSE_SECONDS = 0.25
 def play_exhibition(context: Context, exhibition_id: int) -> bool:
     """Carry out one exhibition if it still waits. Return False if it waits for another machine."""
     who = (context.worker, context.host)
-    job = take(context, EXHIBITIONS, lambda session: claim_exhibition(session, exhibition_id, *who))
+    job = take(context, EXHIBITIONS, lambda session: claim_next_exhibition(session, exhibition_id, *who))
     if job is None:
         turn = partial(turn_away, life=EXHIBITIONS, row_id=exhibition_id, host=context.host)
         return not turned_away(context, f"exhibition {exhibition_id}", turn)
@@ -130,7 +135,7 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
     slots = context.slots
     cpus = slots.slots[job.exhibition_id % len(slots.slots)]
     person = Person(context, job, heartbeat)
-    hold = partial(slots.take, heartbeat, only=cpus)
+    hold = partial(turn, context, job, heartbeat, cpus)
     places = [seat for seat in range(job.seats) if seat != job.seat]
     players = job.seats * [job.program.label]
     players[job.seat] = job.person
@@ -154,6 +159,25 @@ def run(context: Context, job: ExhibitionJob, heartbeat: Callable[[], None]) -> 
                         raise  # nothing can be played here, or the match has failed too often
                     time.sleep(VOID_PAUSE_SECONDS * 2 ** (voids - 1))  # a busy host may recover
                     heartbeat()
+
+
+@contextmanager
+def turn(
+    context: Context, job: ExhibitionJob, heartbeat: Callable[[], None], cpus: tuple[int, ...]
+) -> Iterator[tuple[int, ...]]:
+    """Take the slot for an exchange, before the next series, and tell the person if that takes a while."""
+    tell_at, told = time.monotonic() + TELL_SECONDS, False
+
+    def waiting() -> None:
+        nonlocal told
+        heartbeat()
+        if not told and time.monotonic() > tell_at:
+            told = insist(context, lambda session: note_wait(session, job, True))
+
+    with context.slots.take(waiting, only=cpus) as held:
+        if told:
+            insist(context, lambda session: note_wait(session, job, False))
+        yield held
 
 
 class Person:

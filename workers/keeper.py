@@ -5,7 +5,8 @@ Theory of operation
 The keeper reports every few seconds; a machine whose keeper is silent for a lease's time gets no series. It has the
 machine checked (`sandbox.host.check`) when due: quickly when its worker starts, thoroughly at once if that finds it
 unfit, again after each pause while it is unfit or its check was mostly void, and when a canary match (`workers.canary`)
-went wrong or could not be finished. A check takes a slot like any match, so neither disturbs the other.
+went wrong or could not be finished. A check takes a slot like any match, so neither disturbs the other, but for each
+round anew, between two series: a fit machine plays on while it is checked.
 
 The keeper decides nothing: it records the findings, and the statement that claims a series reads them. It shares no
 process with a referee, because it waits for the database.
@@ -17,6 +18,7 @@ import logging
 import time
 from collections import deque
 from dataclasses import asdict
+from functools import partial
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -72,6 +74,7 @@ class Keeper:
         self._sweep_at = 0.0
         self._late: deque[float] = deque([0.0], maxlen=round(LATE_SECONDS / HEARTBEAT_SECONDS))
         self._appeared: set[int] = set()  # numbers of seasons
+        self._held_by: str | None = None  # as reported
         self._doubts = 0  # checks in succession that were mostly void
         self._away = ""  # why the newest check was impossible
 
@@ -103,8 +106,11 @@ class Keeper:
             return
         before, self._stat = self._stat, stat()
         steal_share, busy_share = shares(before, self._stat)
+        held_by = ", ".join(dict.fromkeys(holder.brief for holder in self._context.slots.others()))
         with self._context.database.transaction() as session:
-            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share)
+            changed = held_by if held_by != self._held_by else None
+            known = host_seen(session, self._context.host, steal_share, max(self._late), busy_share, changed)
+        self._held_by = held_by
         self._beat_at = time.monotonic() + HEARTBEAT_SECONDS
         if not known:
             log.warning("machine %s is new to the database", self._context.host.name)
@@ -156,9 +162,11 @@ class Keeper:
     def _report(self, rounds: int) -> Report | str:
         """Return the check's report, or why there is none."""
         try:
-            sandbox = self._context.sandbox
-            with self._context.slots.take(self.beat) as cpus:
-                return check_host(sandbox, cpus, rounds, self.beat, bots=self._context.slots.bots)
+            sandbox, slots = self._context.sandbox, self._context.slots
+            with slots.take(self.beat) as cpus:
+                pass  # the first that is free
+            turn = partial(slots.take, self.beat, only=cpus)
+            return check_host(sandbox, cpus, rounds, self.beat, bots=slots.bots, turn=turn)
         except TransportError as error:
             return error.detail
 

@@ -21,6 +21,7 @@ from deadheat.engine.core import NS_PER_S, Fault
 from deadheat.engine.games import GAMES
 from deadheat.engine.transcript import Prompt, Transcript
 from deadheat.league.causes import BLAMELESS, DROPPED, Cause
+from deadheat.league.jobs import Latency
 from deadheat.league.service.jobs.kinds import KINDS
 
 _SECONDS = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5, 1, 2, 3, 10)
@@ -122,23 +123,29 @@ def appear(game: str, season_id: int) -> None:
         matches.labels(game, season_id, outcome)
 
 
-def record(transcripts: Sequence[Transcript], season_id: int) -> None:
-    """Count finished matches of one game. Increments are added up first and written once: one call for each reply took
-    a quarter of a worker's CPU time.
+def record(transcripts: Sequence[Transcript], found: Iterable[Latency], season_id: int) -> None:
+    """Count finished matches of one game. `found`: their response times, which the database counts too. Increments are
+    added up first and written once: one call for each reply took a quarter of a worker's CPU time.
     """
+    game = transcripts[0].game if transcripts else ""
+    counted, late = Counts[str](), Counts[str]()
+    for latency in found:
+        counted[latency.command] += latency.prompts
+        late[latency.command] += latency.given_back
+    for command, count in counted.items():
+        prompts.labels(game, season_id, command).inc(count)
+        past_deadline.labels(game, command).inc(late[command])  # these counters begin at zero
     by_command: defaultdict[str, list[Prompt]] = defaultdict(list)
     for transcript in transcripts:
         for prompt in transcript.prompts():
             by_command[prompt.message.command].append(prompt)
         _record_end(transcript, season_id)
-    for command, found in by_command.items():
-        _record_replies(transcripts[0].game, season_id, command, found)
+    for command, asked in by_command.items():
+        _record_replies(game, command, asked)
 
 
-def _record_replies(game: str, season_id: int, command: str, found: Sequence[Prompt]) -> None:
+def _record_replies(game: str, command: str, found: Sequence[Prompt]) -> None:
     replies = [prompt.reply for prompt in found]
-    prompts.labels(game, season_id, command).inc(len(found))
-    past_deadline.labels(game, command).inc(sum(map(verdicts.past_deadline, found)))  # these counters begin at zero
     stolen = [reply.stolen_ns / NS_PER_S for reply in replies if reply.stolen_ns]  # only times above zero
     _observe(stolen_seconds.labels(game, command), stolen)
     _observe(reply_seconds.labels(game, command), [reply.own_ns / NS_PER_S for reply in replies])

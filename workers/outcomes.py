@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 
-from deadheat.engine.core import NS_PER_MS
-from deadheat.engine.transcript import Transcript
-from deadheat.engine.verdicts import Taken, own_times
+from deadheat.engine.core import NS_PER_MS, Fault, Seat
+from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.verdicts import Taken, past_deadline
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.time_buckets import bucket
 from deadheat.sandbox.arena import Played
@@ -35,7 +36,22 @@ def fault_records(transcript: Transcript) -> tuple[FaultRecord, ...]:
 
 def latencies(transcript: Transcript) -> tuple[Latency, ...]:
     """Return response times by seat and command, in own time, to which limits apply."""
-    return tuple(
-        Latency(*key, max(limits_ns), len(own_ns), sum(own_ns), max(own_ns), Counter(map(bucket, own_ns, limits_ns)))
-        for key, (own_ns, limits_ns) in sorted(own_times(transcript).items())
+    found: defaultdict[tuple[Seat, str], list[Prompt]] = defaultdict(list)
+    for prompt in transcript.prompts():
+        found[prompt.message.seat, prompt.message.command].append(prompt)
+    return tuple(_latency(*key, prompts) for key, prompts in sorted(found.items()))
+
+
+def _latency(seat: Seat, command: str, prompts: Sequence[Prompt]) -> Latency:
+    own_ns, limits_ns = [prompt.reply.own_ns for prompt in prompts], [prompt.limit_ns for prompt in prompts]
+    return Latency(
+        seat,
+        command,
+        max(limits_ns),
+        len(prompts),
+        sum(own_ns),
+        max(own_ns),
+        Counter(map(bucket, own_ns, limits_ns)),
+        sum(prompt.reply.fault is Fault.TIMEOUT for prompt in prompts),
+        sum(map(past_deadline, prompts)),
     )

@@ -21,6 +21,7 @@ from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views import overview
 from deadheat.league.service.views.news import newest_versions, running_series
+from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.states import MatchState, dated_steps
 
 router = APIRouter()
@@ -52,7 +53,7 @@ def home(shared: Shared, before: Number = None) -> str:
     with shared.db.reading() as session:
         seasons = league_seasons.seasons(session, limit=SEASONS + 1, before=before)
         announcements = league_announcements.announcements(session, limit=3)
-        running = running_series(session, NEWEST)
+        running, stop = running_series(session, NEWEST), stopped(session)
         versions = newest_versions(session, NEWEST)
         matches = league_matches.matches(session, state=MatchState.DONE, limit=NEWEST)
         shown, older = first_of(seasons, SEASONS)
@@ -68,6 +69,7 @@ def home(shared: Shared, before: Number = None) -> str:
         older=older,
         newest=before is None,
         running=running,
+        stop=stop,
         versions=versions,
         matches=matches,
         featured=watched,

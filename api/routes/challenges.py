@@ -29,7 +29,7 @@ class ChallengePage(base.Page):
 
 @router.post("", status_code=201, responses={**REFUSED, 429: {}})
 def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
-    """Ask for unrated matches. They are played after all rated matches, an author's challenges one after another."""
+    """Ask for unrated matches. Rated matches go first, an author's challenges one after another."""
     with shared.db.transaction() as session:
         made = asked.ask(session, asker, body.season_id, question(body))
     response.headers["Location"] = f"/v1/challenges/{made.id}"

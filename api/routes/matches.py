@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Self
 
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import model_validator
+from pydantic import Field, model_validator
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared, Viewer
@@ -15,6 +15,7 @@ from deadheat.api.replays import FOR_EVER, JSON_LINES, record_file
 from deadheat.api.schemas import base
 from deadheat.api.schemas import matches as schemas
 from deadheat.league.records.matches import MatchDetail
+from deadheat.league.records.timeouts import Whose
 from deadheat.league.service.series.privacy import is_private
 from deadheat.league.service.views.matches import endings, match_detail, matches, transcript_of
 from deadheat.league.states import MatchState
@@ -31,11 +32,17 @@ class MatchPage(base.Page):
     lost: bool = False
     state: MatchState | None = None
     finished_since: Date | None = None
+    late: Whose | None = None
+    game: str | None = Field(default=None, max_length=64, pattern=base.PLAIN)
+    command: str | None = Field(default=None, max_length=64, pattern=base.PLAIN)
+    machine: base.RowId | None = None
 
     @model_validator(mode="after")
     def _lost_by_whom(self) -> Self:
         if self.lost and self.bot is None:
             raise ValueError("lost is about one bot; name it with bot")
+        if self.late is None and (self.game or self.command or self.machine):
+            raise ValueError("game, command and machine are about late answers; say whose fault with late")
         return self
 
 
@@ -43,9 +50,10 @@ class MatchPage(base.Page):
 def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas.Matches:
     """List matches by season, bot and state, the last planned first; finished ones by when they ended.
 
-    With `bot` and `lost`: those that it lost. With `finished_since`: those that ended at that instant or later, the
-    newest first. To follow matches, use this list: the matches of a series end together, and series end in any order. A
-    match may appear seconds after its end.
+    With `bot` and `lost`: those that it lost. With `late`: those with late answers that were the bot's or the host's
+    fault, or have no verdict; perhaps only of a `game`, to a `command`, or on a `machine`. With `finished_since`: those
+    that ended at that instant or later, the newest first. To follow matches, use this list: the matches of a series end
+    together, and series end in any order. A match may appear seconds after its end.
     """
     with shared.db.reading() as session:
         found = matches(
@@ -55,6 +63,10 @@ def list_matches(shared: Shared, page: Annotated[MatchPage, Query()]) -> schemas
             lost=page.lost,
             state=page.state,
             finished_since=page.finished_since,
+            late=page.late,
+            game=page.game,
+            command=page.command,
+            machine=page.machine,
             before=page.before,
             limit=page.size,
         )

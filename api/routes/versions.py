@@ -7,13 +7,15 @@ from functools import partial
 from typing import Annotated, BinaryIO, cast
 
 from anyio import to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
+from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
 from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
-from deadheat.api.schemas.base import Items
+from deadheat.api.schemas.base import Items, RowId
+from deadheat.api.schemas.base import Query as QueryModel
 from deadheat.api.services import Services
 from deadheat.league import uploads
 from deadheat.league.records.bots import BuildLog, Version
@@ -21,6 +23,7 @@ from deadheat.league.service.bots.bots import add_version, build_log, may_upload
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.jobs.builds import BUILDS
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.seasons.entries import check_wish
 
 router = APIRouter(prefix="/v1/bots/{bot_id}/versions", tags=["versions"])
 
@@ -48,6 +51,12 @@ _FORM = {
 }
 
 
+class Wish(QueryModel):
+    """The query of an upload."""
+
+    season: RowId | None = Field(default=None, description="The season that the bot enters once the version is ready.")
+
+
 def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
     """Return the bot's id before any of the body is read. Raises NotFound, OverQuota."""
     with shared.db.reading() as session:
@@ -70,12 +79,15 @@ async def upload_version(
     bot_id: Annotated[int, Depends(uploadable_bot)],
     request: Request,
     response: Response,
+    wish: Annotated[Wish, Query()],
 ) -> Version:
     """Upload a version. It is built next: poll the address in `Location`."""
+    if wish.season is not None:
+        await to_thread.run_sync(_check_wish, shared, asker, wish.season, bot_id)
     async with shared.room.take(asker.id, request):
         with tempfile.TemporaryFile() as file:
             received = await receive_file(request, file, shared.settings.upload_limit_bytes)
-            taking_in = partial(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received)
+            taking_in = partial(accept_upload, shared, asker, bot_id, cast(BinaryIO, file), received, wish.season)
             version = await to_thread.run_sync(taking_in, limiter=shared.taking_in)
     response.headers["Location"] = f"/v1/bots/{bot_id}/versions/{version.number}"
     return version
@@ -119,12 +131,19 @@ def get_source(shared: Shared, asker: Asker, bot_id: Id, number: Id) -> Response
     return uploaded_file(shared, version.sha256, version.size_bytes, version.filename, name)
 
 
-def accept_upload(shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received) -> Version:
+def _check_wish(shared: Services, asker: Person, season_id: int, bot_id: int) -> None:
+    with shared.db.transaction() as session:
+        check_wish(session, asker, season_id, bot_id)
+
+
+def accept_upload(
+    shared: Services, asker: Person, bot_id: int, file: BinaryIO, received: Received, enters_id: int | None = None
+) -> Version:
     """Inspect and store an upload, commit, and only then tell a worker."""
     with shared.db.reading() as session:
         installed = installed_languages(session)
     upload = uploads.accept(file, received.filename, received.sha256, shared.settings, shared.blobs, installed)
     with shared.db.transaction() as session:
-        version = add_version(session, asker, bot_id, upload)
+        version = add_version(session, asker, bot_id, upload, enters_id)
     shared.nudge(BUILDS, version.id)
     return version

@@ -58,7 +58,10 @@ def challenge(
     report: Report = None,
     timeout: Timeout = WAIT_SECONDS,
 ) -> Output:
-    """Ask the league for unrated matches of your bot against another. They are played after all rated matches."""
+    """Ask the league for unrated matches of your bot against another.
+
+    Rated matches go first, but an eighth of the slots plays unrated ones while any wait.
+    """
     if not games and not sprt:
         fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
     test = _bounds(sprt) if sprt else None
@@ -162,12 +165,11 @@ def _bounds(text: str) -> dict[str, float]:
 def _over(client: Client, found: AskedChallenge, timeout: int) -> AskedChallenge:
     """Wait until the challenge is over and its last series is played, and return it. Report progress meanwhile."""
     patience = Patience(timeout, f"challenge {found.id} is not over")
-    told = -1
+    told = ""
     while True:
-        played = found.wins + found.draws + found.losses
-        if played != told:
-            note(_progress(found), f"challenge {found.id}")
-            told = played
+        if _progress(found) != told:
+            told = _progress(found)
+            note(told, f"challenge {found.id}")
         if found.state != ChallengeState.RUNNING:
             return found
         patience.pause(POLL_LOOKS)
@@ -179,7 +181,7 @@ def _progress(found: AskedChallenge) -> str:
     bound = "at most " if found.elo0 is not None else ""
     llr = "" if found.llr is None else f", LLR {found.llr:.2f} in [{found.lower:.2f}, {found.upper:.2f}]"
     told = f"{played} of {bound}{counted(found.games_limit, 'game')}, {found.wins}/{found.draws}/{found.losses}{llr}"
-    return told if played or found.ended_at else f"{told}; rated matches go first"
+    return f"{told}. {found.waits}" if found.waits else told
 
 
 def _sides(found: AskedChallenge) -> str:
@@ -191,7 +193,7 @@ def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
     bound = f"at most {made.games_limit}" if made.elo0 is not None else f"{made.games_limit}"
     private = ", private" if made.private else ""
     yield f"Challenge {made.id}: {_sides(made)}, {bound} unrated games in {made.season}{private}."
-    yield f"It is played after all rated matches. See `{command('challenges', str(made.id))}`."
+    yield f"{made.waits} See `{command('challenges', str(made.id))}`.".strip()
 
 
 def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:

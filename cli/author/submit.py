@@ -24,24 +24,22 @@ from deadheat.cli.server.follow import (
     LogReader,
     News,
     Patience,
+    Place,
     Timeout,
     ending_line,
     looks,
     own_seats,
     panel_changes,
     panel_line,
+    seasons_of,
     state_line,
 )
 from deadheat.cli.server.wire import Refused
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Version
-from deadheat.league.records.entries import Waiting
 from deadheat.league.records.matches import Match
 from deadheat.league.records.panels import PanelResult
 from deadheat.league.states import ENTERABLE
-
-PLACE_LOOKS = 60
-"""The number of looks for matches between two at the place in the queue: half a minute or more."""
 
 MAX_READ_BYTES = 256 * 1024 * 1024
 """The most bytes read from a bot's folder: more than any server accepts, but less than this machine's memory."""
@@ -92,7 +90,7 @@ def submit(
         client.me()
         _must_pass(gate, game, bot, sandbox)
     visit = Submission(client, game, name, quiet=as_json)
-    visit.upload(filename, content)
+    visit.upload(filename, content, season)
     if wait is not False:
         visit.follow_build(Patience(timeout, f"version {visit.version.number} is not built"), log=bool(wait))
     if season and (visit.version.state == "ready" or wait is False):
@@ -108,13 +106,7 @@ def submit(
 def _season_of(client: Client, game: str, name: str) -> int:
     """Return the bot's one open season, or else its scheduled one. End the command unless there is exactly one."""
     bot = next((bot.id for bot in client.bots() if bot.game == game and bot.name.lower() == name.lower()), None)
-    states = {
-        season.id: season.state
-        for season in client.seasons()
-        if season.game == game
-        and season.state in ENTERABLE
-        and any(entry.bot_id == bot and entry.absence is None for entry in client.entries(season.id))
-    }
+    states = {} if bot is None else seasons_of(client, bot)
     found = [number for number, state in states.items() if state == "open"] or list(states)
     if len(found) != 1:
         there = f"{name} is in seasons {', '.join(map(str, found))}" if found else f"{name} is in none"
@@ -154,10 +146,10 @@ class Submission:
     panel: PanelResult | None = None
     matches: list[Match] = field(default_factory=list)
 
-    def upload(self, filename: str, content: bytes) -> None:
-        """Send the bot's file; create the bot if it is new."""
+    def upload(self, filename: str, content: bytes, season: int) -> None:
+        """Send the bot's file; create the bot if it is new. It enters the season, unless 0, once it is ready."""
         bot = self.client.own_bot(self.game, self.name)
-        self.version = self.client.upload(bot.id, filename, content)
+        self.version = self.client.upload(bot.id, filename, content, season)
         self.say(f"{self.name} version {self.version.number} is uploaded ({len(content)} bytes).")
 
     def follow_build(self, patience: Patience, log: bool) -> None:
@@ -188,8 +180,8 @@ class Submission:
         except Refused as error:
             if error.code != "not-ready":
                 raise
-            later = f"deadheat enter {self.name} --season {season}"
-            fail(f"it is uploaded, but no version of it is ready yet; enter the season once it is: {later}")
+            self.say(f"It enters season {season} when it is ready.")
+            return
         self.say(f"Entered into season {season}: {self.client.server}/seasons/{season}")
 
     def tell_company(self, season: int) -> None:
@@ -230,7 +222,7 @@ class Submission:
         """Show matches of this version until the wanted number has ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
-        place = Place(self.client, season, self.version, hidden=self.quiet)
+        place = Place(self.client, season, self.version.bot_id, self.version.number, hidden=self.quiet)
         while True:
             now = place.look()
             for match in news.look():
@@ -268,25 +260,6 @@ class Submission:
         if faults:
             own = "faults of its own" if len(faults) > 1 else "a fault of its own"
             fail(f"{label} ended {len(faults)} of {len(self.matches)} matches by {own}: {faults[0].why}")
-
-
-class Place:
-    """The reason why a version's next result is pending, requested from time to time and shown when it changes."""
-
-    def __init__(self, client: Client, season: int, version: Version, hidden: bool) -> None:
-        self._client, self._season, self._version, self._hidden = client, season, version, hidden
-        self._looks = 0
-        self._found: Waiting | None = None
-
-    def look(self) -> Waiting:
-        """Ask the server at each `PLACE_LOOKS`-th look, and return its last answer in between."""
-        if self._found is None or self._looks % PLACE_LOOKS == 0:
-            found = self._client.waiting(self._season, self._version.bot_id, self._version.number)
-            if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
-                note(found.sentence)
-            self._found = found
-        self._looks += 1
-        return self._found
 
 
 def read_bot(path: Path) -> tuple[str, bytes]:

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat.engine.core import Fault, Result, Seat
+from deadheat.engine.figures import wilson
 from deadheat.engine.transcript import Transcript
 
 # As in league.ratings, whose numpy takes longer to import than a match takes to play.
 ELO_PER_NAT = 400 / math.log(10)
-NORMAL_95 = 1.959963984540054
 
 VARIANCE_PRIOR = 0.5
 """A prior added to the observed and the greatest possible spread: two matches, one of them won. Without it, the first
@@ -168,9 +168,4 @@ def _estimate(sums: _Sum) -> Estimate | None:
     possible = n * mean * (1 - mean)
     # The number of plain wins and losses that would carry as much information.
     worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
-    z2 = NORMAL_95**2
-    centre = (mean + z2 / (2 * worth)) / (1 + z2 / worth)
-    half = NORMAL_95 / (1 + z2 / worth) * math.sqrt(mean * (1 - mean) / worth + z2 / (4 * worth * worth))
-    low = 0.0 if mean == 0 else max(0.0, centre - half)
-    high = 1.0 if mean == 1 else min(1.0, centre + half)
-    return Estimate(mean, low, high)
+    return Estimate(mean, *wilson(mean, worth))

@@ -128,6 +128,7 @@ def worker(
 
     If it plays, this machine is checked first (see `check-host`), and again whenever its fitness is in doubt.
     """
+    from deadheat.league.service.jobs.builds import BUILDS
     from deadheat.league.service.series.carrying_out import SERIES
 
     settings, taken = starting.safe_settings(), _named(queues)
@@ -146,6 +147,8 @@ def worker(
         _add_exhibitions(tree, settings)
     if CONTROL in taken:
         tree.add_jobs(DELIVERIES, DELIVERIES, 1)
+    if BUILDS.queue in taken:
+        tree.add_jobs("builds", BUILDS.queue, 1)  # builds do not wait until a process has ended its series
     tree.add_jobs("jobs", ",".join(taken), concurrency or starting.slot_count(settings) + 1)
     tree.run()
 
@@ -163,7 +166,7 @@ def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", EXHIBITIONS.queue, settings.exhibitions)
+        tree.add_jobs("exhibitions", EXHIBITIONS.queue, starting.people_count(settings))
 
 
 def jobs(queues: str, concurrency: int) -> None:

@@ -201,4 +201,11 @@ def slot_count(settings: Settings) -> int:
     """Return how many matches this machine plays at a time."""
     from deadheat.sandbox.host.slots import plan
 
-    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), settings.exhibitions))
+    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), people_count(settings)))
+
+
+def people_count(settings: Settings) -> int:
+    """Return how many matches of people against bots this machine plays at a time."""
+    from deadheat.sandbox.host.slots import people
+
+    return people(settings.exhibitions, len(os.sched_getaffinity(0)))

@@ -34,6 +34,7 @@ from deadheat.league.records.panels import PanelResult
 from deadheat.league.records.people import NewToken, Notice, Team, User
 from deadheat.league.records.rankings import Leaderboard
 from deadheat.league.records.rulings import Announcement, Appeal, AuditRecord, Rejudged, RuledOn
+from deadheat.league.records.timeouts import Timeouts
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import Declared, Season, SeasonDetail
@@ -111,9 +112,11 @@ class Client:
         """Change `name`, `description`, `retired`, `plays_people` or `team_id` (None: no team, only its creator)."""
         return self._ask(Bot, "PATCH", f"/v1/bots/{bot_id}", json=change)
 
-    def upload(self, bot_id: int, filename: str, content: bytes) -> Version:
-        """Upload a new version, which will be built."""
-        return self._ask(Version, "POST", f"/v1/bots/{bot_id}/versions", files={"file": (filename, content)})
+    def upload(self, bot_id: int, filename: str, content: bytes, season: int = 0) -> Version:
+        """Upload a new version, which will be built. `season`: the bot enters it once the version is ready; 0: none."""
+        wish = {"params": {"season": season}} if season else {}
+        path = f"/v1/bots/{bot_id}/versions"
+        return self._ask(Version, "POST", path, files={"file": (filename, content)}, **wish)
 
     def versions(self, bot_id: int) -> list[Version]:
         """Return the newest hundred versions, newest first."""
@@ -217,10 +220,10 @@ class Client:
         """Return versions at the entry's gate, newest first."""
         return self._items(Challenge, f"/v1/seasons/{season_id}/entries/{bot_id}/challenges")
 
-    def waiting(self, season_id: int, bot_id: int, version: int) -> Waiting:
-        """Return how long a version waits for its next result in a season, or why no further one comes."""
+    def waiting(self, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
+        """Return how long a bot or a version waits for its next result in a season, or why no further one comes."""
         path = f"/v1/seasons/{season_id}/entries/{bot_id}/waiting"
-        return self._ask(Waiting, "GET", path, params={"version": version})
+        return self._ask(Waiting, "GET", path, params={} if version is None else {"version": version})
 
     def change_entry(self, season_id: int, bot_id: int, verb: str, body: Body | None = None) -> None:
         """Apply `verb`: withdraw, rejoin; for organisers, with a reason: disqualify, withdraw, reinstate."""
@@ -294,14 +297,25 @@ class Client:
         lost: bool = False,
         state: str = "",
         finished_since: datetime | None = None,
+        late: str = "",
+        game: str = "",
+        command: str = "",
+        machine: int = 0,
         limit: int | None = None,
     ) -> Iterator[Match]:
         """Yield matches, newest first; 0 and "" match any. `lost`: those in which the bot was not first.
-        `finished_since` selects those that ended then or later, latest end first.
+        `finished_since` selects those that ended then or later, latest end first; `late`, those with late answers.
         """
         chosen = {"season": season, "bot": bot, "lost": lost, "state": state}
+        chosen |= {"late": late, "game": game, "command": command, "machine": machine}
         since = finished_since and finished_since.isoformat()
         yield from self._pages(Match, "/v1/matches", limit, finished_since=since, **chosen)
+
+    def timeouts(self, *, season: int = 0, over: str = "day") -> Timeouts:
+        """Return the late answers of a season, or (0) of the league, over the time up to now."""
+        return self._ask(
+            Timeouts, "GET", "/v1/timeouts", params={"over": over, **({"season": season} if season else {})}
+        )
 
     def match(self, match_id: int) -> MatchDetail:
         """Return one match with its attempts and response times."""

@@ -115,6 +115,7 @@ class AsyncClient:
     resume_evaluation = _awaited(Client.resume_evaluation)
     matches = _iterated(Client.matches)
     match = _awaited(Client.match)
+    timeouts = _awaited(Client.timeouts)
     transcript = _awaited(Client.transcript)
     endings = _awaited(Client.endings)
     rule_on_match = _awaited(Client.rule_on_match)

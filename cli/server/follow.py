@@ -22,14 +22,16 @@ import typer
 from rich.text import Text
 
 from deadheat.cli.author.entering import find_bot
-from deadheat.cli.console import NO_ANSWER, fail, harmless, number_in
+from deadheat.cli.console import NO_ANSWER, fail, harmless, note, number_in
 from deadheat.cli.output import Output, as_object
 from deadheat.cli.server.api_client import PAGE, Client
 from deadheat.cli.server.client import asks
 from deadheat.engine.figures import points
 from deadheat.league.records.bots import Version
+from deadheat.league.records.entries import Waiting
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.records.panels import PanelResult
+from deadheat.league.states import ENTERABLE
 
 POLL_SECONDS = 0.5
 """The pause between two looks, for each page that the first look read."""
@@ -39,6 +41,9 @@ LONGEST_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 
 OVERLAP = timedelta(seconds=60)
 """The longest time between writing a result and its visibility. A longer transaction would be the server's fault."""
+
+PLACE_LOOKS = 60
+"""The number of looks for matches between two at the place in the queue: half a minute or more."""
 
 DEFAULT_TIMEOUT_S = 1800
 
@@ -85,7 +90,11 @@ def watch(
             yield Output({"event": "version", **as_object(seen)}, state_line(seen))
     shown = 0
     told: dict[int, str] = {}
+    where = [season] if season else list(seasons_of(client, bot_id)) if own else []
+    place = Place(client, where[0], bot_id) if bot and len(where) == 1 else None
     while True:
+        if place is not None:
+            place.look()
         for panel in panel_changes(client, bot_id, newest[0].number, told) if newest else ():
             yield Output({"event": "panel", **as_object(panel)}, panel_line(panel))
         for match in news.look():
@@ -183,6 +192,37 @@ def newest_end(client: Client) -> datetime:
     """Return the end of the whole league's last match, by the server's clock."""
     newest = client.matches(finished_since=LONGEST_AGO, limit=1)
     return next((match.finished_at for match in newest if match.finished_at), LONGEST_AGO)
+
+
+def seasons_of(client: Client, bot_id: int) -> dict[int, str]:
+    """Return the states of the seasons that bots may enter and this one is in, by number."""
+    return {
+        season.id: season.state
+        for season in client.seasons()
+        if season.state in ENTERABLE
+        and any(entry.bot_id == bot_id and entry.absence is None for entry in client.entries(season.id))
+    }
+
+
+class Place:
+    """Why the next result of a bot, or a version, is pending: requested now and then, and shown when it changes."""
+
+    def __init__(
+        self, client: Client, season: int, bot_id: int, version: int | None = None, hidden: bool = False
+    ) -> None:
+        self._client, self._which, self._hidden = client, (season, bot_id, version), hidden
+        self._looks = 0
+        self._found: Waiting | None = None
+
+    def look(self) -> Waiting:
+        """Ask the server at each `PLACE_LOOKS`-th look, and return its last answer in between."""
+        if self._found is None or self._looks % PLACE_LOOKS == 0:
+            found = self._client.waiting(*self._which)
+            if not self._hidden and not found.over and (self._found is None or found.sentence != self._found.sentence):
+                note(found.sentence)
+            self._found = found
+        self._looks += 1
+        return self._found
 
 
 @dataclass

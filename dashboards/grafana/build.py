@@ -19,7 +19,7 @@ WIDTH = 24
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One picture. `queries`: expressions by legend. `kind`: timeseries or stat. `limit`: a red line."""
+    """One picture. `queries`: expressions by legend. `kind`: timeseries, stat or bargauge. `limit`: a red line."""
 
     title: str
     about: str
@@ -29,6 +29,7 @@ class Panel:
     width: int = 12
     height: int = 8
     limit: float | None = None
+    stacked: bool = False
 
 
 def _stat(title: str, about: str, unit: str, expression: str) -> Panel:
@@ -48,6 +49,31 @@ NOW = (
     _stat("Timeouts per match", "Faults of the bots.", "percentunit", "avg(deadheat:timeouts:ratio5m)"),
     _stat("Void attempts", "Failures of the service.", "percentunit", "avg(deadheat:voids:ratio5m)"),
     _stat("Oldest ranking", "Of seasons in progress.", "s", "max(deadheat_ratings_age_seconds)"),
+)
+
+LATE = 'increase(deadheat_faults_total{fault="timeout"}[%s])'
+TIMEOUTS = (
+    Panel(
+        "Late answers by game and command, last hour",
+        "Share of the prompts, by the bots' own time.",
+        "percentunit",
+        {
+            "{{game}} {{command}}": f"sum by (game, command) ({LATE % '1h'})"
+            " / (sum by (game, command) (increase(deadheat_prompts_total[1h])) > 0)"
+        },
+        kind="bargauge",
+    ),
+    Panel(
+        "Late answers by whose fault",
+        "In 5 minutes. The host's were given back, and counted; void attempts have no verdict.",
+        "short",
+        {
+            "bot": f"sum({LATE % '5m'})",
+            "host": "sum(increase(deadheat_replies_past_deadline_total[5m]))",
+            "void": 'sum(increase(deadheat_attempts_total{cause!="played"}[5m]))',
+        },
+        stacked=True,
+    ),
 )
 
 DEADLINES = (
@@ -255,7 +281,15 @@ SEASON = (
 DASHBOARDS = {
     "operators": (
         "Deadheat: operators",
-        (("Now", NOW), ("Deadlines", DEADLINES), ("Faults", FAULTS), ("Work", WORK), ("Machines", HOSTS), ("Web", WEB)),
+        (
+            ("Time-outs", TIMEOUTS),
+            ("Now", NOW),
+            ("Deadlines", DEADLINES),
+            ("Faults", FAULTS),
+            ("Work", WORK),
+            ("Machines", HOSTS),
+            ("Web", WEB),
+        ),
     ),
     "organisers": ("Deadheat: organisers", (("Seasons", SEASON),)),
 }
@@ -301,6 +335,8 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
         steps = [{"color": "green", "value": None}, {"color": "red", "value": panel.limit}]
         defaults["thresholds"] = {"mode": "absolute", "steps": steps}
         defaults["custom"] = {"thresholdsStyle": {"mode": "line"}}
+    if panel.stacked:
+        defaults["custom"] = {"stacking": {"mode": "normal"}, "fillOpacity": 40}
     return {
         "id": number,
         "type": panel.kind,

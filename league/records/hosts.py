@@ -55,6 +55,8 @@ class Worker(Record):
     canary_at: Annotated[datetime | None, Field(description="Time of the newest check or canary match.")]
     steal_share: Annotated[float, Field(description="Share of its CPU time recently taken by the hypervisor, 0 to 1.")]
     busy_share: Annotated[float, Field(description="Share of its CPU time that was recently used, 0 to 1.")]
+    held_by: Annotated[str, Field(description="Who else holds processors of its slots; empty: nobody.")]
+    held_since_at: datetime | None
     series: Annotated[int, Field(description="Series finished there.")]
     voids: Annotated[int, Field(description="Void attempts at matches of those series.")]
     canaries: int

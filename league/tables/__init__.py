@@ -26,7 +26,7 @@ from deadheat.league.tables.people import (
     Token,
     User,
 )
-from deadheat.league.tables.rankings import LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
+from deadheat.league.tables.rankings import DeadlineCount, LatencySummary, RatingPoint, RatingSnapshot, ResponseTimes
 from deadheat.league.tables.rulings import Appeal, VoidedMatch
 from deadheat.league.tables.seasons import (
     AbsentEntry,

@@ -8,7 +8,7 @@ from sqlalchemy import CheckConstraint, Column, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from deadheat.league.states import VersionState
-from deadheat.league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, word
+from deadheat.league.tables.columns import SHA256_HEX, JobRow, UtcDateTime, index_where, word
 
 
 class Bot(SQLModel, table=True):
@@ -44,6 +44,7 @@ class BotVersion(JobRow, table=True):
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
         Index(None, "uploader_id", "created_at"),
+        index_where("ix_bot_version_enters_id", "enters_id", where="enters_id IS NOT NULL"),
     )
 
     bot_id: int = Field(foreign_key="bot.id")
@@ -54,6 +55,7 @@ class BotVersion(JobRow, table=True):
     source_sha256: str = Field(max_length=SHA256_HEX)
     language: str = Field(max_length=32)
     entry: str = Field(default="", max_length=256)
+    enters_id: int | None = Field(default=None, foreign_key="season.id")  # what it enters when it is ready
     created_at: datetime = Field(sa_type=UtcDateTime)
 
     state: VersionState = Field(default=VersionState.UPLOADED, sa_column=word(VersionState, "state"))

@@ -45,7 +45,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[Any]:
+def word(kind: type[StrEnum], name: str, *, nullable: bool = False, primary_key: bool = False) -> Column[Any]:
     """Return a column that holds one of an enumeration's values; the database checks it."""
     words = Enum(
         kind,
@@ -55,7 +55,7 @@ def word(kind: type[StrEnum], name: str, *, nullable: bool = False) -> Column[An
         length=16,
         values_callable=lambda members: [member.value for member in members],
     )
-    return Column(words, nullable=nullable)
+    return Column(words, nullable=nullable, primary_key=primary_key)
 
 
 def json_column(*, nullable: bool = False, server_default: str | None = None) -> Column[Any]:

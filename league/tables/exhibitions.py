@@ -56,6 +56,7 @@ class Exhibition(JobRow, table=True):
     turn: int = 0
     asked_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     answer: str | None = Field(default=None, sa_column=Column(Text))
+    waits_since_at: datetime | None = Field(default=None, sa_type=UtcDateTime)  # for a slot; None: it does not
     resigned: bool = False
     voids: int = 0  # how often a failure of the service restarted it
     cause: str = Field(default="", max_length=MOST_WORD)  # of the last failure

@@ -80,6 +80,8 @@ class WorkerHost(SQLModel, table=True):
     steal_share: float = 0.0  # share of its CPUs' recent time that the hypervisor took
     late_seconds: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # how late it woke up, at worst
     busy_share: float = Field(default=0.0, sa_column_kwargs={"server_default": "0"})  # of its CPUs' recent time
+    held_by: str = Field(default="", max_length=400, sa_column_kwargs={"server_default": ""})  # processors, by others
+    held_since_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     series: int = 0  # finished there
     series_since_canary: int = 0
     voids: int = 0  # attempts at those series' matches

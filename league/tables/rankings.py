@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import BigInteger, CheckConstraint, Index
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column
+from deadheat.league.states import Span
+from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, UtcDateTime, index_where, json_column, word
 
 
 class LatencySummary(SQLModel, table=True):
@@ -40,6 +41,30 @@ class ResponseTimes(SQLModel, table=True):
     total_ns: int = Field(default=0, sa_type=BigInteger)
     worst_ns: int = Field(default=0, sa_type=BigInteger)
     counts: dict[str, int] = Field(default_factory=dict, sa_column=json_column())
+
+
+class DeadlineCount(SQLModel, table=True):
+    """How prompts met their deadlines, by command, machine and span of time (`league.service.series.deadlines`).
+
+    `machine`: 0 if unknown. `begins_at`: 1970 for a season. `ruled`: only what rulings changed. `timeouts` are bots'
+    faults; `given_back` answers counted past the deadline, because the host had taken the excess; `void` ones have no
+    verdict, or belong to a voided match. `limit_ns`: the longest. `counts`: as in `ResponseTimes`.
+    """
+
+    __tablename__ = "deadline_count"
+
+    span: Span = Field(sa_column=word(Span, "span", primary_key=True))
+    begins_at: datetime = Field(sa_type=UtcDateTime, primary_key=True)
+    season_id: int = Field(foreign_key="season.id", primary_key=True)
+    command: str = Field(max_length=MOST_WORD, primary_key=True)
+    machine: int = Field(primary_key=True)
+    ruled: bool = Field(default=False, primary_key=True)
+    limit_ns: int = Field(default=0, sa_type=BigInteger)
+    prompts: int = Field(default=0, sa_type=BigInteger)
+    timeouts: int = Field(default=0, sa_type=BigInteger)
+    given_back: int = Field(default=0, sa_type=BigInteger)
+    void: int = Field(default=0, sa_type=BigInteger)
+    counts: dict[str, int] = Field(default_factory=dict, sa_column=json_column(server_default="{}"))
 
 
 class RatingSnapshot(SQLModel, table=True):

@@ -54,7 +54,8 @@ class Series(JobRow, table=True):
     """Matches between the same versions, carried out in one go. `attempt` fences off late workers.
 
     `avoid_host`: the machine on which an attempt failed; if possible, another one plays the rest. `precedence`: whether
-    others are played first (`league.service.series.turns`).
+    others are played first (`league.service.series.turns`). `virtual_start`: the matches that its season had been
+    served when it was begun in the season's turn (the same place); None: it was not, or is older than turns.
     """
 
     __table_args__ = (
@@ -69,6 +70,7 @@ class Series(JobRow, table=True):
         Index(None, "state", "precedence", "queued_at", "id"),
         Index(None, "season_id", "state"),
         Index(None, "season_id", "finished_at"),
+        index_where("ix_series_virtual_start", "season_id", "virtual_start", where="virtual_start IS NOT NULL"),
         index_where("ix_series_challenge_id", "challenge_id", where="challenge_id IS NOT NULL"),
         index_where("ix_series_pairing_id", "pairing_id", where="pairing_id IS NOT NULL"),
     )
@@ -81,6 +83,7 @@ class Series(JobRow, table=True):
     state: JobState = Field(default=JobState.QUEUED, sa_column=word(JobState, "state"))
     precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})
     avoid_host: str | None = Field(default=None, max_length=128)
+    virtual_start: int | None = Field(default=None, sa_type=BigInteger)
     started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
@@ -149,6 +152,7 @@ class Participant(SQLModel, table=True):
         Index(None, "bot_id", "finished_at", "match_id", "rank"),
         # Only failures of bots; most matches have none.
         index_where("ix_participant_faults", "bot_id", "match_id", where="fault IS NOT NULL"),
+        index_where("ix_participant_timeouts", "finished_at", "match_id", "fault_command", where="fault = 'timeout'"),
     )
 
     match_id: int = Field(foreign_key="match.id", primary_key=True)

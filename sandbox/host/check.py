@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,10 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 """Each round gives four verdicts. On an idle host a full check takes about ten seconds, a quick one two."""
 
 LONGEST_SECONDS = 60
-"""After this time no further round begins: a busy host must not keep a check, and a slot, for minutes."""
+"""After this time in its turns no further round begins: a busy host must not keep a check for minutes."""
+
+Turn = Callable[[], AbstractContextManager[object]]
+"""Waits for the processors, and holds them for a round. Between two rounds, others may play on them."""
 
 TRIPS = 20  # exchanges with a chatterer in each round
 
@@ -77,9 +81,10 @@ def check_host(
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
     bots: int = 0,
+    turn: Turn = nullcontext,
 ) -> Report:
     """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
-    `bots` may run here at a time; 0: unknown.
+    `bots` may run here at a time; 0: unknown. Each round is played in a `turn`.
 
     Raises:
         TransportError: the trial could not be carried out.
@@ -91,7 +96,7 @@ def check_host(
         try:
             before = stat(host)
             tried = Trial(box, between, runtime.margin_ms)
-            tried.run(rounds)
+            tried.run(rounds, turn)
             stolen, busy = shares(before, stat(host))
             weighed = weights(box, sandbox)
         finally:
@@ -151,20 +156,27 @@ class Trial:
     rounds: int = 0
     _transport: PipeTransport | None = None
 
-    def run(self, rounds: int) -> None:
-        """Run the trial, for `LONGEST_SECONDS` and the rest of a round at most. Raises TransportError if not one
-        reference bot could be started.
+    def run(self, rounds: int, turn: Turn = nullcontext) -> None:
+        """Run the trial, for `LONGEST_SECONDS` of its turns and the rest of a round at most. Raises TransportError if
+        not one reference bot could be started.
         """
-        over_at = time.monotonic() + LONGEST_SECONDS
-        self._fresh()
-        with quiet():
-            while self.rounds < rounds and time.monotonic() < over_at:
-                self.rounds += 1
-                for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
-                    for order in orders:
-                        self.seen[truth, self._ask(order(self.margin_ms))] += 1
-                for _ in range(TRIPS):
-                    self._chat()
+        left_seconds: float = LONGEST_SECONDS
+        while self.rounds < rounds and left_seconds > 0:
+            with turn():
+                began_at = time.monotonic()
+                if self._transport is None:
+                    self._fresh()
+                with quiet():
+                    self._round()
+                left_seconds -= time.monotonic() - began_at
+
+    def _round(self) -> None:
+        self.rounds += 1
+        for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
+            for order in orders:
+                self.seen[truth, self._ask(order(self.margin_ms))] += 1
+        for _ in range(TRIPS):
+            self._chat()
 
     def _ask(self, order: str) -> str:
         """Give one order and return ``in time``, ``doubt``, ``timeout`` or ``void``."""

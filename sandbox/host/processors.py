@@ -77,13 +77,22 @@ class Holder:
         which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
         return f"{which}: {_described(self.pid)}"
 
+    @property
+    def brief(self) -> str:
+        """The program and its user without arguments, as anybody may know them: "deadheat tournament of ada"."""
+        found = _known(self.pid)
+        if found is None:
+            return "another program"
+        words = found[0].split()[: 2 if found[0].startswith("deadheat ") else 1]
+        return f"{' '.join(words)} of {found[1]}"
+
 
 class Hold:
     """Processors that are ours until `close`, or until this process ends. Also a context manager."""
 
     def __init__(self, cpus: Sequence[int], fds: Sequence[int]) -> None:
         self.cpus = tuple(cpus)
-        self._fds = list(fds)
+        self.fds = list(fds)
 
     def __enter__(self) -> Hold:
         return self
@@ -93,12 +102,12 @@ class Hold:
 
     def close(self) -> None:
         """Give the processors back; idempotent."""
-        while self._fds:
-            os.close(self._fds.pop())
+        while self.fds:
+            os.close(self.fds.pop())
 
     def inherit(self) -> None:
         """Let programs that this process starts, or becomes, keep the processors until the last of them ends."""
-        for fd in self._fds:
+        for fd in self.fds:
             os.set_inheritable(fd, True)
 
 
@@ -135,6 +144,16 @@ class Processors:
     def exactly(self, cpus: Sequence[int]) -> Hold | None:
         """Hold exactly these processors if all are free, without queueing."""
         return self._some(len(cpus), cpus)
+
+    def locked(self, *names: str) -> Hold | None:
+        """Hold all locks with these names, or none."""
+        hold = Hold((), [])
+        for name in names:
+            if (fd := self._lock(name)) is None:
+                hold.close()
+                return None
+            hold.fds.append(fd)
+        return hold
 
     @contextlib.contextmanager
     def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
@@ -225,17 +244,25 @@ def _locks() -> Iterator[tuple[int, int]]:
 
 def _described(pid: int) -> str:
     """Describe a process, as far as this user may know it."""
+    found = _known(pid)
+    if found is None:
+        return f"process {pid}" if pid else "a process that this one cannot see"
+    return f"{found[0]} (process {pid}, {found[1]})"
+
+
+def _known(pid: int) -> tuple[str, str] | None:
+    """Return a process's command and user, or None if it cannot be seen."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
         name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # an ending process has only this
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
-        return f"process {pid}" if pid else "a process that this one cannot see"
+        return None
     try:
         user = pwd.getpwuid(uid).pw_name
     except KeyError:
         user = f"user {uid}"
-    return f"{_shown([word.decode('utf-8', 'replace') for word in words]) or name} (process {pid}, {user})"
+    return _shown([word.decode("utf-8", "replace") for word in words]) or name, user
 
 
 def _shown(words: Sequence[str]) -> str:

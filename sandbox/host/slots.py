@@ -2,6 +2,11 @@
 
 A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
 host also respect. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
+
+Others take what is free, and the league keeps its slots: a process that waits in the registry's queue makes tournaments
+let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the same and shares the
+processors with whoever holds them. That costs no bot anything, because time that others take is given back. So besides
+its processors' locks, a slot has locks of the league's own, which exclude only the league's processes from each other.
 """
 
 from __future__ import annotations
@@ -13,9 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES
-from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, Processors
+from deadheat.sandbox.host.processors import QUEUE, RETRY_SECONDS, Holder, Processors
 
 SHORT_RETRY_SECONDS = 0.002
+
+PATIENCE_SECONDS = 5.0
+"""How long the league waits for processors that others hold: a tournament lets go after a game, which mostly takes
+less. Whoever reserved them for longer loses half of them, but no league stands still."""
 
 TABLE = 2
 """The number of bots for whose memory a slot has room. Where tables are larger, operators name fewer slots."""
@@ -24,9 +33,28 @@ MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 """This machine's memory."""
 
 
+ROOM_BYTES = 2 * 2**30
+"""The memory that must be free for a build beside matches: the most that it may take, and as much for the bots."""
+
+
+def free_bytes() -> int:
+    """Return this machine's memory that programs may still take; 0 if the kernel does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
 def needed_bytes(bots: int) -> int:
     """Return the memory of a machine on which this many bots may use all their memory, with 1 GiB for the rest."""
     return 2**30 + bots * BOT_MEMORY_BYTES
+
+
+def people(wanted: int, cpus: int, has_bytes: int = MEMORY_BYTES) -> int:
+    """Return how many of `wanted` matches of people a host plays at a time: what its memory holds beside two slots."""
+    room = (has_bytes - needed_bytes(TABLE * min(cpus, 2))) // BOT_MEMORY_BYTES
+    return min(wanted, max(1, room))
 
 
 def plan(spec: str, cpus: Sequence[int], bots_beside: int = 0, has_bytes: int = MEMORY_BYTES) -> list[tuple[int, ...]]:
@@ -76,21 +104,67 @@ class Slots:
     ) -> Iterator[tuple[int, ...]]:
         """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
 
-        `only` requests that slot. A particular slot is needed only briefly, and polled often enough to get it between
-        two owners, ahead of the queue.
+        `only` requests that slot. A particular slot is needed only briefly, by a person who waits or a check, and goes
+        to these between two owners, ahead of the queue.
         """
-        if only is not None:
-            hold = self._first_free([only], SHORT_RETRY_SECONDS, waiting)
-        else:
-            with self._processors.queue(waiting):
-                hold = self._first_free(self.slots, RETRY_SECONDS, waiting)
-        with hold:
-            yield hold.cpus
+        slots, retry = (self.slots, RETRY_SECONDS) if only is None else ([only], SHORT_RETRY_SECONDS)
+        with contextlib.ExitStack() as held:
+            ahead, patience = only is not None, PATIENCE_SECONDS
+            while True:
+                if only is None:
+                    ahead = ahead or self._own(held, QUEUE)
+                else:
+                    self._own(held, f"first-{only[0]}")
+                for slot in slots:
+                    with contextlib.ExitStack() as ours:
+                        if only is None and self._wanted_first(slot):
+                            continue
+                        if not self._own(ours, *(f"slot-{cpu}" for cpu in slot)):
+                            continue
+                        patience -= retry
+                        turn = ahead or patience < 0
+                        if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
+                            held.close()  # the queue is for the next one
+                            held.push(ours.pop_all())
+                            yield slot
+                            return
+                waiting()
+                time.sleep(retry)
 
-    def _first_free(self, slots: Sequence[tuple[int, ...]], retry: float, waiting: Callable[[], None]) -> Hold:
-        while True:
-            for slot in slots:
-                if (hold := self._processors.exactly(slot)) is not None:
-                    return hold
-            waiting()
-            time.sleep(retry)
+    @contextlib.contextmanager
+    def share(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
+        """Yield the CPU numbers of a free slot, or else of those processors that are no slot's, or of all slots beside
+        the matches there; only one process at a time is beside, and only while `ROOM_BYTES` are free. This is for
+        programs that no clock judges.
+        """
+        everywhere = self.spare or tuple(cpu for slot in self.slots for cpu in slot)
+        with contextlib.ExitStack() as held:
+            while True:
+                for slot in self.slots:
+                    if self._own(held, *(f"{kind}-{cpu}" for cpu in slot for kind in ("slot", "cpu"))):
+                        yield slot
+                        return
+                if free_bytes() >= ROOM_BYTES and self._own(held, "beside"):
+                    yield everywhere
+                    return
+                waiting()
+                time.sleep(RETRY_SECONDS)
+
+    def others(self) -> list[Holder]:
+        """Return the programs outside the league that hold processors of its slots."""
+        taken = set()
+        for cpu in (cpu for slot in self.slots for cpu in slot):
+            with contextlib.ExitStack() as ours:
+                if self._own(ours, f"slot-{cpu}") and not self._own(ours, f"cpu-{cpu}"):
+                    taken.add(cpu)
+        return [holder for holder in self._processors.holders() if taken & set(holder.cpus)] if taken else []
+
+    def _wanted_first(self, slot: tuple[int, ...]) -> bool:
+        with contextlib.ExitStack() as briefly:
+            return not self._own(briefly, f"first-{slot[0]}")
+
+    def _own(self, held: contextlib.ExitStack, *names: str) -> bool:
+        """Lock all of these files until `held` is closed, or none."""
+        if (hold := self._processors.locked(*names)) is not None:
+            held.enter_context(hold)
+        return hold is not None

@@ -417,7 +417,9 @@ def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site)
     world.write(record_check, world.host, found, (reason,), 60)
     page = boss.get("/operator").text
     assert healthy not in page
-    assert page.index("No machine judges: matches wait.") < page.index(f"{world.host.name} is unfit to judge: {reason}")
+    assert page.index("No machine is fit to play at the moment (since 0 s).") < page.index(
+        f"{world.host.name} is unfit to judge: {reason}"
+    )
     assert f"{reason} To do: buy earplugs." in page
     assert '<a href="#machine-1">' in boss.answer.text
     world.clock.turn(60)
@@ -443,7 +445,7 @@ def test_the_operator_is_told_of_what_stands_still(boss: Browser, site: Site) ->
     page = boss.get("/operator").text
     said = (
         "No scheduler, or no worker of the queue control, has run for 7 minutes.",
-        "No machine judges: matches wait.",
+        "No machine has reported for 7 minutes, so nothing is played.",
         f"{world.host.name} has been silent for 7 minutes.",
         "Held for an organiser: 1 match.",
         "A job of the queue play has waited for 7 minutes.",
@@ -474,7 +476,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     site.world.clock.turn(9000)
     page = boss.get("/operator")
     assert "void attempts, of 6 attempts in the last 2.5 h" in page.text
-    assert "timeouts, in 2 matches in the last 2.5 h" in page.text
+    assert "timeouts, of 0 moves in the last hour" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.submit(f"/play/{exhibition_id}/resign", at=f"/play/{exhibition_id}")
     assert "matches in the last day: left 1." in boss.get("/operator").text and "Operator" in boss.get("/account").text

@@ -136,12 +136,18 @@ def test_metrics_survive_a_database_that_is_away(site: Site, monkeypatch: pytest
 def test_the_queues_are_measured(site: Site) -> None:
     assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0
     season = site.world.season(3, games_per_pair=2)
-    first, *_ = site.world.tick()
-    site.world.claim(first)
+    first, second, *_ = site.world.tick()
+    site.world.clock.turn(12)
+    assert round(metric(site, 'deadheat_queue_oldest_seconds{queue="play"}'), 3) == 12
+    job = site.world.claim(first)
     site.world.clock.turn(12)
     assert metric(site, 'deadheat_queue_rows{queue="play",state="queued"}') == 2
     assert metric(site, 'deadheat_queue_rows{queue="play",state="running"}') == 1
-    assert round(metric(site, 'deadheat_queue_oldest_seconds{queue="play"}'), 3) == 12
+    assert metric(site, 'deadheat_queue_oldest_seconds{queue="play"}') == 0, "its season is being served"
+    assert job is not None and site.world.finish(job)
+    site.world.clock.turn(3)
+    assert round(metric(site, 'deadheat_queue_oldest_seconds{queue="play"}'), 3) == 3, "since the last one"
+    site.world.claim(second)
     assert (metric(site, "deadheat_slots"), metric(site, "deadheat_slots_idle")) == (1, 0)
     assert metric(site, 'deadheat_queue_rows{queue="build",state="uploaded"}') == 0
     site.world.write(refit, season)

@@ -131,7 +131,7 @@ def play_series(sandbox: Sandbox, program: Program, length: int) -> bool:
             assert not faults, played.transcript.result
             encode(played.transcript)
             latencies(played.transcript)
-            metrics.record([played.transcript], 0)
+            metrics.record([played.transcript], latencies(played.transcript), 0)
     return True
 
 

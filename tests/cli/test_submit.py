@@ -116,10 +116,10 @@ def test_a_broken_version_fails_with_its_reason_and_log(league: League) -> None:
     assert json.loads(as_json.stdout)["log"].startswith("built ")
 
 
-def test_no_wait_enters_a_bot_that_can_play_and_says_how_to_enter_a_new_one(league: League) -> None:
+def test_no_wait_enters_a_bot_that_can_play_and_a_new_one_when_it_is_ready(league: League) -> None:
     season = league.site.world.season(0)
     new = league.submit("ada", "--no-wait", "--season", season)
-    assert_one_sentence(new, f"enter the season once it is: deadheat enter adas --season {season}", 1)
+    assert f"It enters season {season} when it is ready." in new.stdout
     league.submit("ada")
     (entered,) = league.submit("ada", "--no-wait", "--season", season).stdout.splitlines()[-2:-1]
     assert entered.startswith(f"Entered into season {season}")

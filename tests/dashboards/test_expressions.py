@@ -81,7 +81,7 @@ def test_every_metric_that_is_asked_for_exists_in_the_code():
 
 def test_what_every_api_host_tells_is_counted_once():
     source = Path(str(api_metrics.__file__)).read_text()
-    gauges = set(re.findall(r'GaugeMetricFamily\(\s*"(deadheat_\w+)"', source))
+    gauges = set(re.findall(r'(?:GaugeMetricFamily|_gauge)\(\s*"(deadheat_\w+)"', source))
     assert len(gauges) > 10
     once = re.compile(r"(?:max|min)(?: by \([\w, ]+\))? ?\(\s*(deadheat_\w+)")
     asked = [*panels(), *((name, expression) for name, expression, _ in rules())]

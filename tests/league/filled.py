@@ -56,6 +56,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     ),
     "worker_host": ({"fitness": "fit", "reasons": ["made up"]},),
     "response_times": ({"command": "another"},),
+    "deadline_count": ({"span": "hour"},),
     "machine": ({"id": 2, "name": "another"},),
     "exhibition": (
         {

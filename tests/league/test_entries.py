@@ -8,13 +8,14 @@ import pytest
 from sqlmodel import Session
 
 from deadheat.league import errors
+from deadheat.league.service.bots.bots import Upload, add_version, create_bot
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import person, teams
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, gates, seasons
 from deadheat.league.states import Admission, SeasonState, SourcesFrom
-from deadheat.league.tables import BotVersion
+from deadheat.league.tables import BotVersion, Season
 from tests.league.people import GAME
 from tests.league.refusals import refused
 from tests.league.world import World
@@ -353,3 +354,24 @@ def test_a_version_that_becomes_ready_while_its_season_thaws_or_its_bot_enters_p
 
     world.at_once(*((build, other) if build_first else (other, build)))
     assert world.plays(season_id, bot_id) == 2
+
+
+def test_a_new_bot_enters_the_season_of_its_upload_once_it_is_ready(world: World) -> None:
+    """It never did after `submit --season N --no-wait`."""
+    season_id, owner = world.season(0), world.author()
+    bots = [world.write(create_bot, owner, GAME, name).id for name in ("good", "broken", "late")]
+    versions = []
+    for bot_id in bots:
+        world.write(entries.check_wish, owner, season_id, bot_id)
+        upload = Upload("bot.py", 10, f"{bot_id:064}", "python", "main.py")
+        versions.append(world.write(add_version, owner, bot_id, upload, season_id).id)
+    world.build(versions[0])
+    world.build(versions[1], reason="broken")
+    world.tick()
+    assert [entry.bot for entry in world.read(entries.entries, season_id)] == ["good"]
+    world.change(Season, season_id, entries_per_author=1)
+    assert "the limit is 1" in world.refused(errors.TooMany, entries.check_wish, owner, season_id, bots[1])
+    world.build(versions[2])
+    world.tick()
+    assert len(world.read(entries.entries, season_id)) == 1
+    assert f"It could not enter season {season_id}: " in world.row(BotVersion, versions[2]).log

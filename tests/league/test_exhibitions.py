@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from sqlmodel import select
 
+from deadheat.api.exhibitions import told_table
 from deadheat.engine.core import Fault, Reply, Result
 from deadheat.league.causes import Cause
 from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, OverQuota, TooMany, WrongState
@@ -186,16 +187,47 @@ def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: W
     assert look(world, person, sit(world, person, bot_id)).info.version == 1
 
 
-def test_a_person_has_one_match_and_a_deployment_a_few(world: World) -> None:
+def test_a_person_has_one_match_and_a_deployment_a_few_and_others_have_a_number(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were refused after they had taken a seat."""
+    monkeypatch.setattr(exhibitions, "MOST_WAITING", 2)
     _, bot_id = world.playing_bot()
-    ada, bob, eve = world.author(), world.author(), world.author()
-    first = sit(world, ada, bot_id)
-    world.refused(TooMany, exhibitions.take_seat, ada, bot_id)
-    sit(world, bob, bot_id)
-    world.refused(NoPlace, exhibitions.take_seat, eve, bot_id)
-    leave(world, ada, first)
-    assert look(world, ada, first).info.state is JobState.ABANDONED, "nobody had taken it"
-    sit(world, eve, bot_id)
+    people = [world.author() for _ in range(world.settings.exhibitions + 3)]
+    seats = [sit(world, person, bot_id) for person in people[:-1]]
+    world.refused(TooMany, exhibitions.take_seat, people[0], bot_id)
+    world.refused(NoPlace, exhibitions.take_seat, people[-1], bot_id)
+
+    def claim() -> int | None:
+        job = world.worked(exhibiting.claim_next_exhibition, seats[-1], "w1", world.host)
+        return None if job is None else job.exhibition_id
+
+    assert [claim() for _ in seats] == [*seats[:-2], None, None]
+    waiting = list(zip(people[-3:-1], seats[-2:], strict=True))
+    numbered = [look(world, *one) for one in waiting]
+    assert [table.queue for table in numbered] == [1, 2]
+    assert "You are number 2 in the queue" in told_table(numbered[1])
+    leave(world, people[0], seats[0])
+    assert [look(world, *one).queue for one in waiting] == [0, 0], "a place is free"
+    assert world.write(sweep.sweep)[EXHIBITIONS] == [seats[-2]], "who is first is told of it"
+    assert claim() == seats[-2]
+    after = look(world, *waiting[1])
+    assert after.queue == 1 and after.version != numbered[1].version, "the page notices"
+
+
+def test_a_bot_that_waits_for_a_slot_is_not_said_to_think(world: World) -> None:
+    _, bot_id = world.playing_bot()
+    person = world.author()
+    exhibition_id = sit(world, person, bot_id)
+    job = world.worked(exhibiting.claim_next_exhibition, exhibition_id, "w1", world.host)
+    assert job is not None
+    thinks = look(world, person, exhibition_id)
+    assert world.worked(exhibiting.note_wait, job, True)
+    waits = look(world, person, exhibition_id)
+    assert "is thinking" in told_table(thinks) and "waits until the machine" in told_table(waits)
+    assert waits.version != thinks.version
+    assert world.worked(exhibiting.note_wait, job, False)
+    assert look(world, person, exhibition_id) == thinks
 
 
 def test_a_person_sits_down_only_so_often_in_an_hour(world: World) -> None:

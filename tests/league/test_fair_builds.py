@@ -90,6 +90,16 @@ def test_a_build_that_we_failed_waits_for_its_own_message(world: World) -> None:
     assert job is not None and (job.version_id, job.attempt) == (failed[0], 2)
 
 
+def test_a_build_that_is_handed_back_keeps_its_place(world: World) -> None:
+    first, second = upload(world, world.author("ada"), 1)[0], upload(world, world.author("bob"), 1)[0]
+    job = claim(world, first)
+    assert job is not None and job.version_id == first
+    world.clock.turn(60)
+    world.write(give_back_build, first, job.attempt, "w1", Failure("worker-stopped", "why"))
+    again = claim(world, second)
+    assert again is not None and (again.version_id, again.waited_seconds) == (first, 60)
+
+
 @pytest.mark.parametrize("nudged_id", [0, 10**6])
 def test_a_message_about_nothing_builds_what_waits(world: World, nudged_id: int) -> None:
     assert claim(world, nudged_id) is None

@@ -107,10 +107,12 @@ def test_what_was_known_before_a_reboot_is_known_no_more(world: World, series: i
     assert claim(world, series, rebooted) is not None
 
 
-def test_a_restart_forgets_the_fitness_but_not_the_history(world: World) -> None:
+def test_a_restart_forgets_the_fitness_of_another_image_but_not_the_history(world: World) -> None:
     first_seen = info(world, world.host).first_seen_at
     world.clock.turn(100)
     arrive(world, world.host, checked=False)
+    assert info(world, world.host).judges, "it plays on while it is checked"
+    world.write(machines.host_arrives, world.host, "another image")
     found = info(world, world.host)
     assert (found.fitness, found.judges, found.first_seen_at) == (Fitness.UNCHECKED, False, first_seen)
 
@@ -165,7 +167,7 @@ def test_an_unfit_machine_is_checked_again_after_a_pause(world: World) -> None:
 
     assert due() is None
     arrive(world, world.host, checked=False)
-    assert due() is Fitness.UNCHECKED
+    assert due() is Fitness.FIT, "as it was before its worker started again"
     arrive(world, world.host, "Too much noise.")
     assert due() is None
     world.clock.turn(60)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import pwd
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from deadheat.sandbox.host import processors
-from deadheat.sandbox.host.processors import NoRegistry, Processors, _described, _shown, shared_folder
+from deadheat.sandbox.host.processors import Holder, NoRegistry, Processors, _described, _shown, shared_folder
 from deadheat.sandbox.host.slots import Slots
 from tests.sandbox.boxes import until
 
@@ -118,6 +121,67 @@ def test_slots_and_others_keep_off_each_others_processors(tmp_path: Path) -> Non
         assert ours.exactly([3]) is None
         with ours.take(1, [3, 2, 0]) as hold:
             assert hold.cpus == (0,)
+
+
+def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither for those who hold its processors, nor behind those who wait for more than the league leaves free."""
+    monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 1)
+    first, second, ours = Slots(tmp_path, "0;1"), Slots(tmp_path, "0;1"), Processors(tmp_path)
+    with ours.exactly([0, 1]) or pytest.fail("free"), ours.queue():
+        assert [holder.pid for holder in first.others()] == [os.getpid()]
+        with first.take() as cpus, second.take() as more:
+            assert {cpus, more} == {(0,), (1,)}
+            assert first.others() == [], "the league has its slots"
+            third = Slots(tmp_path, "0;1").take(waiting=interrupted_at(100))
+            with pytest.raises(KeyboardInterrupt), third:
+                pytest.fail("no slot has two matches")
+
+
+def test_who_needs_a_slot_briefly_comes_before_the_next_series(tmp_path: Path) -> None:
+    """A person's prompt waited behind series that polled at the right moment."""
+    ours, slots, got = Processors(tmp_path), Slots(tmp_path, "0"), []
+    with slots.take():
+        person = threading.Thread(target=lambda: got.append(_briefly(tmp_path)), daemon=True)
+        person.start()
+        assert until(lambda: _is_locked(ours, "first-0"), 60)
+        series = Slots(tmp_path, "0").take(waiting=interrupted_at(20))
+        with pytest.raises(KeyboardInterrupt), series:
+            pytest.fail("the slot is taken")
+    person.join()
+    with slots.take():
+        assert got == [(0,)]
+
+
+def _is_locked(ours: Processors, name: str) -> bool:
+    if (hold := ours.locked(name)) is not None:
+        hold.close()
+    return hold is None
+
+
+def _briefly(folder: Path) -> tuple[int, ...]:
+    with Slots(folder, "0").take(only=(0,)) as cpus:
+        return cpus
+
+
+def interrupted_at(round_number: int) -> Callable[[], None]:
+    rounds = itertools.count(1)
+
+    def waiting() -> None:
+        if next(rounds) == round_number:
+            raise KeyboardInterrupt
+
+    return waiting
+
+
+def test_the_league_takes_what_is_free_before_it_shares(tmp_path: Path) -> None:
+    slots, ours = Slots(tmp_path, "0;1"), Processors(tmp_path)
+    with ours.exactly([0]) or pytest.fail("free"), slots.take() as cpus:
+        assert cpus == (1,) and not ours.wanted()
+
+
+def test_a_holder_is_named_in_public_without_its_arguments() -> None:
+    assert Holder(os.getpid(), (0,)).brief.endswith(f" of {pwd.getpwuid(os.geteuid()).pw_name}")
+    assert Holder(0, (0,)).brief == "another program"
 
 
 def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ PUBLIC = (
     "/v1/seasons/{season_id}/entries/{bot_id}/waiting /v1/seasons/{season_id}/leaderboard /v1/matches "
     "/v1/matches/{match_id} /v1/matches/{match_id}/transcript /v1/matches/{match_id}/live "
     "/v1/matches/{match_id}/replay /v1/matches/{match_id}/verification /v1/announcements /v1/audit /play / "
+    "/v1/timeouts /timeouts /timeouts/matches /seasons/{season_id}/timeouts "
     "/seasons/{season_id} /seasons/{season_id}/feed /bots/{bot_id}/feed /seasons/{season_id}/statistics "
     "/seasons/{season_id}/evaluations /evaluations/{evaluation_id} /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "

@@ -179,6 +179,8 @@ class Slots:
         """Stand in for `sandbox.host.slots.Slots.take`."""
         yield (0,)
 
+    share = take
+
 
 class SimulatedContext:
     """Stands in for `workers.context.Context` in the tasks."""

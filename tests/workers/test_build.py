@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -82,6 +84,24 @@ def test_what_the_author_did_wrong_is_said(world: BuildingWorld, filename, conte
         soon_over(monkeypatch)
     version = world.built(filename, content)
     assert version.state is VersionState.BROKEN and version.reason.startswith(reason) and log in version.log
+
+
+def test_what_does_not_compile_is_refused_while_every_slot_is_taken(
+    world: BuildingWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It took 103 s, until a match had ended. What compiles waits for its trial match."""
+    monkeypatch.setattr("deadheat.sandbox.host.slots.ROOM_BYTES", 0)
+    slots = world.context.slots
+    with contextlib.ExitStack() as held, ThreadPoolExecutor(1) as pool:
+        for _ in slots.slots:
+            held.enter_context(slots.take())
+        version = world.built("bot.py", "def broken(:\n")
+        assert (version.state, version.reason) == (VersionState.BROKEN, "the build command failed with exit code 1")
+        good = world.add("bot.py", RANDOM.encode())
+        building = pool.submit(build_version, world.context, good)
+        held.close()
+        building.result()
+    assert world.built_version(good).state is VersionState.READY
 
 
 def test_a_build_that_leaves_a_link_behind_is_refused(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:

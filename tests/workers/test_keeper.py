@@ -6,11 +6,12 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -21,7 +22,7 @@ from sqlmodel import delete
 from deadheat.cli.operator.doctor import _end_fitness
 from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.jobs import Host
-from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary
+from deadheat.league.service.series.hosts import DOUBT_SECONDS, RECHECK_SECONDS, record_canary, record_check
 from deadheat.league.states import Fitness
 from deadheat.league.tables import WorkerHost
 from deadheat.sandbox.box import SandboxError
@@ -63,7 +64,9 @@ def finds(monkeypatch: pytest.MonkeyPatch, *reports: Report | SandboxError) -> l
     """Let checks find these in turn; return the rounds that each was asked for."""
     asked: list[int] = []
 
-    def check_host(sandbox: object, cpus: object, rounds: int, between: Callable[[], None], bots: int) -> Report:
+    def check_host(
+        sandbox: object, cpus: object, rounds: int, between: Callable[[], None], bots: int, turn: object
+    ) -> Report:
         asked.append(rounds)
         between()
         found = reports[len(asked) - 1]
@@ -85,6 +88,28 @@ def test_a_machine_is_checked_quickly_when_it_starts_and_judges_from_then_on(wor
     assert rounds in (QUICK_ROUNDS, FULL_ROUNDS)  # FULL_ROUNDS if a busy host left a doubt
     assert (found.report["facts"]["convicted"], found.report["facts"]["acquitted"]) == (0, 0)
     assert found.judges or "were not caught" in found.reasons[0]  # this host may be too busy
+
+
+def test_a_fit_machine_plays_on_while_it_is_checked(world: PlayingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check held its slot for up to two minutes, and a machine that started again judged nothing meanwhile."""
+    arrive(world.context)
+    slots, taken = world.context.slots, []
+    world.worked(record_check, world.host, {}, (), 0)
+    arrive(world.context)
+    assert world.machine().judges, "it was fit since it booted"
+    take = slots.take
+
+    @contextmanager
+    def noted(*arguments: Any, **named: Any) -> Iterator[tuple[int, ...]]:
+        with take() as free:  # a series that begins between two rounds
+            assert free in slots.slots
+        with take(*arguments, **named) as cpus:
+            taken.append(cpus)
+            yield cpus
+
+    monkeypatch.setattr(slots, "take", noted)
+    Keeper(world.context).check(thoroughly=False)
+    assert len(taken) == 1 + QUICK_ROUNDS and {*taken} == {taken[0]}
 
 
 def test_a_doubt_at_the_start_is_settled_by_a_thorough_check(world: PlayingWorld, monkeypatch, caplog) -> None:

@@ -31,7 +31,7 @@ def grown(names: list[str], *matches: Transcript) -> list[float]:
 
     before = values()
     for match in matches:
-        metrics.record([match], 1)
+        metrics.record([match], latencies(match), 1)
     return [after - value for after, value in zip(values(), before, strict=True)]
 
 
@@ -83,7 +83,7 @@ def test_every_series_of_a_season_begins_at_zero(game: str) -> None:
     for path in sorted(TRANSCRIPTS.glob("*.jsonl")):
         transcript = decode(path.read_bytes())
         if transcript.game == game:
-            metrics.record([transcript], season_id)
+            metrics.record([transcript], latencies(transcript), season_id)
     played = series_of(season_id)
     assert any(played.values()) and played.keys() == born.keys()
 
@@ -91,7 +91,7 @@ def test_every_series_of_a_season_begins_at_zero(game: str) -> None:
 def test_a_rate_of_time_outs_can_be_asked_by_season_and_command() -> None:
     metrics.appear("yacht-auction", 2000)
     labels = {"game": "yacht-auction", "season": "2000", "command": "ROLL"}
-    metrics.record([CALM], 2000)
+    metrics.record([CALM], latencies(CALM), 2000)
     assert REGISTRY.get_sample_value("deadheat_prompts_total", labels) == 24
     assert REGISTRY.get_sample_value("deadheat_faults_total", {**labels, "fault": "timeout"}) == 0
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,16 +21,20 @@ from prometheus_client import REGISTRY
 from sqlalchemy.exc import InternalError, OperationalError
 from sqlmodel import Session, col, select
 
-from deadheat.engine.core import TransportError
+from deadheat.engine.core import Fault, Result, TransportError
 from deadheat.engine.games import GAMES
 from deadheat.engine.replay import replay
+from deadheat.engine.transcript import Transcript
+from deadheat.engine.verdicts import past_deadline
 from deadheat.league.errors import BlobsAway
 from deadheat.league.jobs import SeriesJob
+from deadheat.league.records.timeouts import Over
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.series import carrying_out
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.service.series.rules_played import rules_played
+from deadheat.league.service.views.timeouts import timeouts
 from deadheat.league.states import JobState, MatchState
 from deadheat.league.storage.roles import WORKER
 from deadheat.league.tables import Ending, LatencySummary, Match, Participant
@@ -39,6 +44,7 @@ from deadheat.sandbox.host.slots import Slots
 from deadheat.workers import holding, metrics, play, stopping
 from deadheat.workers.context import Context
 from deadheat.workers.play import play_series
+from tests.engine.busy import on_a_busy_host, taken, with_reply
 from tests.league.people import GAME
 from tests.workers.conftest import PlayingWorld
 from tests.workers.victim import MOMENTS
@@ -367,3 +373,68 @@ def test_the_lease_is_renewed_while_playing_and_losing_it_stops_the_work(world: 
     play_series(world.context, series_id)
     assert len(renewed) == 3 * 26 + 3  # before every exchange of every match, and before each transcript
     assert world.series(series_id).state is JobState.DONE
+
+
+def test_late_answers_on_pages_agree_with_the_metrics_and_the_transcripts(world: PlayingWorld, monkeypatch) -> None:
+    """A bot that is convicted of a time-out, and answers that the host's time made good, are the same everywhere."""
+    monkeypatch.setattr(play, "run", doctored(play.run))
+    metrics.faults.clear()
+    metrics.prompts.clear()
+    metrics.past_deadline.clear()
+    metrics.deadline_used_ratio.clear()
+    series_id = world.queued(4)
+    season_id = world.series(series_id).season_id
+    play_series(world.context, series_id)
+    transcripts = [world.transcript(match.transcript_sha256) for match in matches(world, series_id)]
+    shown = world.read(timeouts, season_id, Over.HOUR, ())
+    found = {late.command or "": late for late in shown.commands if late.over is Over.HOUR}
+    prompts = [prompt for transcript in transcripts for prompt in transcript.prompts()]
+    assert {prompt.message.command for prompt in prompts} == found.keys()
+    for command, late in found.items():
+        asked = [prompt for prompt in prompts if prompt.message.command == command]
+        late_ones = [prompt for prompt in asked if prompt.reply.fault is Fault.TIMEOUT]
+        counted = (late.prompts, late.timeouts, late.given_back)
+        assert counted == (len(asked), len(late_ones), sum(map(past_deadline, asked)))
+        labels = {"game": GAME, "season": str(season_id), "command": command}
+        told = [
+            REGISTRY.get_sample_value("deadheat_prompts_total", labels),
+            REGISTRY.get_sample_value("deadheat_faults_total", {**labels, "fault": "timeout"}) or 0,
+            REGISTRY.get_sample_value("deadheat_replies_past_deadline_total", {"game": GAME, "command": command}),
+        ]
+        assert told == list(counted)
+        within = {"game": GAME, "command": command, "le": "1.0"}
+        assert REGISTRY.get_sample_value("deadheat_deadline_used_ratio_bucket", within) == sum(
+            prompt.reply.own_ns <= prompt.limit_ns for prompt in asked
+        )
+        assert late.used is not None
+    assert (sum(late.timeouts for late in found.values()), sum(late.given_back or 0 for late in found.values())) == (
+        1,
+        1,
+    )
+
+
+def too_late(match: Transcript) -> Transcript:
+    """Return the match as if seat 0 had answered its last prompt 10 ms too late."""
+    last = match.last_prompt(0)
+    assert last is not None
+    reply = last.reply._replace(line=None, elapsed_ns=last.limit_ns + 10_000_000, fault=Fault.TIMEOUT)
+    lost = Result((2, 1), None, {0: Fault.TIMEOUT})
+    return replace(with_reply(match, last.exchange, 0, taken(reply, last.limit_ns + 10_000_000)), result=lost)
+
+
+def doctored(run: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with the transcript of one match from a busy host, and a time-out at the end of another."""
+
+    def changed(
+        context: Context, job: SeriesJob, cpus: Any, heartbeat: Any, hand_in: Callable[[play.Run], None]
+    ) -> None:
+        runs: list[play.Run] = []
+        run(context, job, cpus, heartbeat, runs.append)
+        changes = {0: on_a_busy_host, 1: too_late}
+        for number, item in enumerate(runs):
+            assert item.played is not None
+            change = changes.get(number, lambda transcript: transcript)
+            transcript = change(item.played.transcript)
+            hand_in(replace(item, played=replace(item.played, transcript=transcript)))
+
+    return changed

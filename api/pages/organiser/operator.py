@@ -14,11 +14,14 @@ from deadheat.api.edge.rates import host_of
 from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visiting, checked, onward, posting, private
 from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
 from deadheat.api.pages.pictures.timelines import timelines
+from deadheat.api.pages.timeouts import course, heat_map
 from deadheat.api.readiness import readiness
+from deadheat.api.routes.timeouts import found
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
 from deadheat.engine.games.folder import problems
 from deadheat.league.database import now
+from deadheat.league.records.timeouts import Over as Time
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.closing import ban, ended_accounts, reopen
 from deadheat.league.service.rulings.held import held_by_game
@@ -28,6 +31,7 @@ from deadheat.league.service.series.hosts import hosts_for
 from deadheat.league.service.views import conditions as league_conditions
 from deadheat.league.service.views.queues import queues
 from deadheat.league.service.views.samples import samples
+from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.service.views.voids import flagged_voids
 
 router = APIRouter()
@@ -54,7 +58,7 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         state = _state(shared, session, visit.person, names, HOURS[over])
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
-    standing = state.standing
+    standing, counted = state.standing, found(shared, None, Time.HOUR)
     return private(
         shared,
         "operator.html",
@@ -80,6 +84,9 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         old_seconds=OLD_SECONDS,
         now=state.at,
         over=over,
+        counted=counted,
+        map=heat_map(counted),
+        chart=course(counted),
     )
 
 
@@ -96,6 +103,7 @@ def _state(shared: Services, session: Session, person: Person, season_ids: Itera
         held=sum(held_by_game(session).values()),
         voids=sorted(flagged_voids(session, person, season_ids), key=lambda one: one[1].p_value),
         judge_unfit=shared.settings.judge_unfit,
+        stop=stopped(session),
         broken_games=problems(),
     )
 

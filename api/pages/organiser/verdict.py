@@ -39,7 +39,7 @@ class Trouble:
 @dataclass(frozen=True, slots=True)
 class State:
     """The facts for a verdict. `ran`: the samples of the last hour; `voids`: versions with more void attempts than
-    chance explains, each with its season.
+    chance explains, each with its season; `stop`: what stops play.
     """
 
     at: datetime
@@ -51,6 +51,7 @@ class State:
     held: int
     voids: Sequence[tuple[int, VersionVoids]]
     judge_unfit: bool
+    stop: str
     broken_games: Sequence[str]
 
     @property
@@ -101,8 +102,8 @@ def _stopped(state: State) -> Iterator[Trouble]:
 
 
 def _of_machines(state: State) -> Iterator[Trouble]:
-    if not any(host.judges for host in state.present):
-        yield Trouble(_("No machine judges: matches wait."), "#workers")
+    if state.stop:
+        yield Trouble(state.stop, "#workers")
     for host in state.present:
         if host.fitness is Fitness.UNFIT:
             text = _("%(machine)s is unfit to judge: %(why)s", machine=host.name, why=" ".join(host.reasons[:1]))

@@ -116,8 +116,8 @@ def history(points: Sequence[HistoryPoint]) -> History | None:
         for name in ("high", "low", "elo")
     )
     return History(
-        band=_path(over + under[::-1]),
-        line=_path(line),
+        band=path(over + under[::-1]),
+        line=path(line),
         last=line[-1],
         across=[Mark(x(at), label, f"{at:%Y-%m-%dT%H:%M:%SZ}") for at, label in _times(first, span)],
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
@@ -163,7 +163,7 @@ def courses(found: Sequence[Course]) -> Courses | None:
     ways = []
     for course in found:
         line = [(x(number), y(place)) for number, place in course.places]
-        ways.append(Way(course.bot, _path(line), line[-1]))
+        ways.append(Way(course.bot, path(line), line[-1]))
     step = -(-len(numbers) // 12)
     few = sorted({1, worst} | set(range(5, worst, max(5, -(-worst // 50) * 10))))
     return Courses(
@@ -173,7 +173,8 @@ def courses(found: Sequence[Course]) -> Courses | None:
     )
 
 
-def _path(places: Sequence[tuple[float, float]]) -> str:
+def path(places: Sequence[tuple[float, float]]) -> str:
+    """Return the points of a line or an outline, as SVG spells them."""
     return " ".join(f"{x:g},{y:g}" for x, y in places)
 
 

@@ -41,6 +41,11 @@ def used(part: float) -> str:
     return _("under 0.1 %") if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 
 
+def percent(share: float | None) -> str:
+    """Format a share, 0 to 1, as a percentage with about two digits, however small."""
+    return "\N{EN DASH}" if share is None else f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
+
+
 def _columns(heights: Sequence[int], first: int) -> str:
     """Return the path of columns with these heights, 0 to 9, side by side from the place `first` on."""
     return "".join(
@@ -83,4 +88,4 @@ def _svg(style: str, size: tuple[int, int], about: str, inside: str) -> Markup:
     return Markup(text)  # noqa: S704  figures, and an escaped label
 
 
-FILTERS = (interval, spark, used, trend_line, fault_bar, result_bar)
+FILTERS = (interval, spark, used, percent, trend_line, fault_bar, result_bar)

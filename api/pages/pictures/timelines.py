@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate, pairwise
 
 from deadheat.api.pages import render
-from deadheat.api.pages.pictures.charts import Mark
+from deadheat.api.pages.pictures.charts import Mark, path
 from deadheat.engine.figures import nice
 from deadheat.engine.language import _
 from deadheat.league.service.views.samples import Moment, Ran
@@ -29,8 +30,8 @@ VOID_PERCENT = 1.0
 SAVED_PERCENT = 1.0
 """The threshold of the alert DeadheatHostsBusy."""
 
-STEPS = {1: timedelta(minutes=1), 24: timedelta(minutes=10)}
-"""The time covered by one point, by the hours that a chart shows."""
+STEPS = {timedelta(hours=1): timedelta(minutes=1), timedelta(hours=24): timedelta(minutes=10)}
+"""The time covered by one point, by the time that a chart shows."""
 
 Figure = Callable[[Sequence[Moment]], float]
 
@@ -47,12 +48,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """A chart. `lines`: its curve, interrupted where nothing is known; `dots`: values between two gaps; `threshold`:
-    its height in the picture; `shown`: the last value with its unit.
+    """A chart. `areas`: the layers of which its curve is the sum, from below; `lines`: its curve, interrupted where
+    nothing is known; `dots`: values between two gaps; `threshold`: its height in the picture; `shown`: the last value
+    with its unit.
     """
 
     title: str
     unit: str
+    areas: list[str]
     lines: list[str]
     dots: list[tuple[float, float]]
     points: list[Point]
@@ -71,29 +74,31 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
     """Return the league's charts, then one for each machine in `names` (by number) that played or was alive. Return
     none if nothing is known about that time.
     """
-    binned = _binned(moments, until, hours)
+    length = timedelta(hours=hours)
+    step = STEPS[length]
+    binned = _binned(moments, until, step)
     if not binned:
         return []
 
-    def drawn(title: str, unit: str, figure: Figure, threshold: float | None = None) -> Timeline:
-        return _drawn(title, unit, [(at, figure(some)) for at, some in binned], (until, hours), threshold)
+    def chart(title: str, unit: str, figure: Figure, threshold: float | None = None) -> Timeline:
+        return drawn(title, unit, [(at, figure(some)) for at, some in binned], until, length, step, threshold)
 
     found = [
-        drawn(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
-        drawn(_("Waiting series"), "", lambda some: some[-1].waiting),
-        drawn(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
-        drawn(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
-        drawn(_("Replies counted past the deadline"), "%", _saved_percent, SAVED_PERCENT),
-        drawn(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
-        drawn(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
-        drawn(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
+        chart(_("Matches that ended, per minute"), "", lambda some: _rate(some, lambda ran: ran.matches)),
+        chart(_("Waiting series"), "", lambda some: some[-1].waiting),
+        chart(_("Void attempts"), "%", _void_percent, VOID_PERCENT),
+        chart(_("Taken from bots, per minute"), "s", lambda some: _rate(some, lambda ran: ran.stolen_seconds)),
+        chart(_("Replies counted past the deadline"), "%", _saved_percent, SAVED_PERCENT),
+        chart(_("Worst wake-up delay"), "ms", lambda some: 1000 * _worst(some, lambda ran: ran.late_seconds), LATE_MS),
+        chart(_("CPU steal"), "%", lambda some: 100 * _worst(some, lambda ran: ran.steal_share), 100 * MAX_STEAL_SHARE),
+        chart(_("CPU load"), "%", lambda some: 100 * _worst(some, lambda ran: ran.busy_share)),
     ]
     there = sorted({number for moment in moments for number in moment.machines} & names.keys())
     if len(there) < 2:
         return found  # with one machine, its charts would repeat those of the league
     shown = there[:MOST_MACHINES]
     return found + [
-        drawn(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
+        chart(_("Matches that ended on %(machine)s, per minute", machine=names[number]), "", _rate_on(number))
         for number in shown
     ]
 
@@ -108,9 +113,9 @@ def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
     return {number: moment.machines[number]} if number in moment.machines else {}
 
 
-def _binned(moments: Sequence[Moment], until: datetime, hours: int) -> list[tuple[datetime, list[Moment]]]:
+def _binned(moments: Sequence[Moment], until: datetime, step: timedelta) -> list[tuple[datetime, list[Moment]]]:
     """Return the samples of each step with the end of the step."""
-    step, bins = STEPS[hours], dict[int, list[Moment]]()
+    bins: dict[int, list[Moment]] = {}
     for moment in moments:
         bins.setdefault(int((until - moment.at) / step), []).append(moment)
     return [(until - back * step, bins[back]) for back in sorted(bins, reverse=True)]
@@ -137,14 +142,24 @@ def _saved_percent(some: Sequence[Moment]) -> float:
     return 100 * _total(some, lambda ran: ran.saved) / (_total(some, lambda ran: ran.replies) or 1)
 
 
-def _drawn(
-    title: str, unit: str, points: Sequence[tuple[datetime, float]], span: tuple[datetime, int], threshold: float | None
+def drawn(
+    title: str,
+    unit: str,
+    points: Sequence[tuple[datetime, float]],
+    until: datetime,
+    length: timedelta,
+    step: timedelta,
+    threshold: float | None = None,
+    layers: Sequence[Sequence[float]] = (),
 ) -> Timeline:
-    until, hours = span
+    """Return the chart of values over a time of this `length`; between two of them that are more than a `step` apart,
+    nothing is known. `layers`: the parts of which each value is the sum.
+    """
     values = [value for _, value in points]
     ticks = list(nice(0.0, max(*values, threshold or 0.0, 1.0), 2))
     top = max(ticks[-1], *values)
-    begin, seconds = until - timedelta(hours=hours), hours * 3600
+    begin, seconds = until - length, length.total_seconds()
+    form = "%H:%M" if length <= timedelta(hours=24) else "%d %b"
 
     def x(at: datetime) -> float:
         return round(LEFT + (WIDTH - LEFT - RIGHT) * (at - begin).total_seconds() / seconds, 1)
@@ -155,24 +170,25 @@ def _drawn(
     parts: list[list[tuple[float, float]]] = []
     before = None
     for at, value in points:
-        if before is None or at - before > 1.5 * STEPS[hours]:
+        if before is None or at - before > 1.5 * step:
             parts.append([])
         parts[-1].append((x(at), y(value)))
         before = at
-    strip = (WIDTH - LEFT - RIGHT) * STEPS[hours].total_seconds() / seconds
+    strip = (WIDTH - LEFT - RIGHT) * step.total_seconds() / seconds
     marks = [begin + timedelta(seconds=seconds * part / 4) for part in range(5)]
     return Timeline(
         title=title,
         unit=unit,
-        lines=[" ".join(f"{across:g},{up:g}" for across, up in part) for part in parts if len(part) > 1],
+        areas=_areas(layers, [x(at) for at, _ in points], y),
+        lines=[path(part) for part in parts if len(part) > 1],
         dots=[part[0] for part in parts if len(part) == 1],
         points=[
-            Point(x(at), y(value), round(x(at) - strip / 2, 1), f"{at:%H:%M}: {_with(value, unit)}")
+            Point(x(at), y(value), round(x(at) - strip / 2, 1), f"{at.strftime(form)}: {_with(value, unit)}")
             for at, value in points
         ],
         strip=round(strip, 1),
         upward=[Mark(y(tick), f"{tick:g}") for tick in ticks],
-        across=[Mark(x(at), f"{at:%H:%M}") for at in marks],
+        across=[Mark(x(at), at.strftime(form)) for at in marks],
         threshold=None if threshold is None else Mark(y(threshold), _with(threshold, unit)),
         least=min(values),
         most=max(values),
@@ -180,6 +196,13 @@ def _drawn(
         shown=_with(values[-1], unit),
         amiss=threshold is not None and values[-1] > threshold,
     )
+
+
+def _areas(layers: Sequence[Sequence[float]], across: Sequence[float], y: Callable[[float], float]) -> list[str]:
+    """Return the outlines of layers, each on those below it."""
+    sums = [[y(value) for value in accumulate(parts, initial=0.0)] for parts in layers]
+    edges = [[*zip(across, edge, strict=True)] for edge in zip(*sums, strict=True)]
+    return [path(upper + lower[::-1]) for lower, upper in pairwise(edges)]
 
 
 def _with(value: float, unit: str) -> str:

@@ -130,8 +130,11 @@ def may_upload(session: Session, owner: Person, bot_id: int) -> None:
     check_quotas(session, owner, bot_id)
 
 
-def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) -> VersionInfo:
-    """Add a version to be built; the caller enqueues it after the commit.
+def add_version(
+    session: Session, owner: Person, bot_id: int, upload: Upload, enters_id: int | None = None
+) -> VersionInfo:
+    """Add a version to be built; the caller enqueues it after the commit. `enters_id`: the season that the bot enters
+    with it once it is ready (`league.service.seasons.entries.enter_as_wished`); the caller has checked it.
 
     Raises:
         NotFound: it is not the caller's bot.
@@ -158,6 +161,7 @@ def add_version(session: Session, owner: Person, bot_id: int, upload: Upload) ->
         source_sha256=upload.sha256,
         language=upload.language,
         entry=upload.entry,
+        enters_id=enters_id,
         created_at=at,
         queued_at=at,
         nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),

@@ -11,17 +11,20 @@ from sqlmodel import Session, col, exists
 
 from deadheat.league.service.seasons.challenges import ASKED, AT_GATES
 from deadheat.league.states import ChallengeState, EvaluationState
-from deadheat.league.tables import Challenge, Entry, Evaluation, PanelRun
+from deadheat.league.tables import BotVersion, Challenge, Entry, Evaluation, PanelRun
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way."""
+    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way, or a
+    bot is to enter when its version is ready.
+    """
 
     panel: bool
     evaluation: bool
     asked: bool
     gates: bool
+    wished: bool
 
 
 def beside_the_ladder(session: Session, season_id: int) -> Beside:
@@ -35,4 +38,5 @@ _RUNS = exists().where(col(PanelRun.season_id) == _HERE, col(PanelRun.state) == 
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
 _PLAYED = exists().where(col(Evaluation.season_id) == _HERE, col(Evaluation.state) == EvaluationState.RUNNING)
 _TRIED = exists().where(col(Challenge.season_id) == _HERE, col(Challenge.state) == ChallengeState.RUNNING)
-BESIDE = columns(_RUNS | _WAITS, _PLAYED, _TRIED.where(ASKED), _TRIED.where(AT_GATES))
+_WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
+BESIDE = columns(_RUNS | _WAITS, _PLAYED, _TRIED.where(ASKED), _TRIED.where(AT_GATES), _WISHED)

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import settings_of
 from deadheat.league.service.evaluations.playing import has_unplanned
-from deadheat.league.service.series.capacity import bound_with
+from deadheat.league.service.series.capacity import bound_with, ladder_bound
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.states import IN_PLAY, OF_CHALLENGES, OF_EVALUATIONS, ON_LADDER, UNFINISHED, EvaluationState
 from deadheat.league.tables import Evaluation, Season, Series
@@ -53,8 +53,7 @@ UNDER_WAY = (
 
 
 def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
-    bound = bound_with(season.slots)
-    low = LOW_SHARE * bound
+    low = LOW_SHARE * bound_with(season.slots)
     if season.evaluation is not None:
         if season.played == 0 or (season.played <= low and has_unplanned(session, season.evaluation)):
             return True
@@ -62,7 +61,8 @@ def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
             return False
     if season.state in ON_LADDER and not season.ladder:
         return False
-    return open_of_season(session, season.id, bound) <= low
+    bound = ladder_bound(session, season.id, season.slots)
+    return open_of_season(session, season.id, bound) <= LOW_SHARE * bound
 
 
 def _season(session: Session, statement: Select[Any], **which: int) -> Row[*tuple[Any, ...]] | None:

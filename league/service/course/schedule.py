@@ -1,6 +1,6 @@
 """Planning new series: one call, `go_on`, for each season, at any time.
 
-Few series are open at a time (`league.service.series.capacity.open_series_bound` of each season), so the queue stays
+Few series are open at a time (`league.service.series.capacity.ladder_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
 empty the queue between two ticks: where one ends and few are left, more are made at once
@@ -40,10 +40,12 @@ from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.asked import plan_asked
+from deadheat.league.service.seasons.entries import enter_as_wished
 from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
-from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.capacity import ladder_bound
+from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
@@ -90,6 +92,8 @@ def go_on(session: Session, season_id: int) -> list[int]:
     if season.state in ENTERABLE:
         rest_failing(session, season)
     beside = beside_the_ladder(session, season_id)
+    if season.state in ENTERABLE and beside.wished:
+        enter_as_wished(session, season_id)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
         if beside.evaluation:  # the season may be waiting for its end
             planned += plan_evaluation(session, season)
@@ -113,7 +117,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
-    bound = open_series_bound(session)
+    bound = ladder_bound(session, season.id, judging_slots(session))
     room = bound - open_of_season(session, season.id, bound)
     if room <= 0:
         return []

@@ -13,7 +13,7 @@ duplicated or late; nothing here trusts them.
 * Everything else that a worker reports names its attempt, and changes the row only while that attempt holds it:
   `change`, `end` and `give_back`. A worker that was paused and comes late changes nothing.
 * A row that was given back waits for a pause that doubles with each failure of the service (`pause`). A job handed back
-  because its worker stops is no failure and does not wait.
+  because its worker stops is no failure, does not wait, and keeps its place in the queue.
 
 Each kind of job has one `Life`, which declares its differences. Its module says what the job is and how it ends;
 `league.service.jobs.kinds` lists them all.
@@ -103,11 +103,12 @@ class Life:
 
     def give_back(self, session: Session, row_id: int, attempt: int, failures: int, /, **values: object) -> bool:
         """Let the row wait again, for a pause that depends on the number of our failures so far, including this one.
-        Return False if it is too late; nothing was changed then.
+        Return False if it is too late; nothing was changed then. Callers give a job that was handed back its old
+        `queued_at`, so that it keeps its place.
         """
         at = now(session)
         again = {"worker": None, "queued_at": at, "nudge_at": at + self.pause(session, failures)}
-        return self.end(session, row_id, attempt, self.waiting, **again, **values)
+        return self.end(session, row_id, attempt, self.waiting, **again | values)
 
     def pause(self, session: Session, failures: int) -> timedelta:
         """Return how long a job waits after that many failures; 0 after none."""

@@ -100,8 +100,9 @@ def _next_in_fairness(session: Session) -> int | None:
 
 @cache
 def _oldest(games: tuple[Identity, ...]) -> Select[int | None, int]:
-    """Return the statement for the oldest new upload of each author."""
-    new = (col(BotVersion.state) == VersionState.UPLOADED, col(BotVersion.attempt) == 0, ~_of_another_game(games))
+    """Return the statement for the oldest new upload of each author; one that was only handed back is new."""
+    fresh = or_(col(BotVersion.attempt) == 0, col(BotVersion.reason) == "")
+    new = (col(BotVersion.state) == VersionState.UPLOADED, fresh, ~_of_another_game(games))
     return select(BotVersion.uploader_id, func.min(BotVersion.id)).where(*new).group_by(col(BotVersion.uploader_id))
 
 
@@ -187,6 +188,7 @@ def give_back_build(session: Session, version_id: int, attempt: int, worker: str
     build that was starved `MOST_STARVED` times is given up. Return False if it is too late; nothing was changed then.
     """
     failures, reason, given_up = 0, "", False
+    kept = {"queued_at": col(BotVersion.queued_at)} if failure.cause == Cause.WORKER_STOPPED else {}
     if failure.cause != Cause.WORKER_STOPPED:
         before = failures_before(session, col(Attempt.version_id) == version_id)
         failures = before.total() + 1
@@ -197,7 +199,7 @@ def give_back_build(session: Session, version_id: int, attempt: int, worker: str
         if not BUILDS.end(session, version_id, attempt, VersionState.BROKEN, built_at=now(session), reason=GIVEN_UP):
             return False
         notices.version_settled(session, version_id)
-    elif not BUILDS.give_back(session, version_id, attempt, failures, reason=reason):
+    elif not BUILDS.give_back(session, version_id, attempt, failures, reason=reason, **kept):
         return False
     note(session, attempt, failure, now(session), version_id=version_id, worker=worker)
     if failures >= FAILURES_TOLD:

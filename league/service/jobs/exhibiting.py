@@ -27,7 +27,7 @@ from deadheat.league.jobs import Failure, Host, Job, ProgramRef
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
-from deadheat.league.service.jobs.exhibitions import CLOSED, abandon, deadline
+from deadheat.league.service.jobs.exhibitions import CLOSED, WAITING, abandon, deadline, let_next_in, places_left
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
@@ -42,7 +42,7 @@ EXHIBITIONS = Life(
 """People wait for the next attempt, but they are few. A slot is taken only for each exchange of the bots."""
 
 QUEUE_SECONDS = 600
-"""How long a person may wait for a worker before somebody else gets the place."""
+"""How long a person may wait for a worker while a place is free. While none is, it is as long as a match may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +71,25 @@ class Heard:
     answer: str | None
     resigned: bool
     late: bool
+
+
+def claim_next_exhibition(session: Session, nudged_id: int, worker: str, host: Host) -> ExhibitionJob | None:
+    """Claim the match that has waited longest, unless all places are taken. Return None if there is none to play."""
+    if places_left(session) <= 0:
+        return None
+    new = WAITING.where(col(Exhibition.attempt) == 0).limit(1)
+    return EXHIBITIONS.claim_next(
+        session,
+        nudged_id,
+        lambda session: session.exec(new).first(),
+        lambda chosen: claim_exhibition(session, chosen, worker, host),
+    )
+
+
+def note_wait(session: Session, job: ExhibitionJob, waits: bool) -> bool:
+    """Note whether the bots wait for a slot. Return False if the worker no longer holds the match."""
+    since = now(session) if waits else None
+    return EXHIBITIONS.change(session, job.exhibition_id, job.attempt, waits_since_at=since)
 
 
 def claim_exhibition(session: Session, exhibition_id: int, worker: str, host: Host) -> ExhibitionJob | None:
@@ -147,7 +166,7 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
     """Store the result. Return False if it is too late; nothing was changed then."""
-    return EXHIBITIONS.end(
+    ended = EXHIBITIONS.end(
         session,
         job.exhibition_id,
         job.attempt,
@@ -160,6 +179,8 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
         advise_at=now(session) if job.game in ADVISERS else None,
         **CLOSED,
     )
+    let_next_in(session)
+    return ended
 
 
 def release_exhibition(
@@ -183,7 +204,7 @@ def give_back_exhibition(
     failure: the person's answers are given again.
     """
     if failure.cause == Cause.WORKER_STOPPED:
-        return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None)
+        return EXHIBITIONS.give_back(session, exhibition_id, attempt, 0, asked_at=None, waits_since_at=None)
     row = session.exec(HELD, params={"id": exhibition_id, "attempt": attempt}).first()
     if row is None:
         return False
@@ -194,13 +215,20 @@ def give_back_exhibition(
         mine = col(Exhibition.attempt) == attempt
         log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return abandon(session, exhibition_id, JobState.RUNNING, cause, mine)
-    told = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause, "asked_at": None}
+    told = {
+        "failures": failures,
+        "voids": Exhibition.voids + 1,
+        "cause": cause,
+        "asked_at": None,
+        "waits_since_at": None,
+    }
     return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **told)
 
 
 def give_up_waiting(session: Session) -> None:
     """Free the places of people whose matches no worker took in time."""
-    since = now(session) - timedelta(seconds=QUEUE_SECONDS)
+    full = places_left(session) <= 0
+    since = now(session) - timedelta(seconds=settings_of(session).exhibition_seconds if full else QUEUE_SECONDS)
     for exhibition_id in session.exec(WAITING_SINCE, params={"since": since}).all():
         abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)
 

@@ -12,7 +12,8 @@ among the replies, whichever worker reads it; only a bot that plays differently 
 person learns why and may answer again. So a person's only faults are to leave and to run out of time.
 
 *Exhibitions cannot crowd out the league.* There are `exhibitions` places in a deployment and one exhibition per person;
-the wait, each move and the whole match have limits. Nothing here is rated, and no table of the league refers to it.
+whoever takes a seat while all are taken waits in a queue (`MOST_WAITING`). The wait, each move and the whole match have
+limits. Nothing here is rated, and no table of the league refers to it.
 
 *Nobody scouts new versions.* People meet only versions that play, or have played, in a season that has begun, and no
 bot whose author has closed it to people. They play the game with the settings of the newest such season. The house's
@@ -32,7 +33,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, bindparam
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
-from sqlmodel import Session, col, exists, or_, select, update
+from sqlmodel import Session, col, exists, func, or_, select, update
 
 from deadheat.engine.chance import SEED_BYTES, commitment
 from deadheat.engine.core import MAX_LINE_BYTES, Fault, Seat
@@ -48,12 +49,15 @@ from deadheat.league.errors import BadSetting, IllegalMove, NoPlace, NotFound, T
 from deadheat.league.records import from_row
 from deadheat.league.service.bots.bots import must_be_active
 from deadheat.league.service.bots.quotas import HOUR, Quota, check_quota
-from deadheat.league.service.ground.steps import existing, flush_unless_taken, move
+from deadheat.league.service.ground.steps import existing, flush_unless_taken, move, set_values
 from deadheat.league.service.jobs.advising import is_wanted
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.users import HOUSE
 from deadheat.league.states import OF_CHALLENGES, UNFINISHED, WITH_RESULT, JobState, SeasonState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Participant, Season, Series, User
+
+MOST_WAITING = 20
+"""The most people who wait for a place: at some minutes for a match, more would wait for longer than they stay."""
 
 PER_HOUR = 20
 """Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so
@@ -108,8 +112,9 @@ class ExhibitionInfo:
 class Table:
     """The match as its person sees it. `match`: None if it has not begun, or nothing can be shown.
 
-    `prompt`: the line that the person must answer now, or None; `turn`: its number. `version` changes whenever anything
-    else does.
+    `prompt`: the line that the person must answer now, or None; `turn`: its number. `queue`: the person's number among
+    those who wait while all places are taken; 0: a place is free. `waits_since_at`: the bot waits for a slot since
+    then. `version` changes whenever anything else does.
     """
 
     info: ExhibitionInfo
@@ -118,6 +123,8 @@ class Table:
     turn: int
     deadline_at: datetime | None
     resigned: bool
+    queue: int
+    waits_since_at: datetime | None
     version: str
 
 
@@ -130,7 +137,7 @@ def take_seat(session: Session, person: Person, bot_id: int, opponents: int = 1,
     Raises:
         NotFound.
         WrongState: the bot has no such version, is retired, or its author has closed it to people.
-        NoPlace: all places are taken, or there are none.
+        NoPlace: all places are taken, and as many people as may wait for one; or there are none.
         TooMany: the person plays already.
         OverQuota: the person has taken too many seats lately.
         BadSetting: the game has no such number of players, or no such seat.
@@ -209,7 +216,7 @@ def _check_table(game: str, opponents: int, seat: Seat | None) -> int:
 def _free_place(session: Session) -> int:
     limit = settings_of(session).exhibitions
     taken = set(session.exec(select(Exhibition.open_place).where(col(Exhibition.open_place).is_not(None))).all())
-    free = set(range(1, limit + 1)) - taken
+    free = set(range(1, limit + MOST_WAITING + 1 if limit else 1)) - taken
     if not free:
         raise NoPlace(limit)
     return min(free)
@@ -244,17 +251,45 @@ def table(session: Session, person: Person, exhibition_id: int) -> Table:
     asked = row.state is JobState.RUNNING and row.asked_at is not None and row.answer is None
     prompt = match.prompt(info.seat) if asked and match is not None and not row.resigned else None
     seen = None if match is None else match.seen_by(info.seat)
-    return Table(info, seen, prompt, row.turn, deadline(session, row), row.resigned, _version(row))
+    queue = _number(session, row)
+    version = f"{_version(row)}-{queue}"
+    return Table(info, seen, prompt, row.turn, deadline(session, row), row.resigned, queue, row.waits_since_at, version)
 
 
 def table_version(session: Session, person: Person, exhibition_id: int) -> str:
     """Return `Table.version` without making the table. Raises NotFound."""
-    return _version(_own(session, person, exhibition_id))
+    row = _own(session, person, exhibition_id)
+    return f"{_version(row)}-{_number(session, row)}"
+
+
+def _number(session: Session, row: Exhibition) -> int:
+    """Return the person's number in the queue, from 1; 0: the match has begun, or a place is free."""
+    if row.state is not JobState.QUEUED or places_left(session) > 0:
+        return 0
+    return session.exec(BEFORE, params={"id": row.id}).one() + 1
+
+
+def places_left(session: Session) -> int:
+    """Return how many more people may play now."""
+    return settings_of(session).exhibitions - session.exec(PLAYING).one()
+
+
+PLAYING = select(func.count()).where(Exhibition.state == JobState.RUNNING, col(Exhibition.open_place).is_not(None))
+WAITING = select(Exhibition.id).where(Exhibition.state == JobState.QUEUED).order_by(col(Exhibition.id))
+BEFORE = select(func.count()).where(Exhibition.state == JobState.QUEUED, col(Exhibition.id) < bindparam("id"))
+
+
+def let_next_in(session: Session) -> None:
+    """Let the next sweep send a message about the match that has waited longest, because a place may be free."""
+    if (first := session.exec(WAITING.limit(1)).first()) is not None:
+        set_values(session, Exhibition, where={"id": first, "state": JobState.QUEUED}, nudge_at=now(session))
 
 
 def _version(row: Exhibition) -> str:
     waits = row.asked_at is not None and row.answer is None
-    return f"{row.state}-{row.attempt}-{row.turn}-{row.voids}-{waits:d}{row.resigned:d}"
+    return (
+        f"{row.state}-{row.attempt}-{row.turn}-{row.voids}-{waits:d}{row.resigned:d}{row.waits_since_at is not None:d}"
+    )
 
 
 def deadline(session: Session, row: Exhibition) -> datetime | None:
@@ -313,11 +348,12 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
         return
     sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(UNFINISHED), ~col(Exhibition.resigned))
     session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None))
+    let_next_in(session)
 
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
     """Abandon the match. Return False if it is not in that state."""
-    return move(
+    abandoned = move(
         session,
         Exhibition,
         exhibition_id,
@@ -329,9 +365,11 @@ def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, 
         finished_at=now(session),
         **CLOSED,
     )
+    let_next_in(session)
+    return abandoned
 
 
-CLOSED: dict[str, None] = {"open_user_id": None, "open_place": None, "asked_at": None, "answer": None}
+CLOSED: dict[str, None] = dict.fromkeys(("open_user_id", "open_place", "asked_at", "answer", "waits_since_at"))
 """The values that free the place for the next person."""
 
 

@@ -27,6 +27,7 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.impartiality import judging
+from deadheat.league.service.series.deadlines import rule_on_deadlines
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.service.series.privacy import must_see
 from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
@@ -52,6 +53,7 @@ def void_match(session: Session, organiser: Person, match_id: int, reason: str) 
     if session.get(VoidedMatch, match_id) is not None:
         return False
     session.add(VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=now(session)))
+    rule_on_deadlines(session, match, void=True)
     note_ruling(session, organiser, "match-voided", match, reason, own)
     return True
 
@@ -72,6 +74,7 @@ def restore_match(session: Session, organiser: Person, match_id: int, reason: st
     _not_settled_without(session, match)
     _alone(session, match)
     session.delete(voided)
+    rule_on_deadlines(session, match, void=False)
     note_ruling(session, organiser, "match-restored", match, reason, own)
     return True
 
@@ -100,6 +103,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
         answer_held(session, match_id, MatchState.ABANDONED)
     if voided is None:
         voided = VoidedMatch(match_id=match_id, season_id=match.season_id, reason=reason, at=at)
+        rule_on_deadlines(session, match, void=True)
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # enqueued by the next sweep
     series.purpose, series.round = before.purpose, before.round

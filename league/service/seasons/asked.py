@@ -6,8 +6,8 @@ They are challenges without a gate (`league.service.seasons.challenges`), which 
 question that the author's own machine cannot. They must not affect anything that counts:
 
 * their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
-* they are played after all rated matches (`league.service.series.turns`), at most `OPEN_ASKED` series of a season at a
-  time, and one challenge of each author at a time, the oldest first;
+* they are played after rated matches, but for an eighth of the slots (`league.service.series.turns`), at most
+  `OPEN_ASKED` series of a season at a time, and one challenge of each author at a time, the oldest first;
 * they enter no log of results, no figure of a bot and no pairing;
 * an author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
   switches them off). A challenge is charged with all games that it may play while it runs, and with those that were
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, and_, case, literal
+from sqlalchemy import ColumnElement, and_, bindparam, case, literal
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.figures import counted, plural
@@ -55,8 +55,10 @@ from deadheat.league.service.seasons.challenges import (
     unplayable,
 )
 from deadheat.league.service.series.privacy import may_see_games_of
-from deadheat.league.states import ON_LADDER, ChallengeState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Match, Participant, Season, Series, User
+from deadheat.league.service.series.turns import ASKED_SHARE
+from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.states import ON_LADDER, UNFINISHED, ChallengeState, JobState, Precedence
+from deadheat.league.tables import Bot, BotVersion, Challenge, Match, Participant, Season, Series, User, UtcDateTime
 
 OPEN_ASKED = 4
 """The series of one season that wait or run at a time at authors' requests: enough for idle machines."""
@@ -298,6 +300,34 @@ def _decide(session: Session, challenge: Challenge, count: Count) -> bool:
     return False
 
 
+def _waits(session: Session, row: Challenge) -> str:
+    """Say what the challenge's next match waits for."""
+    if row.state is not ChallengeState.RUNNING:
+        return ""
+    theirs = session.exec(OPEN_OF, params={"challenge": row.id}).first()
+    if theirs is not None and theirs.state is JobState.RUNNING:
+        return ""
+    if stop := stopped(session):
+        return stop
+    if theirs is None:
+        earlier = [one for one in running(session, row.season_id, ASKED) if one.asker_id == row.asker_id]
+        if earlier and earlier[0].id < row.id:
+            return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=earlier[0].id)
+        return _("Its next matches are planned in a moment.")
+    before = counted(session.exec(BEFORE, params={"at": theirs.queued_at}).one(), "unrated series", "unrated series")
+    text = _("It waits for a slot, after %(before)s. Rated matches go first, but one slot in %(share)s is for these.")
+    return text % {"before": before, "share": ASKED_SHARE}
+
+
+OPEN_OF = (
+    select(Series)
+    .where(col(Series.challenge_id) == bindparam("challenge"), col(Series.state).in_(UNFINISHED))
+    .order_by(col(Series.state).desc())
+)
+_ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
+BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
+
+
 def _view(session: Session, row: Challenge) -> AskedChallenge:
     season = session.get_one(Season, row.season_id)
     own, other = (session.get_one(BotVersion, version_id) for version_id in (row.candidate_id, row.incumbent_id))
@@ -319,6 +349,7 @@ def _view(session: Session, row: Challenge) -> AskedChallenge:
         opponent_author=session.get_one(User, opponent.owner_id).name,
         opponent_version=other.number,
         opponent_version_id=other.id,
+        waits=_waits(session, row),
         llr=None if terms is None else row.llr,
         lower=lower,
         upper=upper,

@@ -10,7 +10,7 @@ from sqlmodel import Session, and_, col, func, select
 
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
-from deadheat.league.errors import NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.errors import LeagueError, NotAdmitted, NotFound, WrongGame, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
@@ -88,6 +88,46 @@ def enter(
         if not own:
             notices.bot_entered(session, season_id, bot_id)
     return after[1]
+
+
+def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> None:
+    """Check whether a bot may enter a season once its next version is ready.
+
+    Raises:
+        NotFound, WrongGame, NotAdmitted, TooMany.
+        WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
+    """
+    season, bot = lock_season(session, season_id), own_bot(session, owner, bot_id)
+    if season.state not in ENTERABLE:
+        said = _("bots can enter, or change versions, only while it is %(states)s")
+        raise WrongState.of_season(season.state, said, ENTERABLE)
+    if bot.game != season.game:
+        raise WrongGame(bot.game, season.game)
+    must_take_part(session, season_id, bot_id)
+    if entry_of(session, season_id, bot_id) is None:
+        check_admission(session, owner, season, bot)
+
+
+def enter_as_wished(session: Session, season_id: int) -> None:
+    """Enter the bots whose new version was to enter this season once it is ready, each for the person who uploaded it.
+    A refusal is added to the version's log.
+    """
+    for version in session.exec(WISHED, params={"season": season_id}).all():
+        version.enters_id = None
+        owner = None if version.uploader_id is None else session.get(User, version.uploader_id)
+        if owner is None or version.state is not VersionState.READY:
+            continue
+        try:
+            with session.begin_nested():
+                enter(session, Person(owner.id, owner.name, owner.role), season_id, version.bot_id)
+        except LeagueError as error:
+            version.log += f"\n--- It could not enter season {season_id}: {error}"
+        session.flush()
+
+
+WISHED = select(BotVersion).where(
+    BotVersion.enters_id == bindparam("season"), col(BotVersion.state).in_((VersionState.READY, VersionState.BROKEN))
+)
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:

@@ -1,14 +1,21 @@
 """How many series may be open at a time, so that every slot has one to play.
 
 The judging slots bound the series in progress, and as many may wait: planning is due again long before those are
-played. More would only delay the influence of new results on the pairing.
+played. More would only delay the influence of new results on the pairing. So of a season's ladder no more may wait than
+its slots can begin within the next minute, at the pace of its latest series, and at least one for each slot.
 """
 
 from __future__ import annotations
 
-from sqlmodel import Session
+import math
+from datetime import timedelta
+
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, func, select
 
 from deadheat.league.service.series.hosts import judging_slots
+from deadheat.league.states import IN_PLAY, JobState
+from deadheat.league.tables import Season, Series
 
 OPEN_SERIES = 16
 """The number of series of one season that may wait or run while one slot judges."""
@@ -25,3 +32,32 @@ def open_series_bound(session: Session) -> int:
 def bound_with(slots: int) -> int:
     """Return the bound for that many judging slots."""
     return OPEN_SERIES + OPEN_PER_SLOT * max(0, slots - 1)
+
+
+AHEAD = timedelta(minutes=1)
+"""The time for which series are drawn ahead of their play."""
+
+ENOUGH, LOOKED_AT = 3, 8
+"""The fewest and the most of a season's latest series by which its pace is measured."""
+
+
+def ladder_bound(session: Session, season_id: int, slots: int) -> int:
+    """Return the number of series of one season's ladder that may wait or run, while that many slots judge. Seasons in
+    play share them.
+    """
+    most = bound_with(slots)
+    took = [ended - began for began, ended in session.exec(LATEST, params={"season": season_id}) if began and ended]
+    if len(took) < ENOUGH or not slots:
+        return most
+    mean = sum(took, timedelta(0)) / len(took)
+    within = slots * AHEAD / max(mean, timedelta(milliseconds=1)) / max(1, session.exec(SEASONS).one())
+    return min(most, slots + max(slots, math.ceil(within)))
+
+
+LATEST = (
+    select(Series.started_at, Series.finished_at)
+    .where(col(Series.season_id) == bindparam("season"), col(Series.state) == JobState.DONE)
+    .order_by(col(Series.finished_at).desc())
+    .limit(LOOKED_AT)
+)
+SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))

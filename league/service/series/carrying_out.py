@@ -73,12 +73,18 @@ SERIES = Life(
 """The cause of a series' failure may pass at any time, so the series is tried at least once a minute."""
 
 
-def claim_series(session: Session, series_id: int, worker: str, host: Host) -> SeriesJob | None:
-    """Claim a waiting series. Return None if it does not exist or does not wait, if another worker was faster, or if
-    the worker's machine may not judge or its game differs from the API's.
+def claim_series(
+    session: Session, series_id: int, worker: str, host: Host, virtual_start: int | None = None
+) -> SeriesJob | None:
+    """Claim a waiting series, with its virtual start if it takes its season's turn. Return None if it does not exist or
+    does not wait, if another worker was faster, or if the worker's machine may not judge or its game differs from the
+    API's.
     """
     at, claiming = now(session), _claiming(games_here(), settings_of(session).judge_unfit)
-    taken = SERIES.claim(session, claiming, series_id, worker, started_at=at, **told_of(session, host))
+    begun: dict[str, object] = {"started_at": at}
+    if virtual_start is not None:
+        begun["virtual_start"] = virtual_start
+    taken = SERIES.claim(session, claiming, series_id, worker, **begun, **told_of(session, host))
     return _job(session, series_id, host, at) if taken else None
 
 
@@ -177,8 +183,9 @@ def _close(
     if after is JobState.QUEUED:
         if failure is None and not others_judge(session, host or ""):
             failures = 1  # a match was void, and no other machine can take the rest at once
-        avoided = None if failure is not None and failure.cause == Cause.WORKER_STOPPED else host
-        taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=avoided)
+        stopped = failure is not None and failure.cause == Cause.WORKER_STOPPED
+        kept = {"queued_at": col(Series.queued_at)} if stopped else {}
+        taken = SERIES.give_back(session, series_id, attempt, failures, avoid_host=None if stopped else host, **kept)
     else:
         taken = SERIES.end(session, series_id, attempt, after, finished_at=at)
     return after if taken else None

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 FORGET_DAYS = 30
 """A machine that was not seen for this long is forgotten: containers have a new name after each start."""
 
-MAX_REASONS = 20
+MAX_REASONS, MOST_HELD_BY = 20, 400
 CANARY_SECONDS, CANARY_SERIES = 300, 50
 """A machine must prove its fitness in a canary match after this time, or this many series. The match takes a slot for
 some seconds, and a wrong verdict costs the series since the last one.
@@ -90,8 +90,9 @@ def told_of(session: Session, host: Host) -> dict[str, object]:
 
 
 def host_arrives(session: Session, host: Host, image: str) -> bool:
-    """Note the start of a machine's worker; its fitness is unknown until it has been checked. Return False if another
-    machine with that name was alive within a lease, or if this one has started again since; then it must try again.
+    """Note the start of a machine's worker. It is checked at once; until then its fitness is unknown, unless it was
+    found fit with this image since it booted: then it plays on. Return False if another machine with that name was
+    alive within a lease, or if this one has started again since; then it must try again.
     """
     if session.exec(NAMESAKE, params=told_of(session, host)).one():
         return False
@@ -108,6 +109,9 @@ def host_arrives(session: Session, host: Host, image: str) -> bool:
         "check_due_at": at,
     }
     _give_number(session, host.name)
+    fit = (col(WorkerHost.fitness) == Fitness.FIT, col(WorkerHost.image) == image)
+    if _change(session, host, *fit, games=known["games"], last_seen_at=at, check_due_at=at):
+        return True
     if set_values(session, WorkerHost, where={"name": host.name}, **known):
         return True
     try:
@@ -132,13 +136,22 @@ def _give_number(session: Session, name: str) -> None:
 
 
 def host_seen(
-    session: Session, host: Host, steal_share: float = 0.0, late_seconds: float = 0.0, busy_share: float = 0.0
+    session: Session,
+    host: Host,
+    steal_share: float = 0.0,
+    late_seconds: float = 0.0,
+    busy_share: float = 0.0,
+    held_by: str | None = None,
 ) -> bool:
     """Note the keeper's heartbeat. Return False if the database does not know the machine, or knows another with that
     name.
 
-    `late_seconds`: the longest delay of the keeper's wake-ups within the last minute.
+    `late_seconds`: the longest delay of the keeper's wake-ups within the last minute. `held_by`: who else holds
+    processors of its slots, if that has changed; it is shown to everybody.
     """
+    if held_by is not None:
+        since = now(session) if held_by else None
+        _change(session, host, held_by=storable(held_by)[:MOST_HELD_BY], held_since_at=since)
     found = {"steal_share": steal_share, "late_seconds": late_seconds, "busy_share": busy_share}
     return _change(session, host, last_seen_at=now(session), **found)
 
@@ -239,7 +252,7 @@ def record_canary(
 @cache
 def may_judge(judge_unfit: bool) -> ColumnElement[bool]:
     """Return the condition under which a machine, given by the parameters of `told_of`, gets a series."""
-    return exists().where(HERE, _able(judge_unfit))
+    return exists().where(HERE, able(judge_unfit))
 
 
 @cache
@@ -275,11 +288,11 @@ def judging_slots(session: Session) -> int:
 def slots_judging(judge_unfit: bool) -> Select[Any]:
     """Return the statement for that number, with the parameters of `told_of`."""
     reported = func.coalesce(col(WorkerHost.report)["slots"].as_integer(), 1)
-    return columns(func.coalesce(func.sum(reported), 0)).where(_able(judge_unfit))
+    return columns(func.coalesce(func.sum(reported), 0)).where(able(judge_unfit))
 
 
 def _others(judge_unfit: bool) -> ColumnElement[bool]:
-    return exists().where(col(WorkerHost.name) != bindparam("host_name"), _able(judge_unfit))
+    return exists().where(col(WorkerHost.name) != bindparam("host_name"), able(judge_unfit))
 
 
 def unfit_reasons(session: Session, host: Host) -> tuple[str, ...]:
@@ -321,7 +334,7 @@ def turn_away(session: Session, life: Life, row_id: int, host: Host) -> bool:
 @cache
 def _who_judges(judge_unfit: bool, games: tuple[Identity, ...]) -> expression.Select[bool, bool, bool]:
     """Return the statement for whether this machine may judge, any machine may, and the league has other games."""
-    return select(may_judge(judge_unfit), exists().where(_able(judge_unfit)), lacks_games(games))
+    return select(may_judge(judge_unfit), exists().where(able(judge_unfit)), lacks_games(games))
 
 
 def found_unfit(
@@ -365,7 +378,7 @@ def hosts(session: Session) -> list[HostInfo]:
 
 @cache
 def _numbered(judge_unfit: bool) -> expression.Select[WorkerHost, int, bool]:
-    numbered = select(WorkerHost, Machine.id, _able(judge_unfit))
+    numbered = select(WorkerHost, Machine.id, able(judge_unfit))
     joined = numbered.join(Machine, col(Machine.name) == WorkerHost.name)
     return joined.order_by(col(WorkerHost.last_seen_at).desc(), col(WorkerHost.name))
 
@@ -377,7 +390,8 @@ def hosts_for(session: Session, organiser: Person) -> list[HostInfo]:
 
 
 @cache
-def _able(judge_unfit: bool) -> ColumnElement[bool]:
+def able(judge_unfit: bool) -> ColumnElement[bool]:
+    """Return the condition that a machine gets series, with the parameters of `told_of`."""
     return ALIVE if judge_unfit else and_(ALIVE, col(WorkerHost.fitness) == Fitness.FIT)
 
 

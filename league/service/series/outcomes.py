@@ -21,6 +21,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.steps import insert_rows, set_by_key, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
+from deadheat.league.service.series.deadlines import count_deadlines
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules
@@ -30,6 +31,7 @@ from deadheat.league.tables import (
     Ending,
     LatencySummary,
     LiveMatch,
+    Machine,
     Match,
     Participant,
     SeasonRules,
@@ -43,7 +45,7 @@ from deadheat.sandbox.box import Exit
 class About:
     """A series that ends, and the machine that played it. If an author asked for the series (`asked`), it counts in no
     ranking and in no figure of a bot. `shown`: spectators could watch one of its matches. `rules_version`: the newest
-    that was played in its season.
+    that was played in its season. `machine`: the number of the machine.
     """
 
     season_id: int
@@ -52,6 +54,7 @@ class About:
     asked: bool
     shown: bool
     rules_version: int | None
+    machine: int | None
     unfit_at: datetime | None
     reasons: Sequence[str]
 
@@ -66,6 +69,7 @@ ABOUT = (
         columns(func.max(SeasonRules.rules_version))
         .where(col(SeasonRules.season_id) == col(Series.season_id))
         .scalar_subquery(),
+        columns(col(Machine.id)).where(col(Machine.name) == bindparam("host_name")).scalar_subquery(),
         col(WorkerHost.unfit_at),
         col(WorkerHost.reasons),
     )
@@ -94,6 +98,7 @@ def write_outcomes(
         if may_rate:
             note_rules(session, about.season_id, about.rules_version, results, at)
     _write_ledger(session, job, worker, about.season_id, outcomes)
+    count_deadlines(session, about.season_id, about.machine or 0, outcomes, at)
 
 
 def _write_results(

@@ -19,16 +19,14 @@ NEWEST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """`voids`: how many of the newest attempts at matches are void, by cause (our failures). `faults`: how many seats
-    of the newest finished matches failed, by fault (the bots'). Each comes with the end of the oldest of them, or None
-    without any.
+    """`voids`: how many of the newest attempts at matches are void, by cause (our failures), since the
+    end of the oldest of them, or None without any. `faults`: how many seats of the newest finished matches failed, by
+    fault (the bots').
     """
 
     attempts: int
     attempts_since: datetime | None
     voids: Mapping[str, int]
-    matches: int
-    matches_since: datetime | None
     faults: Mapping[str, int]
 
 
@@ -36,14 +34,12 @@ def conditions(session: Session, asker: Person) -> Conditions:
     """Return the failures among the newest matches. Raises NotAllowed."""
     asker.must_administer()
     causes = {cause: (count, first) for cause, count, first in session.connection().execute(CAUSES)}
-    matches, matches_since, oldest = session.connection().execute(DONE).one()
+    oldest = session.connection().execute(DONE).scalar()
     faults = session.connection().execute(FAULTS, {"oldest": oldest or 0})
     return Conditions(
         attempts=sum(count for count, _ in causes.values()),
         attempts_since=min((first for _, first in causes.values()), default=None),
         voids={cause: count for cause, (count, _) in sorted(causes.items()) if cause != "played"},
-        matches=matches,
-        matches_since=matches_since,
         faults={str(fault): count for fault, count in faults if fault is not None},
     )
 
@@ -51,9 +47,9 @@ def conditions(session: Session, asker: Person) -> Conditions:
 _attempts = select(Attempt.cause, Attempt.finished_at).where(col(Attempt.match_id).is_not(None))
 _newest = _attempts.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
 CAUSES = select(_newest.c.cause, func.count(), func.min(_newest.c.finished_at)).group_by(_newest.c.cause)
-_matches = select(Match.id, Match.finished_at).where(Match.state == MatchState.DONE)
+_matches = select(Match.id).where(Match.state == MatchState.DONE)
 _done = _matches.order_by(col(Match.id).desc()).limit(NEWEST).subquery()
-DONE = select(func.count(), func.min(_done.c.finished_at), func.min(_done.c.id)).select_from(_done)
+DONE = select(func.min(_done.c.id)).select_from(_done)
 FAULTS = (
     select(Participant.fault, func.count())
     .where(col(Participant.match_id) >= bindparam("oldest"), col(Participant.fault).is_not(None))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, bindparam, exists, or_
+from sqlalchemy import ColumnElement, Row, Text, bindparam, cast, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
+from deadheat.engine.core import Fault
 from deadheat.engine.language import _
-from deadheat.league.causes import told, told_evidence
+from deadheat.league.causes import Cause, told, told_evidence
 from deadheat.league.errors import BadCursor, NotFound, WrongState
 from deadheat.league.records import from_row
 from deadheat.league.records.matches import (
@@ -26,6 +27,7 @@ from deadheat.league.records.matches import (
     SeatView,
 )
 from deadheat.league.records.matches import Match as MatchInfo
+from deadheat.league.records.timeouts import Whose
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
@@ -40,6 +42,7 @@ from deadheat.league.tables import (
     BotVersion,
     Ending,
     LatencySummary,
+    Machine,
     Match,
     Participant,
     Season,
@@ -55,6 +58,10 @@ def matches(
     bot_id: int | None = None,
     opponent_id: int | None = None,
     lost: bool = False,
+    late: Whose | None = None,
+    game: str | None = None,
+    command: str | None = None,
+    machine: int | None = None,
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
@@ -62,8 +69,9 @@ def matches(
     limit: int = 50,
 ) -> list[MatchInfo]:
     """Return matches, the newest first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
-    `lost`: only those in which it was not first. `challenge_id`: those of a challenge that the caller may see; no other
-    list contains private matches.
+    `lost`: only those in which it was not first. `late`: only those with late answers, of `bot_id` and to `command` if
+    they are bots' faults, and otherwise among the `NEWEST` attempts. `machine`: its number. `challenge_id`: those of a
+    challenge that the caller may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
@@ -79,14 +87,18 @@ def matches(
         "opponent": opponent_id,
         "above": 1 if lost else None,
         "since": finished_since,
+        "game": game,
+        "command": command,
+        "machine": machine,
         "challenge": challenge_id,
         "before": before,
     }
     given = {name: value for name, value in asked.items() if value is not None}
+    state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
         given["end"] = _end(session, before, challenge_id)
-    return _views(session, session.exec(_listed(frozenset(given), state), params={**given, "most": limit}).all())
+    return _views(session, session.exec(_listed(frozenset(given), state, late), params={**given, "most": limit}).all())
 
 
 def matches_by_id(session: Session, match_ids: Collection[int]) -> dict[int, MatchInfo]:
@@ -104,13 +116,20 @@ def _views(session: Session, rows: Sequence[Any]) -> list[MatchInfo]:
 
 
 @lru_cache(maxsize=64)
-def _listed(given: frozenset[str], state: MatchState | None) -> Any:
+def _listed(given: frozenset[str], state: MatchState | None, late: Whose | None) -> Any:
     """Return the statement for a list of `matches`, by the names of its parameters. It is built once, because building
     it takes longer than executing it.
     """
     number, ended = col(Match.id), col(Match.finished_at)
     statement = PLAYED
-    if "bot" in given:
+    if late is not None:
+        statement = statement.where(*_late(given, late))
+    if late is Whose.BOT:
+        statement = statement.join(Participant, col(Participant.match_id) == Match.id).where(LATE)
+        number, ended = col(Participant.match_id), col(Participant.finished_at)  # their index has only such seats
+        for name, column in (("bot", Participant.bot_id), ("command", Participant.fault_command)):
+            statement = statement.where(col(column) == bindparam(name)) if name in given else statement
+    elif "bot" in given:
         statement = statement.join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(Participant.bot_id == bindparam("bot"))
         statement = statement.where(~_another_seat("bot", lambda seat, other: other < seat))  # once per match
@@ -122,7 +141,8 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
     if "opponent" in given:
         statement = statement.where(_another_seat("opponent", lambda seat, other: other != seat))
     if "season" in given:
-        statement = statement.where(Match.season_id == bindparam("season"))
+        here = col(Match.season_id) + 0 if late is Whose.BOT else col(Match.season_id)  # no index: few seats were late
+        statement = statement.where(here == bindparam("season"))
     if "challenge" not in given:
         statement = statement.where(SHOWN)
     else:
@@ -141,6 +161,35 @@ def _listed(given: frozenset[str], state: MatchState | None) -> Any:
     if "before" in given:
         statement = statement.where(earlier)
     return statement.limit(bindparam("most"))
+
+
+LATE = text("participant.fault = 'timeout'")
+"""The condition on `Participant` that it was late, as a literal: otherwise databases do not use the index of these few
+rows.
+"""
+
+NEWEST = 20_000
+"""The number of newest attempts that are searched for late answers that were nobody's fault."""
+
+
+def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
+    """Yield the conditions on matches with late answers, apart from those on the seats of late bots."""
+    there = col(Attempt.match_id) == col(Match.id)
+    if late is Whose.BOT:  # once per match
+        other = aliased(Participant)
+        before = (col(other.match_id) == col(Match.id), col(other.fault) == Fault.TIMEOUT)
+        yield ~exists().where(*before, col(other.seat) < col(Participant.seat))
+    else:
+        tried = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
+        played = tried.c.cause == Cause.PLAYED
+        kind, word = (played, "past_deadline") if late is Whose.HOST else (~played, "seat")
+        found = select(tried.c.match_id).where(kind, cast(tried.c.evidence, Text).contains(f'"{word}"'))
+        yield col(Match.id).in_(found)
+    if "game" in given:
+        yield col(Season.game) == bindparam("game")
+    if "machine" in given:
+        here = (col(Machine.id) == bindparam("machine"), col(Attempt.worker).like(col(Machine.name) + ":%"))
+        yield exists().where(there, *here)
 
 
 def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:

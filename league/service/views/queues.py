@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import bindparam, case, exists
 from sqlalchemy import select as columns
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import Fault
@@ -33,7 +34,9 @@ ENDS: Mapping[str | None, str] = {None: "played", Fault.EXITED: "resigned", Faul
 
 @dataclass(frozen=True, slots=True)
 class QueueInfo:
-    """One queue. `oldest_seconds`: how long the oldest row has waited; 0 if none waits."""
+    """One queue. `oldest_seconds`: how long the oldest row has waited; 0 if none waits. Some series always wait,
+    because they are drawn ahead. So for these, it is how long a season with waiting series has had none running.
+    """
 
     name: str
     rows: Mapping[str, int]
@@ -97,8 +100,26 @@ def _stand(life: Life) -> Iterator[Any]:
     for state in _counts(life):
         rows = (col(table.state) == state, *(free if state is life.waiting else ()))
         yield select(func.count()).select_from(table).where(*rows).scalar_subquery()
-    waiting = select(table.queued_at).where(col(table.state) == life.waiting, *free)
+    if life is SERIES:
+        yield _SINCE.scalar_subquery()
+        return
+    waiting = select(table.queued_at).where(col(table.state) == life.waiting)
     yield waiting.order_by(col(table.queued_at)).limit(1).scalar_subquery()
+
+
+_OTHER = aliased(Series)
+_OF_SEASON = col(_OTHER.season_id) == Series.season_id
+_ENDED = select(func.max(col(_OTHER.finished_at))).where(_OF_SEASON).correlate(Series).scalar_subquery()
+_UNSERVED = (
+    select(func.min(col(Series.queued_at)).label("queued_at"), _ENDED.label("ended_at"))
+    .where(col(Series.state) == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
+    .where(~exists().where(_OF_SEASON, col(_OTHER.state) == SERIES.held).correlate(Series))
+    .group_by(col(Series.season_id))
+    .subquery()
+)
+_LATER = case((_UNSERVED.c.ended_at > _UNSERVED.c.queued_at, _UNSERVED.c.ended_at), else_=_UNSERVED.c.queued_at)
+_SINCE = select(func.min(_LATER))
+"""The instant since which a season has had series waiting and none running, of the season where it is the earliest."""
 
 
 _GIVEN_UP = select(func.count()).select_from(AuditRecord).where(AuditRecord.action == "series-abandoned")

@@ -24,6 +24,7 @@ from deadheat.league.database import now, settings_of
 from deadheat.league.service.ground.steps import insert_new
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.carrying_out import SERIES
+from deadheat.league.service.series.deadlines import forget_minutes
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.tables import Attempt, LatencySummary, Machine, Sample, Series, UtcDateTime, WorkerHost
 
@@ -80,6 +81,7 @@ def take_sample(session: Session) -> bool:
         return False
     _count(session, session.get_one(Sample, minute), since)
     session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
+    forget_minutes(session, minute)
     return True
 
 

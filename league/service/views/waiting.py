@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results only when all of it is over. So the matches ahead of a
-bot are those of all series before its first one, in the order in which workers take them
+bot are those of all series before its first one, in the order in which workers take them, by which seasons take turns
 (`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
 as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
 no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,
@@ -31,7 +31,8 @@ from deadheat.league.service.seasons.entries import entry_info
 from deadheat.league.service.seasons.panel_results import is_at_panel
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.privacy import PLANNED
-from deadheat.league.service.series.turns import turn
+from deadheat.league.service.series.turns import in_turns_of_seasons
+from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, MatchState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
@@ -77,7 +78,9 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         mine = playing or [queued[first or 0]]
         seconds = _seconds(now(session), pace, mine, [] if playing else ahead, played)
         matches = sum(series.matches for series in playing)
-        sentence = f"{_place(matches, planned, before)} {_expected(seconds, bool(played))}"
+        stop = stopped(session)
+        expected = "" if stop and seconds is None else _expected(seconds, bool(played))
+        sentence = " ".join(part for part in (_place(matches, planned, before), expected, stop) if part)
         return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
     if is_at_panel(session, season_id, bot_id, version):
         return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
@@ -112,9 +115,11 @@ def _unfinished(session: Session) -> list[_Ahead]:
     Those that an author asked for are left out, because they seldom come first and may be private.
     """
     rows: Sequence[Any] = session.connection().execute(LEFT).all()
+    played = [row for row in rows if row.state is JobState.RUNNING]
+    queued = in_turns_of_seasons(session, [row for row in rows if row.state is not JobState.RUNNING])
     return [
-        _Ahead(row.id, row.season_id, row.started_at if row.state is JobState.RUNNING else None, row.matches)
-        for row in sorted(rows, key=turn)
+        *(_Ahead(row.id, row.season_id, row.started_at, row.matches) for row in played),
+        *(_Ahead(row.id, row.season_id, None, row.matches) for row in queued),
     ]
 
 

@@ -1,0 +1,124 @@
+"""Late answers in a season or the whole league: who, where, how often, and whose fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Query
+
+from deadheat.api.deps import Id, Number, Shared
+from deadheat.api.pages.pictures.timelines import Timeline, drawn
+from deadheat.api.pages.render import ROWS, everyones, first_of, render
+from deadheat.api.routes.timeouts import found
+from deadheat.api.services import Services
+from deadheat.engine.language import _
+from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
+from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.matches import matches
+from deadheat.league.service.views.timeouts import TIMES, since
+
+router = APIRouter()
+
+HEATS = (0.0, 0.001, 0.01, 0.1)
+"""The shares at which the steps of the heat map's scale begin, besides that of none."""
+
+Chosen = Annotated[Over, Query()]
+Word = Annotated[str | None, Query(max_length=64)]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of the heat map, the step of its scale, and the query of its matches."""
+
+    late: Late
+    heat: int
+    query: str
+
+
+def heat_map(counted: Timeouts) -> dict[tuple[str, str], list[Cell | None]]:
+    """Return the cells by game and command, one for each time; None: no prompts."""
+    rows: dict[tuple[str, str], list[Cell | None]] = {}
+    for late in sorted(counted.commands, key=lambda late: (late.game, late.command)):
+        row = rows.setdefault((late.game or "", late.command or ""), [None] * len(Over))
+        heat = sum((late.share or 0.0) > begins for begins in HEATS)
+        about = {"season": counted.season_id, "game": late.game, "command": late.command, "over": late.over}
+        query = urlencode({name: value for name, value in about.items() if value})
+        row[list(Over).index(late.over or Over.SEASON)] = Cell(late, heat, query) if late.prompts else None
+    return rows
+
+
+def course(counted: Timeouts) -> Timeline:
+    """Return the chart of late answers over time, stacked by whose fault they were."""
+    parts = [(late.timeouts, late.given_back or 0, late.void or 0) for late in counted.course]
+    whole = [late.prompts or sum(three) or 1 for late, three in zip(counted.course, parts, strict=True)]
+    layers = [[100 * part / of for part in three] for three, of in zip(parts, whole, strict=True)]
+    points = [(late.at, sum(three)) for late, three in zip(counted.course, layers, strict=True) if late.at]
+    _span, step, count = TIMES[counted.over][3]
+    return drawn(_("Late answers"), "%", points, points[-1][0], step * (count - 1), step, layers=layers)
+
+
+def _page(shared: Services, season_id: int | None, over: Over) -> str:
+    counted = found(shared, season_id, over)
+    with shared.db.reading() as session:
+        season = None if season_id is None else season_info(session, season_id)
+    values = {"season": season, "counted": counted, "map": heat_map(counted), "chart": course(counted)}
+    return render(shared, "timeouts.html", **values)
+
+
+@router.get("/timeouts")
+@everyones
+def of_league(shared: Shared, over: Chosen = Over.DAY) -> str:
+    """Show the late answers of all seasons."""
+    return _page(shared, None, over)
+
+
+@router.get("/seasons/{season_id}/timeouts")
+@everyones
+def of_season(shared: Shared, season_id: Id, over: Chosen = Over.DAY) -> str:
+    """Show the late answers of a season."""
+    return _page(shared, season_id, over)
+
+
+@router.get("/timeouts/matches")
+@everyones
+def late_matches(
+    shared: Shared,
+    season: Number = None,
+    game: Word = None,
+    command: Word = None,
+    machine: Number = None,
+    bot: Number = None,
+    over: Chosen = Over.SEASON,
+    late: Annotated[Whose, Query()] = Whose.BOT,
+    before: Number = None,
+) -> str:
+    """List the matches with late answers, perhaps only of a season, a game, a command, a machine, a bot or a time."""
+    about = {
+        "season": season,
+        "game": game,
+        "command": command,
+        "machine": machine,
+        "bot": bot,
+        "over": over,
+        "late": late,
+    }
+    with shared.db.reading() as session:
+        rows = matches(
+            session,
+            season_id=season,
+            bot_id=bot,
+            late=late,
+            game=game,
+            command=command,
+            machine=machine,
+            finished_since=None if over is Over.SEASON else since(session, over),
+            before=before,
+            limit=ROWS + 1,
+        )
+    shown, older = first_of(rows, ROWS)
+    query = urlencode({name: value for name, value in about.items() if value})
+    return render(
+        shared, "late-matches.html", about=about, matches=shown, older=older, newest=before is None, query=query
+    )

@@ -1,0 +1,26 @@
+"""Seasons take turns; a machine tells who else holds its processors, and a person's match when it waits for a slot."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0058"
+down_revision = "0057"
+
+
+def upgrade() -> None:
+    """Forward."""
+    where = sa.text("virtual_start IS NOT NULL")
+    op.add_column("series", sa.Column("virtual_start", sa.BigInteger(), nullable=True))
+    columns = ["season_id", "virtual_start"]
+    op.create_index("ix_series_virtual_start", "series", columns, sqlite_where=where, postgresql_where=where)
+    reference = "REFERENCES season (id)"
+    op.execute(f"ALTER TABLE bot_version ADD COLUMN enters_id INTEGER CONSTRAINT fk_bot_version_enters_id {reference}")
+    where = sa.text("enters_id IS NOT NULL")
+    op.create_index(
+        "ix_bot_version_enters_id", "bot_version", ["enters_id"], sqlite_where=where, postgresql_where=where
+    )
+    op.add_column("exhibition", sa.Column("waits_since_at", sa.DateTime(timezone=True), nullable=True))
+    op.add_column("worker_host", sa.Column("held_by", sa.String(length=400), server_default="", nullable=False))
+    op.add_column("worker_host", sa.Column("held_since_at", sa.DateTime(timezone=True), nullable=True))

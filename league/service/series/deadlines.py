@@ -1,0 +1,124 @@
+"""How prompts met their deadlines: the counts behind `/timeouts`, written in the transaction that stores a series.
+
+They are sums of the response times that also feed the workers' metrics. Each series is added to the minute, the hour
+and the day in which it ended and to the whole season, so no page adds up more than some hundred rows. A worker locks
+these rows before the season's (`touch_log`); an organiser who rules has locked the season's first. So rulings write
+rows of their own (`ruled`), and neither waits for the other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Insert, bindparam, case
+from sqlmodel import Session, col, delete, func, select
+
+from deadheat.engine.core import Fault
+from deadheat.league.causes import Cause
+from deadheat.league.jobs import MatchOutcome
+from deadheat.league.service.ground.machines import machine_numbers
+from deadheat.league.service.ground.steps import DIALECTS, insert_or_add, set_by_key
+from deadheat.league.service.ground.storable import storable_word
+from deadheat.league.states import Span
+from deadheat.league.tables import Attempt, DeadlineCount, Match, Participant, UtcDateTime
+
+ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
+"""The beginning of the row of a whole season."""
+
+MINUTES_KEPT = timedelta(hours=2)
+KEY = ("span", "begins_at", "season_id", "command", "machine", "ruled")
+ADDED = ("prompts", "timeouts", "given_back", "void")
+
+
+def began(span: Span, at: datetime) -> datetime:
+    """Return when the span began in which an instant lies."""
+    minute = at.astimezone(UTC).replace(second=0, microsecond=0)
+    hour = minute.replace(minute=0)
+    return {Span.MINUTE: minute, Span.HOUR: hour, Span.DAY: hour.replace(hour=0), Span.SEASON: ALWAYS}[span]
+
+
+def count_deadlines(
+    session: Session, season_id: int, machine: int, outcomes: Sequence[MatchOutcome], at: datetime
+) -> None:
+    """Add a series that has just ended on a machine (0: unknown). Void attempts count where a seat was to answer."""
+    sums: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    buckets: defaultdict[str, Counter[int]] = defaultdict(Counter)
+    limits: Counter[str] = Counter()
+    for outcome in outcomes:
+        for one in outcome.latencies:
+            command = storable_word(one.command)
+            sums[command].update(prompts=one.prompts, timeouts=one.timeouts, given_back=one.given_back)
+            buckets[command].update(one.counts)
+            limits[command] = max(limits[command], one.limit_ns)
+        for attempt in outcome.attempts:
+            if attempt.cause != Cause.PLAYED and attempt.evidence.get("seat") is not None:
+                sums[storable_word(str(attempt.evidence.get("command", "")))]["void"] += 1
+    rows = [
+        {**key, "limit_ns": limits[command], **{name: found[name] for name in ADDED}, "counts": {}}
+        for command, found in sorted(sums.items())
+        for key in _keys(season_id, command, machine, at)
+    ]
+    if rows:
+        session.flush()
+        before = session.connection().execute(_adding(session.get_bind().dialect.name), rows).mappings().all()
+        changed = [
+            {**row, "counts": _counted(row["counts"], buckets[row["command"]])}
+            for row in before
+            if row["span"] is not Span.MINUTE  # no page reads buckets by the minute
+        ]
+        set_by_key(session, DeadlineCount, KEY, changed)
+
+
+def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
+    """Turn the time-outs of a match that an organiser voids into void answers, or those of a restored match back."""
+    late = session.exec(LATE, params={"match_id": match.id}).all()
+    if late and match.finished_at is not None:
+        worker = session.exec(PLAYED_BY, params={"match_id": match.id}).first()
+        machine = machine_numbers(session, {worker}).get(worker, 0)
+        changes = [
+            {**key, "timeouts": -count if void else count, "void": count if void else -count}
+            for command, count in late
+            for key in _keys(match.season_id, command or "", machine, match.finished_at, ruled=True)
+        ]
+        insert_or_add(session, DeadlineCount, KEY, changes)
+
+
+def forget_minutes(session: Session, at: datetime) -> None:
+    """Remove the counts of minutes that no page reads any more."""
+    session.connection().execute(FORGOTTEN, {"oldest": at - MINUTES_KEPT})
+
+
+_WHERE = (col(Participant.match_id) == bindparam("match_id"), col(Participant.fault) == Fault.TIMEOUT)
+LATE = select(Participant.fault_command, func.count()).where(*_WHERE).group_by(col(Participant.fault_command))
+PLAYED_BY = select(Attempt.worker).where(Attempt.match_id == bindparam("match_id"), Attempt.cause == Cause.PLAYED)
+FORGOTTEN = delete(DeadlineCount).where(
+    col(DeadlineCount.span) == Span.MINUTE, col(DeadlineCount.begins_at) < bindparam("oldest", type_=UtcDateTime)
+)
+
+
+def _keys(
+    season_id: int, command: str, machine: int, at: datetime, *, ruled: bool = False
+) -> Iterator[Mapping[str, Any]]:
+    """Yield the keys of the rows to which a prompt belongs, in the order in which all workers lock them."""
+    for span in Span:
+        yield dict(zip(KEY, (span, began(span, at), season_id, command, machine, ruled), strict=True))
+
+
+def _counted(stored: Mapping[str, int], more: Counter[int]) -> dict[str, int]:
+    return dict(Counter(stored) + Counter({str(place): count for place, count in more.items()}))
+
+
+@cache
+def _adding(dialect: str) -> Insert:
+    """Return the statement that adds to rows, made if they are missing, locks them, and returns their buckets."""
+    inserted = DIALECTS[dialect](DeadlineCount)
+    more: dict[str, Any] = {name: getattr(DeadlineCount, name) + inserted.excluded[name] for name in ADDED}
+    limit_ns, longest = col(DeadlineCount.limit_ns), inserted.excluded.limit_ns
+    more["limit_ns"] = case((longest > limit_ns, longest), else_=limit_ns)
+    returned = [getattr(DeadlineCount, name) for name in (*KEY, "counts")]
+    statement: Insert = inserted.on_conflict_do_update(index_elements=KEY, set_=more).returning(*returned)
+    return statement

@@ -1,0 +1,172 @@
+"""How prompts met their deadlines: the counts behind `/timeouts`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from importlib import import_module
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+from sqlmodel import Session, delete, select
+
+from deadheat.league.jobs import Latency, MatchJob, MatchOutcome
+from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
+from deadheat.league.service.rankings.standings import newest_snapshot, stored_ranking
+from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.series.deadlines import MINUTES_KEPT
+from deadheat.league.service.views.matches import matches
+from deadheat.league.service.views.samples import take_sample
+from deadheat.league.service.views.timeouts import timeouts
+from deadheat.league.states import MatchState, Span
+from deadheat.league.tables import DeadlineCount, Machine, Match, ResponseTimes
+from tests.league.outcomes import attempt, forfeited, void, won
+from tests.league.world import World
+
+LIMIT_NS = 500_000_000
+
+
+def late(match: MatchJob, seat: int = 1) -> MatchOutcome:
+    """Return an outcome in which a bot answered its third prompt too late, and the host gave another answer back."""
+    found = (
+        Latency(1 - seat, "ROLL", LIMIT_NS, 3, 30, 10, {8: 3}, 0, 1),
+        Latency(seat, "ROLL", LIMIT_NS, 3, 30, 510_000_000, {8: 2, 81: 1}, 1, 0),
+    )
+    return replace(forfeited(match, seat), latencies=found, attempts=(attempt(past_deadline=1),))
+
+
+def counted(session: Session, span: Span) -> dict[str, tuple[int, int, int, int]]:
+    """Return prompts, time-outs, and given back and void answers by command."""
+    found: dict[str, tuple[int, int, int, int]] = {}
+    for row in session.exec(select(DeadlineCount).where(DeadlineCount.span == span)):
+        four = (row.prompts, row.timeouts, row.given_back, row.void)
+        before = found.get(row.command, (0, 0, 0, 0))
+        found[row.command] = tuple(map(sum, zip(before, four, strict=True)))  # type: ignore[assignment]
+    return found
+
+
+def shown(
+    world: World, season_id: int | None, over: Over = Over.SEASON, rows: Sequence[Mapping[str, Any]] = ()
+) -> Timeouts:
+    return world.read(timeouts, season_id, over, rows)
+
+
+def of(found: Timeouts, over: Over, command: str = "ROLL") -> Late:
+    (one,) = (late for late in found.commands if (late.over, late.command) == (over, command))
+    return one
+
+
+def four(one: Late) -> tuple[int, int, int | None, int | None]:
+    return one.prompts, one.timeouts, one.given_back, one.void
+
+
+@pytest.mark.databases
+def test_a_series_is_counted_in_each_span_with_what_its_void_attempts_left_undecided(world: World) -> None:
+    season_id = world.season(2, games_per_pair=4, series_length=4)
+    job = world.claimed()
+    first, second, third, last = job.matches
+    outcomes = [won(first), late(second), won(third), void(last, "watch-ended", seat=0, command="SCORE")]
+    assert world.finish(job, outcomes)
+    for span in Span:
+        assert world.read(counted, span) == {"ROLL": (54, 1, 1, 0), "SCORE": (0, 0, 0, 1)}
+    found = shown(world, season_id)
+    for over in Over:
+        assert four(of(found, over)) == (54, 1, 1, 0)
+    one = of(found, Over.SEASON)
+    assert one.share == 1 / 54 and one.interval == pytest.approx((0.003, 0.098), abs=0.001)
+    assert one.limit_ns == LIMIT_NS and one.used is not None and one.used[0] == 2 ** (1 - 10) < 1 < one.used[2]
+    assert [four(machine) for machine in found.machines] == [(54, 1, 1, 1)]
+    assert [four(each) for each in found.course if each.prompts] == [(54, 1, 1, 1)] and len(found.course) == 60
+    assert shown(world, None).commands == found.commands, "the season is the whole league"
+
+
+@pytest.mark.databases
+def test_rulings_turn_time_outs_into_void_answers_and_back(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, series_length=2)
+    job = world.claimed()
+    assert world.finish(job, late)
+    one, other = (match.match_id for match in job.matches)
+    for ruling, match_id, expected in (
+        (void_match, one, (12, 1, 2, 1)),
+        (void_match, one, (12, 1, 2, 1)),
+        (restore_match, one, (12, 2, 2, 0)),
+        (rejudge_match, other, (12, 1, 2, 1)),
+    ):
+        world.write(ruling, world.boss, match_id, "unclear")
+        assert four(of(shown(world, season_id), Over.SEASON)) == four(of(shown(world, season_id), Over.DAY)) == expected
+
+
+def test_old_time_outs_leave_the_short_windows_and_minutes_are_forgotten(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, series_length=2)
+    assert world.finish(world.claimed(), late)
+    world.clock.turn(6 * 60)
+    found = shown(world, season_id, Over.HOUR)
+    assert [late.over for late in found.commands if late.timeouts] == [Over.HOUR, Over.DAY, Over.SEASON]
+    world.clock.turn(MINUTES_KEPT.total_seconds())
+    assert world.write(take_sample)
+    assert world.read(counted, Span.MINUTE) == {} != world.read(counted, Span.HOUR)
+    world.clock.turn(timedelta(days=2).total_seconds())
+    assert [late.over for late in shown(world, season_id).commands if late.timeouts] == [Over.SEASON]
+
+
+def test_the_bots_with_most_time_outs_come_first(world: World) -> None:
+    season_id = world.season(2, games_per_pair=2, series_length=2)
+    assert world.finish(world.claimed(), lambda match: late(match, match.seats.index(min(match.seats))))
+    world.settle_rankings()
+    with world.db.reading() as session:
+        rows = stored_ranking(session, season_id, newest_snapshot(session, season_id)).standings["rows"]
+    (bot,) = shown(world, season_id, Over.DAY, rows).bots
+    assert (bot.timeouts, bot.prompts, bot.share) == (2, 6, 1 / 3) and bot.bot
+
+
+@pytest.mark.databases
+def test_every_cell_leads_to_its_matches(world: World) -> None:
+    season_id = world.season(2, games_per_pair=4, series_length=4)
+    job = world.claimed()
+    first, second, third, last = job.matches
+    both = replace(late(third), result=forfeited(third, 0, 1).result, faults=forfeited(third, 0, 1).faults)
+    assert world.finish(job, [won(first), late(second), both, void(last, seat=0)])
+    (machine,) = world.read(lambda session: session.exec(select(Machine.id)).all())
+
+    def listed(**chosen: Any) -> list[int]:
+        return [match.id for match in world.read(lambda session: matches(session, **chosen))]
+
+    bots = listed(season_id=season_id, late=Whose.BOT)
+    assert bots == [third.match_id, second.match_id]
+    assert listed(late=Whose.BOT, command="ROLL", game="yacht-auction", before=bots[0]) == bots[1:]
+    assert listed(late=Whose.BOT, command="SCORE") == listed(late=Whose.BOT, game="betris") == []
+    assert listed(late=Whose.HOST) == bots and listed(late=Whose.VOID) == [last.match_id]
+    assert listed(late=Whose.BOT, machine=machine + 1) == []
+
+
+@pytest.mark.databases
+def test_what_was_stored_before_is_counted_by_the_migration(world: World) -> None:
+    season_id = world.season(2, games_per_pair=4, series_length=4)
+    job = world.claimed()
+    first, second, third, last = job.matches
+    assert world.finish(job, [won(first), late(second), late(third), void(last, seat=0)])
+    world.write(void_match, world.boss, third.match_id, "broken")
+    world.clock.turn(2 * 86_400)
+    before = {span: world.read(counted, span) for span in Span}
+    used = of(shown(world, season_id), Over.SEASON).used
+
+    def again(session: Session) -> None:
+        session.execute(delete(DeadlineCount))
+        fill: Connection = session.connection()
+        migration = import_module("deadheat.league.migrations.versions.0057_timeouts")
+        table = DeadlineCount.__table__  # type: ignore[attr-defined]
+        rows = [dict(zip(migration.KEY, key, strict=True)) | row for key, row in migration.counted(fill).items()]
+        session.execute(table.insert(), rows)
+
+    world.write(again)
+    prompts = 0
+    for span in (Span.HOUR, Span.DAY, Span.SEASON):
+        prompts, late_ones, given_back, _ = before[span]["ROLL"]
+        found = world.read(counted, span)
+        assert found == {"ROLL": (prompts, late_ones, 0, 1), "": (0, 0, given_back, 1)}
+    assert of(shown(world, season_id), Over.SEASON).used == used
+    rows = world.read(lambda session: session.exec(select(ResponseTimes)).all())
+    assert sum(row.prompts for row in rows) == prompts
+    assert {match.state for match in world.read(lambda session: session.exec(select(Match)).all())} <= {*MatchState}
