@@ -129,6 +129,13 @@ class Wall:
         except OSError as error:
             raise SandboxError("no-runtime", f"no control groups can be made ({error}); {_HOW}") from error
 
+    @property
+    def way_out(self) -> Path:
+        """The file through which a warden leaves its bot's group of memory (see images/init.c)."""
+        if "memory" in self.groups:
+            return self.groups["memory"] / "tasks"
+        return self.groups[""] / "launcher" / "cgroup.procs"
+
     def pin(self, cpus: str) -> None:
         """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
         if cpus or self.cpus:
@@ -205,9 +212,10 @@ class Room(Confined):
         with (
             theirs,
             _opened(tasks, os.O_WRONLY) as joined,
+            _opened([self._wall.way_out], os.O_WRONLY) as left,
             _opened([unified] if unified else [], os.O_DIRECTORY) as born,
         ):
-            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *born])
+            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *left, *born])
         leader = self._await_start()
         meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
         self._begin(meter)
@@ -228,7 +236,7 @@ class Room(Confined):
         """Make the room's control groups, with its limits."""
         name = f"room-{next(_numbers)}"
         memory = b"%d" % (self._limits.memory_bytes + self._program_bytes)
-        processes = b"%d" % (self._limits.processes + 1)  # the warden
+        processes = b"%d" % (self._limits.processes + 2)  # the warden's threads
         above = self._wall.groups
         for controller in (*JOINED, ""):
             if controller in above:

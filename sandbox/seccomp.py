@@ -21,7 +21,8 @@ here. Left out on purpose:
   interrupt, and 100,000 of them made it last 12 to 38 ms, which looked like time that the host took from the bot, or
   was charged to the bot that happened to run;
 * shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
-  as long as the file), MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
+  as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
+  MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
   belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
 * the limit on core dumps, which must stay 1 (see `sandbox.containers`);
 * clocks: setting any of them;
@@ -98,7 +99,7 @@ _EPERM, _EINVAL, _ENOSYS, _EAFNOSUPPORT = 1, 22, 38, 97
 _F_GETLK = 5
 _FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)  # locks of a process, and of an open file
 _F_SETPIPE_SZ = 1031
-_FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1031), *range(1032, 1041))  # owners and signals; seals; hints
+_FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1031), *range(1032, 1035))  # owners and signals; duplicates; seals
 _FADV_DONTNEED, _FADV_NOREUSE = 4, 5
 _MADV_MERGEABLE, _MADV_LAST = 12, 24  # 25 is MADV_COLLAPSE
 _STATX_MOUNTS = 0x1000 | 0x4000  # numbers of mounts

@@ -17,8 +17,8 @@
  *
  * The launcher connects to the host's socket, the *line*. One message on it asks for one room. Its words are the room's
  * user (the next number is its root), the number of control groups, whether there is a unified one, the options of /tmp
- * and the command; its descriptors are the host's end of the room's own connection, the groups' `tasks`, the program and
- * the unified group. Then host and room talk on that connection:
+ * and the command; its descriptors are the host's end of the room's own connection, the groups' `tasks`, the program, the
+ * `tasks` of the group to which the warden returns, and the unified group. Then host and room talk on that connection:
  *
  *   host                       room
  *                        <-    "started" and the host's ends of the bot's stdin and stdout; sent by the bot's first
@@ -41,7 +41,12 @@
  * whose answer is "told STDERR_BYTES" and the stderr so far.
  *
  * Trust: a warden reads what bots write to stderr, in the bot's own control groups, so a flood costs nobody else anything.
- * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept.
+ * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept. A thread of its
+ * own reads, because a bot can hold the lock of a pipe for as long as it lives, and a read then sleeps where nothing wakes
+ * it: orders are obeyed meanwhile, and the end of the bot frees the thread.
+ *
+ * What a bot leaves, such as its page tables, is charged to its group for some milliseconds longer than it lives. Then
+ * the kernel would find nobody but the warden to kill there, so a warden leaves that group before it answers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -54,6 +59,7 @@
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
@@ -89,6 +95,7 @@ enum {
     NUMBERS = 64, /* of pipes and sockets that a bot may make; a pair of sockets has two */
     OUR_NUMBERS = 16, /* what is made for a room besides, and more */
     AT_ONCE = 1024, /* numbers that the kernel gives to a processor at once (get_next_ino) */
+    MOST_EVENED = AT_ONCE / 2, /* more than six rooms may make; a distance of AT_ONCE would never be reached */
     EXIT_WE_FAILED = 70
 };
 
@@ -100,6 +107,9 @@ static int signal_fd;
 static uid_t bot_uid;
 static int orders, answers;   /* a room's connection is both */
 static int stderr_fd = -1;
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER; /* guards stderr_fd and what is kept, once a thread reads */
+static int reader_started = 0;
+static int way_out = -1;      /* the `tasks` of a group whose memory a bot cannot use up */
 static int listener = -1;     /* tells of pipes and sockets; -1 where they are not counted */
 static int relay_from = -1, relay_fd = -1;
 static char relayed[RELAY_BYTES];
@@ -139,6 +149,19 @@ static void drain_stderr(int rounds) {
             return;
         }
     }
+}
+
+/* Reads stderr until its end. */
+static void *read_stderr(void *nothing) {
+    for (int fd = stderr_fd; fd >= 0;) {
+        struct pollfd watched = {fd, POLLIN, 0};
+        if (poll(&watched, 1, -1) < 0) continue;
+        pthread_mutex_lock(&reading);
+        drain_stderr(4);
+        fd = stderr_fd;
+        pthread_mutex_unlock(&reading);
+    }
+    return nothing;
 }
 
 static size_t append(char *to, size_t at, const char *data, long long count) {
@@ -274,8 +297,9 @@ static void kill_everything(void) {
         kill(-1, SIGKILL);
         while (read(signal_fd, &information, sizeof information) > 0) {}
         while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
-        if (ended < 0) return;
+        if (ended < 0) break;
     }
+    if (way_out >= 0 && write(way_out, "0", 1) != 1) die("leave the bot's control group");
 }
 
 /* Looks after a run whose first process is `first` until it has ended and the host has asked for its end. */
@@ -285,7 +309,7 @@ static void look_after(pid_t first) {
     long long stop_at_ms = 0;
     while (alive || !stopping) {
         int held = relayed_from < relayed_to;
-        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0}, {stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
+        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0}, {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
                                     {held || relay_fd < 0 ? -1 : relay_from, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
         long long left_ms = stop_at_ms - now_ms();
         if (poll(watched, 6, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
@@ -322,6 +346,7 @@ static void look_after(pid_t first) {
         }
     }
     kill_everything();
+    pthread_mutex_lock(&reading);
     drain_stderr(80); /* nobody can make a pipe hold more than 1 MiB: nothing remains */
     char how = killed ? 'K' : WIFEXITED(first_status) ? 'E' : 'S', done[64];
     int code = killed ? 0 : WIFEXITED(first_status) ? WEXITSTATUS(first_status) : WTERMSIG(first_status);
@@ -390,7 +415,7 @@ static void unpack(int from) {
         long long left;
         int length;
         line[got] = '\0';
-        if (sscanf(line, "%o %lld %4000[^\n]%n", &mode, &left, path, &length) != 3) die("program");
+        if (sscanf(line, "%o %lld%*c%4000[^\n]%n", &mode, &left, path, &length) != 3) die("program");
         at += length + 1;
         if (left < 0) {
             if (mkdir(path, mode) != 0) die(path);
@@ -474,6 +499,7 @@ static void run_in_room(void) {
     for (int group = 0; group < groups; group++)
         if (write(descriptors[1 + group], "0", 1) != 1 || close(descriptors[1 + group]) != 0) die("join a control group");
     furnish(descriptors[1 + groups], host_ends, bot_ends);
+    way_out = descriptors[2 + groups];
     await_signals_by_descriptor();
     if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
@@ -492,6 +518,10 @@ static void run_in_room(void) {
     stderr_fd = host_ends[2];
     close(proc_fd);
     keep_only(1u << CAP_KILL);
+    pthread_t reader;
+    errno = pthread_create(&reader, NULL, read_stderr, NULL);
+    if (errno != 0) die("thread");
+    reader_started = 1;
     look_after(first);
 }
 
@@ -512,9 +542,11 @@ static ino_t next_number(void) {
 /* Counts on until the counter is where it would be after the most that these rooms may make: that far from where they
  * began, or, if the processor has been given further numbers meanwhile, that far from the first of those. */
 static void even_numbers_out(void) {
+    ino_t most = (ino_t)(rooms_since * (NUMBERS + OUR_NUMBERS));
+    if (most > MOST_EVENED) most = MOST_EVENED;
     for (;;) {
         ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
-        if (now - from > (ino_t)(rooms_since * (NUMBERS + OUR_NUMBERS))) return;
+        if (now - from > most) return;
     }
 }
 
@@ -593,7 +625,7 @@ static void make_room(int line) {
         numbers_from = next_number();
         rooms_since = 0;
     }
-    int group = unified ? descriptors[2 + groups] : -1;
+    int group = unified ? descriptors[3 + groups] : -1;
     pid_t warden = start_process(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET, group, map);
     if (warden == 0) {
         complaints = orders = answers = descriptors[0];
