@@ -24,6 +24,8 @@ here. Left out on purpose:
   as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
   MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
   belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
+* filters of a bot's own (seccomp): they can have each call written to the host's audit log (60,000 lines a second), and
+  their machine code counts against a limit of the whole kernel;
 * the limit on core dumps, which must stay 1 (see `sandbox.containers`);
 * clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
@@ -32,8 +34,8 @@ Arguments of 32 bits are compared as 64, so rules name allowed values or blocks 
 otherwise a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too: setuid, setgid,
-setgroups, capset and prctl. Without capabilities they are of no use to a bot. A wall also mounts, makes namespaces
-(clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
+setgroups, capset and prctl. Without capabilities they are of no use to a bot. A wall also mounts, filters, makes
+namespaces (clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
 filter of init's own forbids all of this in a room.
 
 A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
@@ -66,7 +68,7 @@ get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid g
 getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
 pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
 sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
-sched_setscheduler sched_yield seccomp set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
+sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
 setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill uname vfork wait4 waitid
 """
 _SIGNALS_AND_TIME = """
@@ -104,13 +106,14 @@ _FADV_DONTNEED, _FADV_NOREUSE = 4, 5
 _MADV_MERGEABLE, _MADV_LAST = 12, 24  # 25 is MADV_COLLAPSE
 _STATX_MOUNTS = 0x1000 | 0x4000  # numbers of mounts
 _RLIMIT_CORE, _RLIMITS = 4, 16
-_PR_SCHED_CORE, _PR_GET_AUXV, _PR_SET_VMA = 62, 0x4155_5856, 0x5356_4D41  # the last names memory, for debuggers
+_PR_SET_SECCOMP, _PR_SCHED_CORE = 22, 62
+_PR_GET_AUXV, _PR_SET_VMA = 0x4155_5856, 0x5356_4D41  # the last names memory, for debuggers
 
 _REFUSED = """
 acct add_key adjtimex bpf chroot clock_adjtime clock_settime delete_module finit_module init_module ioperm iopl
 kexec_file_load kexec_load keyctl lookup_dcookie mount mount_setattr move_mount name_to_handle_at open_by_handle_at
 open_tree perf_event_open pivot_root process_vm_readv process_vm_writev ptrace quotactl reboot request_key
-setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup
+seccomp setdomainname sethostname setns settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup
 """
 
 
@@ -127,7 +130,7 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     absent = ["splice", "tee", "vmsplice"]  # named, because engines before 23.0 refuse what is not named (EPERM)
     (allowed if building else absent).extend(_OF_BUILDS.split())
     (allowed if says_eperm or rooms else absent).append("clone3")
-    of_makers = {"mount", "umount2", "pivot_root"} if rooms else set()
+    of_makers = {"mount", "umount2", "pivot_root", "seccomp"} if rooms else set()
     rules: list[dict[str, object]] = [
         {"names": sorted({*allowed, *of_makers}), "action": "SCMP_ACT_ALLOW"},
         {"names": sorted({*_REFUSED.split()} - of_makers), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
@@ -154,7 +157,7 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # a query only
     rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
     rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
-    rules += _only("prctl", 0, (*range(_PR_SCHED_CORE), _PR_GET_AUXV, _PR_SET_VMA))
+    rules += _only("prctl", 0, (*{*range(_PR_SCHED_CORE)} - {_PR_SET_SECCOMP}, _PR_GET_AUXV, _PR_SET_VMA))
     return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": _ENOSYS, "syscalls": rules})
 
 

@@ -13,7 +13,7 @@
  *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play; it keeps the
  *     rights to map users, which it needs for rooms)
  *       warden (process 1 of a room, root of the room's own user namespace: reads stderr, ends the room)
- *         the bot's first process, always number 2
+ *         the bot's first process, always number 3 (2 is the warden's other thread)
  *
  * The launcher connects to the host's socket, the *line*. One message on it asks for one room. Its words are the room's
  * user (the next number is its root), the number of control groups, whether there is a unified one, the options of /tmp
@@ -151,8 +151,15 @@ static void drain_stderr(int rounds) {
     }
 }
 
+static void keep_only(unsigned rights_kept) {
+    struct __user_cap_header_struct about = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct rights[2] = {{rights_kept, rights_kept, 0}, {0, 0, 0}};
+    if (syscall(SYS_capset, &about, rights) != 0) die("capset");
+}
+
 /* Reads stderr until its end. */
 static void *read_stderr(void *nothing) {
+    keep_only(0);
     for (int fd = stderr_fd; fd >= 0;) {
         struct pollfd watched = {fd, POLLIN, 0};
         if (poll(&watched, 1, -1) < 0) continue;
@@ -196,24 +203,19 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
-static void keep_only(unsigned rights_kept) {
-    struct __user_cap_header_struct about = {_LINUX_CAPABILITY_VERSION_3, 0};
-    struct __user_cap_data_struct rights[2] = {{rights_kept, rights_kept, 0}, {0, 0, 0}};
-    if (syscall(SYS_capset, &about, rights) != 0) die("capset");
-}
-
 /* Closes the calls that the engine's filter allows for the sake of rooms only, to a warden and to all in its room. That
  * filter kills whoever uses numbers of another architecture, so this one need not check for them. No filter can see the
  * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here. */
 static void forbid(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 11, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 10, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 9, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 8, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 7, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 6, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 12, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 11, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 10, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 9, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 8, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 7, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 6, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 2),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
@@ -223,7 +225,7 @@ static void forbid(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) die("filter");
+    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) die("filter");
 }
 
 /* The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
@@ -309,7 +311,8 @@ static void look_after(pid_t first) {
     long long stop_at_ms = 0;
     while (alive || !stopping) {
         int held = relayed_from < relayed_to;
-        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0}, {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
+        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0},
+                                    {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
                                     {held || relay_fd < 0 ? -1 : relay_from, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
         long long left_ms = stop_at_ms - now_ms();
         if (poll(watched, 6, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
@@ -327,7 +330,10 @@ static void look_after(pid_t first) {
         if (watched[0].revents) {
             char order[64];
             ssize_t got = read(orders, order, sizeof order - 1);
-            if (got <= 0) _exit(0); /* the host's process is gone, and with us goes everything */
+            if (got <= 0) { /* the host's process is gone, and everything goes; first what may hold our other thread */
+                kill_everything();
+                _exit(0);
+            }
             order[got] = '\0';
             if (strncmp(order, "stop ", 5) == 0) {
                 stopping = 1;
@@ -503,8 +509,13 @@ static void run_in_room(void) {
     await_signals_by_descriptor();
     if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
-    forbid();
     listener = count_numbers(); /* from here on, making a pipe would wait for ourselves */
+    forbid();
+    stderr_fd = host_ends[2];
+    pthread_t reader; /* before the bot, so that its numbers do not depend on who is faster */
+    errno = pthread_create(&reader, NULL, read_stderr, NULL);
+    if (errno != 0) die("thread");
+    reader_started = 1;
     pid_t first = fork();
     if (first < 0) die("fork");
     if (first == 0) {
@@ -515,13 +526,8 @@ static void run_in_room(void) {
     for (int end = 0; end < 3; end++) close(bot_ends[end]);
     close(host_ends[0]);
     close(host_ends[1]);
-    stderr_fd = host_ends[2];
     close(proc_fd);
     keep_only(1u << CAP_KILL);
-    pthread_t reader;
-    errno = pthread_create(&reader, NULL, read_stderr, NULL);
-    if (errno != 0) die("thread");
-    reader_started = 1;
     look_after(first);
 }
 
