@@ -35,8 +35,8 @@ otherwise a set upper half would slip through.
 
 init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too: setuid, setgid,
 setgroups, capset and prctl. Without capabilities they are of no use to a bot. A wall also mounts, filters, makes
-namespaces (clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a second
-filter of init's own forbids all of this in a room.
+namespaces (clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a
+second filter of init's own forbids all of this in a room.
 
 A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
 reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
