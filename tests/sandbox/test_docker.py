@@ -56,7 +56,8 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     second = inside(box)
     assert second("os.listdir('/tmp')") == "[]"
     assert (
-        second("[pid for pid in range(1, 300) if not tries(lambda: os.kill(pid, 0)).startswith('Process')]") == "[1, 2, 3]"
+        second("[pid for pid in range(1, 300) if not tries(lambda: os.kill(pid, 0)).startswith('Process')]")
+        == "[1, 2, 3]"
     )
 
 

@@ -265,7 +265,7 @@ def test_rooms_that_are_there_together_know_nothing_of_each_other(opened: Open) 
     assert [ask(processes) for ask in asks] == ["[1, 2, 3]"] * 4
     asks[0]("child()")
     assert stop(boxes[1], 0).lingered
-    assert asks[0](processes) == "[1, 2, 3]" and asks[2]("1 + 1") == "2"
+    assert asks[0](processes) == "[1, 2, 3, 4]" and asks[2]("1 + 1") == "2"
 
 
 @pytest.mark.containers
