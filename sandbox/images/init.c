@@ -421,7 +421,7 @@ static void unpack(int from) {
         long long left;
         int length;
         line[got] = '\0';
-        if (sscanf(line, "%o %lld%*c%4000[^\n]%n", &mode, &left, path, &length) != 3) die("program");
+        if (sscanf(line, "%o %lld %4000[^\n]%n", &mode, &left, path, &length) != 3) die("program");
         at += length + 1;
         if (left < 0) {
             if (mkdir(path, mode) != 0) die(path);

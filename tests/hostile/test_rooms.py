@@ -124,7 +124,7 @@ def test_no_process_beside_a_bot_is_the_hosts_root_or_has_a_right_on_the_host(ro
     root, user = str(room._wall.root), room.user
     launcher, maker = (found.pop((number, root)) for number in sorted(number for number, uid in found if uid == root))
     assert (launcher, maker) == (0, 1 << 6 | 1 << 7), "the launcher has none; the maker may map users in its namespace"
-    assert found == {("1", str(user + 1)): 1 << 5, ("2", str(user)): 0}, "the warden may kill in its room"
+    assert found == {("1", str(user + 1)): 1 << 5, ("3", str(user)): 0}, "the warden may kill in its room"
 
 
 def test_descriptors_say_nothing_of_the_host(room: Room) -> None:
@@ -143,7 +143,7 @@ def test_nothing_of_a_room_outlives_its_match(room: Room) -> None:
     )
     wall = room._wall
     for _ in range(20):
-        assert ask(room.start(), code) == "2"
+        assert ask(room.start(), code) == "3"
         assert len(processes_of(wall)) == 5 and rooms_of(wall)
         room.ask_stop(0)
         room.stopped()
@@ -160,7 +160,7 @@ def test_rooms_of_one_wall_do_not_see_each_other(docker_sandbox: DockerSandbox, 
         first, second = one.start(), other.start()
         assert ask(first, "open('/tmp/mine', 'w').write('x')") == "1"
         assert ask(second, "__import__('os').listdir('/tmp')") == "[]"
-        assert ask(first, "__import__('os').getpid()") == ask(second, "__import__('os').getpid()") == "2"
+        assert ask(first, "__import__('os').getpid()") == ask(second, "__import__('os').getpid()") == "3"
         made = "(s := __import__('socket').socket(1)).bind('\\0here') or globals().update(kept=s)"
         assert ask(first, made) == ask(second, made) == "None", "each has names of its own"
         assert one.user != other.user

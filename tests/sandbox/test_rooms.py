@@ -98,7 +98,7 @@ class WallOfFiles:
 
 V1 = {
     "memory": {"memory.limit_in_bytes": "5000000", "memory.memsw.limit_in_bytes": "5000000"},
-    "pids": {"pids.max": "8"},
+    "pids": {"pids.max": "9"},
     **{name: {} for name in ("cpu,cpuacct", "freezer")},
     "unified": {"cgroup.procs": ""},
 }
@@ -106,7 +106,7 @@ V2 = {
     "unified": {
         "memory.max": "5000000",
         "memory.swap.max": "0",
-        "pids.max": "8",
+        "pids.max": "9",
         "cgroup.procs": "",
         "cpu.weight": FAVOURED["cpu.weight"].decode(),
     }
@@ -122,7 +122,7 @@ KEYS = {"cpu,cpuacct": ("cpu", "cpuacct"), "unified": ("",)}
 def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, dict[str, str]], missing: str
 ) -> None:
-    """Folders stand for the kernel's groups. The limits: the program's two pages more, and one process, the warden."""
+    """Folders stand for the kernel's groups. The limits: the program's two pages more, and two threads, the warden's."""
     above: dict[str, Path] = {}
     for name, files in kind.items():
         if name == "unified" and not files:
@@ -248,7 +248,7 @@ def test_a_match_that_was_not_stopped_is_over_when_the_next_one_starts(opened: O
     box = opened()
     asker(box)("child()")
     leader, groups = leader_of(box), {*box._groups.values()}
-    assert inside(box)("os.getpid()") == "2"
+    assert inside(box)("os.getpid()") == "3"
     assert not Path(f"/proc/{leader}").exists() and not [group for group in groups if group.exists()]
 
 
