@@ -122,7 +122,7 @@ KEYS = {"cpu,cpuacct": ("cpu", "cpuacct"), "unified": ("",)}
 def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: dict[str, dict[str, str]], missing: str
 ) -> None:
-    """Folders stand for the kernel's groups. The limits: the program's two pages more, and two threads, the warden's."""
+    """Folders stand for the kernel's groups. Limits: the program's two pages more, and two threads, the warden's."""
     above: dict[str, Path] = {}
     for name, files in kind.items():
         if name == "unified" and not files:

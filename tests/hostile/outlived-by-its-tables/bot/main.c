@@ -1,21 +1,21 @@
-/* Each byte read takes a page for a table, and none for itself: it is the page of zeros that all share. */
+/* Each byte read takes a page for a table, and none for itself: it is the page of zeros that all share. At the fifth
+ * ROLL the memory is full. */
 #include "player.h"
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-enum { TABLES = 300000 };
+enum { TABLES = 60000 };
 
 int main(void) {
     static char noise[60000];
     const size_t step = 2 << 20;
+    prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+    if (write(2, noise, sizeof noise) < 0) return 1;
     while (hear()) {
-        if (is("ROLL") && scored == 3) {
-            prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
-            if (write(2, noise, sizeof noise) < 0) _exit(1);
+        if (is("ROLL")) {
             volatile char *at = mmap(NULL, step * TABLES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-            if (at == MAP_FAILED) _exit(2);
+            if (at == MAP_FAILED) return 2;
             for (int i = 0; i < TABLES; i++) (void)at[i * step];
-            _exit(3);
         }
         play();
     }
