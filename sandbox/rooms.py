@@ -340,7 +340,7 @@ def packed(directory: Path) -> tuple[int, int]:
 def _below(directory: Path) -> Iterator[Path]:
     """Yield everything in a folder, each folder before what is in it; links are followed."""
     for above, folders, files in os.walk(directory, followlinks=True):
-        yield from (Path(above, name) for name in (*folders, *files))
+        yield from (Path(above, name) for name in (*sorted(folders), *sorted(files)))
 
 
 def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, bytes] | None = None) -> None:
