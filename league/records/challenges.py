@@ -45,9 +45,9 @@ class AskedChallenge(Record):
     lower: float | None
     upper: float | None
     reason: Annotated[str, Field(description="Why it is over; empty while it is not.")]
-    waits: Annotated[str, Field(description="What its next match waits for; empty if it is being played, or over.")]
     created_at: datetime
     ended_at: datetime | None
+    waits: Annotated[str, Field(description="What its next match waits for; empty if it is being played, or over.")] = ""
 
     @property
     def sides(self) -> tuple[str, str]:

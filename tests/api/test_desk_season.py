@@ -116,7 +116,8 @@ def test_an_appeal_says_who_met_whom_where_and_how_it_ended(site: Site, boss: Br
     author = site.world.write(check_password, "ada", PASSWORD)
     site.world.write(open_appeal, author, played.ids[1], "It was fast.", findings)
     page = " ".join(boss.get("/desk").text.split())
-    assert all(f"{seat['author']}): 3 answers" in page for seat in match["seats"]), "two bots have one name"
+    said = [f"{seat['author']}/{seat['bot']}: 3 answers" for seat in match["seats"]]
+    assert all(line in page for line in said), "two bots have one name"
     assert "won." in page
     season = site.ok(200, site.client.get(f"/v1/seasons/{match['season_id']}"))["name"]
     assert f'<a href="/seasons/{match["season_id"]}">{season}</a>' in boss.answer.text

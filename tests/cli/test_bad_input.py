@@ -131,7 +131,6 @@ def test_wrong_arguments(arguments: list[str], sentence: str) -> None:
         ["play", GAME, RANDOM, RANDOM, "--matches", "none"],
         ["tournament", GAME, RANDOM, RANDOM, "--games", "0"],
         ["explain", EXAMPLE, "--seat", "0"],
-        ["new", GAME, "--language", "cobol"],
         ["replay", EXAMPLE, "--speed", "-2"],
     ],
 )
