@@ -206,6 +206,7 @@ class Confined:
 
     def _begin(self, meter: Cgroup) -> None:
         self._meter, self._favoured = meter, True
+        meter.favour(True)
         if self._weight is not None:
             self.parent.weigh(self._weight)
 

@@ -38,7 +38,7 @@ import docker
 from docker.types import Mount
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, Cgroup, groups_of, join_unified, leave_unified, remove_group
+from deadheat.sandbox.cgroup import Cgroup, groups_of, join_unified, leave_unified, remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container, host_config
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime
@@ -250,8 +250,6 @@ class Room(Confined):
         _set(self._groups.get("pids", unified), {"pids.max": processes})
         if unified is not None:
             (unified / "cgroup.procs").chmod(0o666)
-            if "cpu" not in above:
-                _set(unified, {"cpu.weight": FAVOURED["cpu.weight"]})
 
     def stopped(self) -> Exit:
         """See `sandbox.box.Box`."""

@@ -99,7 +99,7 @@ def ask(series: Box) -> Iterator[Insider]:
             "(['self'], ['exe', 'maps'], [])",
         ),
         ("sorted(os.listdir('/dev'))", "['full', 'null', 'random', 'urandom', 'zero']"),
-        ("os.getpid(), os.getppid(), os.getsid(0)", "(2, 1, 2)"),
+        ("os.getpid(), os.getppid(), os.getsid(0)", "(3, 1, 3)"),
         ("[os.path.exists(f'/usr/bin/{tool}') for tool in ('gcc', 'cc', 'ld', 'perl', 'dpkg')]", str([False] * 5)),
         ("os.path.exists('/dev/shm')", "False"),
         ("os.path.exists('/var/run/docker.sock')", "False"),

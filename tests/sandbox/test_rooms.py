@@ -66,8 +66,8 @@ def test_a_program_is_packed_readable_for_its_user_with_folders_before_what_is_i
     (tmp_path / "empty").touch(0o666)
     fd, taken = packed(tmp_path)
     assert written(fd).split(b"\n") == [
-        *(b"755 -1 ./a", b"755 -1 ./a/b", b"755 4097 ./a/b/run", b"x" * (PAGE_BYTES + 1) + b"644 9 ./a/text"),
-        *(b"two", b"lines644 0 ./empty", b""),
+        *(b"755 -1 ./a", b"644 0 ./empty", b"755 -1 ./a/b", b"644 9 ./a/text", b"two", b"lines755 4097 ./a/b/run"),
+        b"x" * (PAGE_BYTES + 1),
     ]
     assert taken == 3 * PAGE_BYTES
 
