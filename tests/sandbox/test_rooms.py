@@ -19,7 +19,7 @@ from deadheat.league.config import Settings
 from deadheat.sandbox import containers, rooms
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import FAVOURED, first_child, sweep_unified, thaw
+from deadheat.sandbox.cgroup import first_child, sweep_unified, thaw
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import sweep_folders
@@ -108,7 +108,7 @@ V2 = {
         "memory.swap.max": "0",
         "pids.max": "9",
         "cgroup.procs": "",
-        "cpu.weight": FAVOURED["cpu.weight"].decode(),
+        "cpu.weight": "",
     }
 }
 KEYS = {"cpu,cpuacct": ("cpu", "cpuacct"), "unified": ("",)}
