@@ -72,14 +72,6 @@ def test_what_a_match_remembers_and_a_box_tells() -> None:
     assert lines[-1] == "Reached."
 
 
-@pytest.mark.containers
-@pytest.mark.all
-def test_what_the_way_to_a_container_costs() -> None:
-    table = short("sandbox")
-    for row in ("(a)", "    bare HTTP", "    Docker SDK", "(b)", "    c ", "    python "):
-        assert f"\n{row}" in f"\n{table}"
-
-
 @pytest.mark.alone
 @pytest.mark.containers
 @pytest.mark.all
