@@ -68,7 +68,7 @@ class Series(JobRow, table=True):
         Index(None, "state", "nudge_at"),
         Index(None, "state", "lease_until"),
         Index(None, "state", "precedence", "queued_at", "id"),
-        Index(None, "season_id", "state"),
+        Index(None, "season_id", "state", "precedence", "queued_at", "id"),
         Index(None, "season_id", "finished_at"),
         index_where("ix_series_virtual_start", "season_id", "virtual_start", where="virtual_start IS NOT NULL"),
         index_where("ix_series_challenge_id", "challenge_id", where="challenge_id IS NOT NULL"),

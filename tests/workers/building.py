@@ -36,7 +36,7 @@ class BuildingWorld(WorkingWorld):
         version_id = self.add(filename, content if isinstance(content, bytes) else content.encode(), game)
         build_version(self.context, version_id)
         while self.built_version(version_id).state is VersionState.UPLOADED:
-            assert self.causes(version_id)[-1] in ("watch-ended", "host-unknown")
+            assert self.causes(version_id)[-1] in ("watch-ended", "host-unknown", "host-starved")
             build_version(self.context, version_id)
         return self.built_version(version_id)
 

@@ -15,6 +15,9 @@ def upgrade() -> None:
     op.add_column("series", sa.Column("virtual_start", sa.BigInteger(), nullable=True))
     columns = ["season_id", "virtual_start"]
     op.create_index("ix_series_virtual_start", "series", columns, sqlite_where=where, postgresql_where=where)
+    op.drop_index("ix_series_season_id_state", "series")
+    columns = ["season_id", "state", "precedence", "queued_at", "id"]
+    op.create_index("ix_series_season_id_state_precedence_queued_at_id", "series", columns)
     reference = "REFERENCES season (id)"
     op.execute(f"ALTER TABLE bot_version ADD COLUMN enters_id INTEGER CONSTRAINT fk_bot_version_enters_id {reference}")
     where = sa.text("enters_id IS NOT NULL")

@@ -57,6 +57,7 @@ def ladder_bound(session: Session, season_id: int, slots: int) -> int:
 LATEST = (
     select(Series.started_at, Series.finished_at)
     .where(col(Series.season_id) == bindparam("season"), col(Series.state) == JobState.DONE)
+    .where(col(Series.finished_at).is_not(None))  # else the index is read through all that still wait
     .order_by(col(Series.finished_at).desc())
     .limit(LOOKED_AT)
 )

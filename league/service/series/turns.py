@@ -193,9 +193,10 @@ def _served(games: tuple[Identity, ...]) -> Select[Any]:
     for, and `waits` says whether a new series waits that these games can play.
     """
     of_season = col(Series.season_id) == Season.id
-    last = columns(func.max(col(Series.virtual_start))).where(of_season).correlate(Season).scalar_subquery()
+    started = col(Series.virtual_start).is_not(None)  # so that an index of these alone is read
+    last = columns(func.max(col(Series.virtual_start))).where(of_season, started).correlate(Season).scalar_subquery()
     counted = columns(func.count(col(Match.id))).join_from(Series, Match, col(Match.series_id) == Series.id)
-    counted = counted.where(of_season, col(Series.virtual_start) == last).correlate(Season)
+    counted = counted.where(of_season, started, col(Series.virtual_start) == last).correlate(Season)
     waits = exists().where(of_season, col(Series.state) == JobState.QUEUED, FRESH)
     return columns(
         col(Season.id),
