@@ -47,9 +47,7 @@ class AskedChallenge(Record):
     reason: Annotated[str, Field(description="Why it is over; empty while it is not.")]
     created_at: datetime
     ended_at: datetime | None
-    waits: Annotated[str, Field(description="What its next match waits for; empty if it is being played, or over.")] = (
-        ""
-    )
+    waits: Annotated[str, Field(description="What its next match waits for; empty while it plays, and when over.")] = ""
 
     @property
     def sides(self) -> tuple[str, str]:
