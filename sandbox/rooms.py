@@ -107,7 +107,7 @@ class Wall:
             self._line.send(b"g")
             said = self._line.recv(ANSWER_BYTES)
         except OSError as error:
-            raise SandboxError("container-died", f"the container that makes rooms has ended: {error}") from error
+            raise SandboxError("container-died", "the container that makes rooms has ended") from error
         if said != b"ready":
             raise SandboxError("no-runtime", f"this kernel lets us make no rooms ({_text(said)}); {_HOW}")
 
@@ -158,7 +158,11 @@ class Wall:
             passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
             self._line.sendmsg([words.encode("utf-8", "surrogateescape")], passed)
         except OSError as error:
-            raise SandboxError("container-died", f"the container that makes rooms has ended: {error}") from error
+            raise SandboxError("container-died", "the container that makes rooms has ended") from error
+
+    def __del__(self) -> None:
+        if self._line is not None:  # nobody closed it: it ends as if its owner had been killed
+            self._line.close()
 
     def close(self) -> None:
         """End the container, and wait until the engine has removed it."""
@@ -191,8 +195,7 @@ class Room(Confined):
         try:
             return self._start()
         except OSError as error:
-            cause = "container-stuck" if isinstance(error, TimeoutError) else "container-died"
-            raise self._lost(f"no room could be made: {error}", cause) from error
+            raise self._lost(f"no room could be made: {error}", "container-stuck") from error
         except SandboxError:
             self._wall.broken = True
             raise
@@ -274,7 +277,7 @@ class Room(Confined):
             if self._line is not None:
                 self._line.send(order.encode())
         except OSError as error:
-            raise self._lost(f"a room accepts no orders: {error}") from error
+            raise self._lost("a room accepts no orders") from error
 
     def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
         if self._line is None:
@@ -285,7 +288,7 @@ class Room(Confined):
         except TimeoutError as error:
             raise self._lost(f"a room did not answer within {timeout_s} s", "container-stuck") from error
         except OSError as error:
-            raise self._lost(f"a room ended unexpectedly: {error}") from error
+            raise self._lost("a room ended unexpectedly") from error
         words, _, text = said.partition(b"\n")
         if words.split(b" ")[0] != answer.encode():
             raise self._lost(f"a room said {_text(words)!r}" if said else "a room ended unexpectedly")

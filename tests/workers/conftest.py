@@ -44,7 +44,8 @@ class WorkingWorld(World):
 
     def left_behind(self) -> list[Path]:
         """Return what jobs have left in the folder of running ones."""
-        return [path for path in self.context.run_dir.iterdir() if path.name != "slots"]
+        walls = {line.parents[1] for line in self.context.run_dir.glob("box-*/judge/line")}
+        return [path for path in self.context.run_dir.iterdir() if path.name != "slots" and path not in walls]
 
 
 class PlayingWorld(WorkingWorld):
