@@ -5,11 +5,11 @@ Theory of operation
 Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
 passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container per
 judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks all its
-pages in memory and waits. Every wall mounts that volume read-only, without access times. A file system in memory has
+pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory has
 no backing store to search and evicts no locked page, so no bot's action there changes anything that another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-Like the image it outlives them; `deploy/images/build --force` removes it, and walls that have mounted its volume keep
+Like the image it outlives them; `deploy/images/build --force` removes it, and boxes that have mounted its volume keep
 the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init would wait,
 so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
 """
@@ -30,8 +30,7 @@ MEMORY_OPTIONS = "mode=755,nr_inodes=100000"
 CAPABILITIES = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "IPC_LOCK", "MKNOD"]
 CONFLICT = 409
 COPY = "cp -a /play/. /resident/"
-KEEP = "/sbin/judge-init --keep /resident"
-KEEPER = f"[ -e /resident/complete ] || {COPY} && exec {KEEP}"
+KEEPER = f"[ -e /resident/complete ] || {COPY} && exec /sbin/judge-init --keep /resident"
 COPY_SECONDS = 20.0
 """How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened. If
 it fails because of this, it is tried again, and the copy continues meanwhile."""
@@ -103,8 +102,8 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
 
 
 def _copies(client: docker.APIClient, name: str) -> bool:
-    # Until the copy is complete, the first process is a shell, or even the runtime's own.
-    return not any(process[-1] == KEEP for process in client.top(name)["Processes"])
+    # While the copy lasts, its shell has these words in its arguments too.
+    return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 
 
 def _volume(name: str, where: str, *, read_only: bool) -> Mount:
