@@ -224,7 +224,8 @@ class Zoo:
         self._versions = itertools.count(1)
         self._honest: dict[str, ProgramRef] = {}
         with self.context.slots.take() as cpus:  # the lock file exists from now on, and the wall
-            self.sandbox._wall(bot_limits(cpus).cpus)
+            if not self.sandbox.runtime.gvisor:
+                self.sandbox._wall(bot_limits(cpus).cpus)
         own_times()  # the referee's own counter is open from now on
 
     def close(self) -> None:
