@@ -376,8 +376,9 @@ COUNTED = (
 def miscounted_deadlines(session: Session) -> Iterator[str]:
     """Each span's counts add up to the prompts of all matches."""
     answered = [tuple(row) for row in session.exec(ANSWERED)]
+    sums = session.exec(COUNTED).all()
     for span in (Span.HOUR, Span.DAY, Span.SEASON):
-        counted = {(season, prompts) for one, season, prompts in session.exec(COUNTED) if one is span}
+        counted = {(season, prompts) for one, season, prompts in sums if one is span}
         yield from (f"prompts of season {season} by {span}: {n}" for season, n in sorted({*answered} ^ counted))
 
 

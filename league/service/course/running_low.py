@@ -61,7 +61,7 @@ def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
             return False
     if season.state in ON_LADDER and not season.ladder:
         return False
-    bound = ladder_bound(session, season.id, season.slots)
+    bound = ladder_bound(session, season.id)
     return open_of_season(session, season.id, bound) <= LOW_SHARE * bound
 
 

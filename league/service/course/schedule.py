@@ -45,7 +45,6 @@ from deadheat.league.service.seasons.gates import plan_challenges
 from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import ladder_bound
-from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
@@ -117,7 +116,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
 
 def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
-    bound = ladder_bound(session, season.id, judging_slots(session))
+    bound = ladder_bound(session, season.id)
     room = bound - open_of_season(session, season.id, bound)
     if room <= 0:
         return []

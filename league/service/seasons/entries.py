@@ -52,12 +52,7 @@ def enter(
     season = lock_season(session, season_id)
     bot = _bot(session, who, bot_id)
     must_be_active(session, bot)
-    if season.state not in ENTERABLE:
-        said = _("bots can enter, or change versions, only while it is %(states)s")
-        raise WrongState.of_season(season.state, said, ENTERABLE)
-    if bot.game != season.game:
-        raise WrongGame(bot.game, season.game)
-    must_take_part(session, season_id, bot_id)
+    _must_be_welcome(session, season, bot)
     entry = entry_of(session, season_id, bot_id)
     if not (own := is_own(session, who, bot_id)):
         _must_leave_choices(entry, bot_id, number, gate)
@@ -98,14 +93,19 @@ def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> 
         WrongState: the season accepts no entries any more, or the bot is withdrawn or disqualified.
     """
     season, bot = lock_season(session, season_id), own_bot(session, owner, bot_id)
+    _must_be_welcome(session, season, bot)
+    if entry_of(session, season_id, bot_id) is None:
+        check_admission(session, owner, season, bot)
+
+
+def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
+    """Check that the season accepts entries, and this bot's in particular."""
     if season.state not in ENTERABLE:
         said = _("bots can enter, or change versions, only while it is %(states)s")
         raise WrongState.of_season(season.state, said, ENTERABLE)
     if bot.game != season.game:
         raise WrongGame(bot.game, season.game)
-    must_take_part(session, season_id, bot_id)
-    if entry_of(session, season_id, bot_id) is None:
-        check_admission(session, owner, season, bot)
+    must_take_part(session, season.id, bot.id)
 
 
 def enter_as_wished(session: Session, season_id: int) -> None:

@@ -9,11 +9,15 @@ from __future__ import annotations
 
 import math
 from datetime import timedelta
+from functools import cache
+from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Select, bindparam, literal, true
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
-from deadheat.league.service.series.hosts import judging_slots
+from deadheat.league.database import settings_of
+from deadheat.league.service.series.hosts import NO_HOST, judging_slots, slots_judging, told_of
 from deadheat.league.states import IN_PLAY, JobState
 from deadheat.league.tables import Season, Series
 
@@ -41,17 +45,31 @@ ENOUGH, LOOKED_AT = 3, 8
 """The fewest and the most of a season's latest series by which its pace is measured."""
 
 
-def ladder_bound(session: Session, season_id: int, slots: int) -> int:
-    """Return the number of series of one season's ladder that may wait or run, while that many slots judge. Seasons in
-    play share them.
-    """
+def ladder_bound(session: Session, season_id: int) -> int:
+    """Return the number of series of one season's ladder that may wait or run. Seasons in play share the slots."""
+    session.flush()
+    asked = {"season": season_id, **told_of(session, NO_HOST)}
+    found = session.connection().execute(_pace(settings_of(session).judge_unfit), asked).all()
+    slots: int = found[0].slots
+    seasons: int = found[0].seasons
     most = bound_with(slots)
-    took = [ended - began for began, ended in session.exec(LATEST, params={"season": season_id}) if began and ended]
+    took = [row.finished_at - row.started_at for row in found if row.started_at and row.finished_at]
     if len(took) < ENOUGH or not slots:
         return most
     mean = sum(took, timedelta(0)) / len(took)
-    within = slots * AHEAD / max(mean, timedelta(milliseconds=1)) / max(1, session.exec(SEASONS).one())
+    within = slots * AHEAD / max(mean, timedelta(milliseconds=1)) / max(1, seasons)
     return min(most, slots + max(slots, math.ceil(within)))
+
+
+@cache
+def _pace(judge_unfit: bool) -> Select[Any]:
+    """Return the statement for the judging slots, the seasons in play, and the latest series of one of them; without
+    any there is one row all the same.
+    """
+    latest, row = LATEST.subquery(), columns(literal(1).label("one")).subquery()
+    slots = slots_judging(judge_unfit).scalar_subquery().label("slots")
+    seasons = SEASONS.scalar_subquery().label("seasons")
+    return columns(slots, seasons, latest).select_from(row.outerjoin(latest, true()))
 
 
 LATEST = (

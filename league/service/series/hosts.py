@@ -70,6 +70,8 @@ HERE = and_(col(WorkerHost.name) == bindparam("host_name"), col(WorkerHost.boot)
 ALIVE = col(WorkerHost.last_seen_at) >= bindparam("alive_at", type_=UtcDateTime)
 """Conditions of statements that are built once; `told_of` returns their parameters."""
 
+LIVE = select(WorkerHost.name).where(ALIVE)
+
 IN_INCIDENT = and_(col(WorkerHost.incident_at).is_not(None), col(WorkerHost.incident_ended_at).is_(None))
 
 NO_HOST = Host("", "")
@@ -273,7 +275,7 @@ def others_judge(session: Session, name: str) -> bool:
 
 def live_machines(session: Session) -> list[str]:
     """Return the names of the machines that report."""
-    return list(session.exec(select(WorkerHost.name).where(ALIVE), params=told_of(session, NO_HOST)))
+    return list(session.exec(LIVE, params=told_of(session, NO_HOST)))
 
 
 def judging_slots(session: Session) -> int:

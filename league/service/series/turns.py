@@ -85,6 +85,7 @@ def _first(precedence: Any, games: tuple[Identity, ...], of_season: bool) -> Any
         .where(col(Series.season_id).not_in(closed_to(games)))
         .order_by(col(Series.queued_at), col(Series.id))
         .limit(1)
+        .with_for_update(skip_locked=True)
     )
     return found.where(col(Series.season_id) == bindparam("season")) if of_season else found
 
@@ -95,23 +96,16 @@ def oldest(
     dialect: str,
     precedences: tuple[Precedence, ...] = tuple(HEAD_STARTS),
     of_season: bool = False,
-    locked: bool = False,
 ) -> Select[Any] | CompoundSelect[Any]:
     """Return the statement for the longest waiting new series of each precedence; `of_season`: of the season that is
-    its parameter; `locked`: it skips series that other workers are about to take, and keeps them off those that it
-    returns. It is built once, because building it takes longer than executing it, and every claim executes it.
+    its parameter. It is built once, because building it takes longer than executing it, and every claim executes it.
     PostgreSQL plans it again each time, so it gets one query for all precedences; SQLite has no LATERAL.
     """
-
-    def first(precedence: Any) -> Any:
-        found = _first(precedence, games, of_season)
-        return found.with_for_update(skip_locked=True) if locked else found
-
     if dialect != "postgresql":
-        return union_all(*(columns(first(precedence).subquery()) for precedence in precedences))
+        return union_all(*(columns(_first(precedence, games, of_season).subquery()) for precedence in precedences))
     each = func.unnest(literal([*map(int, precedences)], ARRAY(Integer))).table_valued("precedence")
     each = each.render_derived(name="each")
-    heads: Any = first(each.c.precedence).correlate(each).lateral("first")
+    heads: Any = _first(each.c.precedence, games, of_season).correlate(each).lateral("first")
     return columns(heads).select_from(each)
 
 
@@ -150,7 +144,8 @@ def _unwelcome(judge_unfit: bool) -> Update:
 def _next_in_turn(session: Session, starts: dict[int, int]) -> int | None:
     """Return the next new series of the games that this process shares with the API, and note its virtual start if it
     has one. A query reads one row for each precedence, however many wait, and another a few for each season; series
-    that other workers are about to take are skipped, so that simultaneous claims get different series.
+    that other workers are about to take are skipped, so that simultaneous claims get different series. If several
+    seasons wait, a third reads the first series of the one whose turn it is.
     """
     waiting = _heads(session)
     kinds = sorted(waiting, key=lambda kind: waiting[kind][0])
@@ -159,11 +154,13 @@ def _next_in_turn(session: Session, starts: dict[int, int]) -> int | None:
         kinds.insert(0, Precedence.ASKED)
     for kind in dict.fromkeys(Precedence.ORDINARY if kind in SHARED else kind for kind in kinds):
         if kind not in SHARED:
-            for _, series_id in _heads(session, precedences=(kind,), locked=True).values():
-                return series_id
-        for start, season_id in _seasons_in_turn(session) if kind in SHARED else ():
-            found = _heads(session, season_id, precedences=SHARED, of_season=True, locked=True)
-            for _, series_id in sorted(found.values())[:1]:
+            return waiting[kind][1]
+        seasons = _seasons_in_turn(session)
+        for start, season_id in seasons:
+            found = waiting
+            if len(seasons) > 1:
+                found = _heads(session, season_id, precedences=SHARED, of_season=True)
+            for _, series_id in sorted(found[kind] for kind in SHARED if kind in found)[:1]:
                 starts[series_id] = start
                 return series_id
     return None

@@ -81,7 +81,8 @@ def take_sample(session: Session) -> bool:
         return False
     _count(session, session.get_one(Sample, minute), since)
     session.connection().execute(FORGOTTEN, {"oldest": minute - KEPT})
-    forget_minutes(session, minute)
+    if fresh or before is None or before.at.hour != minute.hour:
+        forget_minutes(session, minute)
     return True
 
 
