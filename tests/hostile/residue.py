@@ -46,7 +46,7 @@ class Traces:
         """Note what identifies the run that has just started."""
         if isinstance(box, Room):
             self.directories |= {*box._groups.values()}
-            self.users.add(box.user)
+            self.users |= {box.user, box.user + 1}  # the bot's, and its warden's
             return
         assert box._container is not None and box._container.id is not None
         found = self.client.inspect_container(box._container.id)
