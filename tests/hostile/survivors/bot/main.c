@@ -27,7 +27,7 @@ static void close_all(void) {
 
 int main(void) {
     while (hear()) {
-        if (is("READY")) found("another process than init and the bot", processes() != 3);
+        if (is("READY")) found("another process than init and the bot", processes() != getpid()); /* init, its threads, this */
         play();
     }
     if (daemonized()) {
