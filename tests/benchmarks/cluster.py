@@ -3,7 +3,8 @@
     ./scripts/bench cluster [--short]
 
 (a) Matches a minute with one, two and three machines that play (`tests.cluster`), all on this one, so that more of them
-help only as far as it has processors; series of 50, bots that do not think, default times.
+help only as far as it has processors; series of 50, with all three also shorter ones; bots that do not think, default
+times.
 (b) Who spent the CPU time meanwhile: containers and engine; workers with their referees, who also write the results
 down; queue, database, API and scheduler; housekeeping (tick, sweep, refit, publish), which has processes of its own
 here, as in deploy/compose.yml. Everything but playing must be at most a tenth, and without housekeeping a twentieth.
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from math import inf
 from pathlib import Path
 
@@ -47,6 +48,7 @@ from tests.league.clock import START
 from tests.league.world import World
 
 LENGTH = 50
+SHORTER = (1, 2, 10)
 BOTS = 4
 AS_SHIPPED = {"LEASE_SECONDS": "30", "REQUEUE_SECONDS": "60"}
 STORE_BYTES = 2**30
@@ -67,7 +69,7 @@ TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 def main() -> int:
     short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
-    played(targets, seconds=4 if short else 60)
+    played(targets, 4 if short else 60, (2,) if short else SHORTER)
     backlog(targets, LARGE // 20 if short else LARGE, rounds=20 if short else 60)
     return targets.report()
 
@@ -75,26 +77,31 @@ def main() -> int:
 # (a) and (b): played ----------------------------------------------------------------------------------------------
 
 
-def played(targets: Targets, seconds: float) -> None:
+def played(targets: Targets, seconds: float, shorter: Sequence[int]) -> None:
     group = MeasuredGroup(f"deadheat-bench-{os.getpid()}")
     engine = PrivateEngine(Settings().image, group)
     try:
         with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES, worker_queues="build,play") as cluster:
             for name in API_MACHINES:
                 cluster.start(name, "worker", "--queues", CONTROL, "--concurrency", "2")
-            season_id = cluster.season(cluster.bots(BOTS), series_length=LENGTH)
+            bots = cluster.bots(BOTS)
+            of_shorter = {}
+            for length in shorter:
+                season_id = cluster.season(bots, series_length=length)
+                of_shorter[length] = _window(cluster, season_id, group, seconds)
+                cluster.close(season_id)
+            season_id = cluster.season(bots, series_length=LENGTH)
             rows = {}
             for count in (3, 2, 1):
                 for name in WORKERS[count:]:
                     cluster.machine(name).kill()
-                before = cluster.played(season_id)
-                until("the rest plays", lambda: cluster.played(season_id) > before)  # noqa: B023
-                time.sleep(seconds / 4)
                 rows[count] = _window(cluster, season_id, group, seconds)
     finally:
         engine.close()
         group.close()
     report_rates(rows, seconds)
+    for length, row in of_shorter.items():
+        print(f"    {max(rows)} machines, series of {length:2}  {_rate(row, seconds)}")
     report_shares(targets, rows)
 
 
@@ -102,12 +109,18 @@ def report_rates(rows: dict[int, dict[str, float]], seconds: float) -> None:
     """Print the matches a minute. Results come series by series: a time in which none ended measures nothing."""
     print(f"(a) Matches a minute over {seconds:g} s, series of {LENGTH}, {os.cpu_count()} processors for everything")
     for count, row in sorted(rows.items()):
-        rate = f"{row['matches'] / seconds * 60:6.0f}" if row["matches"] else "not measured: no series ended meanwhile"
-        print(f"    {count} machine{'s' if count > 1 else ' '}  {rate}")
+        print(f"    {count} machine{'s' if count > 1 else ' '}  {_rate(row, seconds)}")
+
+
+def _rate(row: dict[str, float], seconds: float) -> str:
+    return f"{row['matches'] / seconds * 60:6.0f}" if row["matches"] else "not measured: no series ended meanwhile"
 
 
 def _window(cluster: Cluster, season_id: int, group: MeasuredGroup, seconds: float) -> dict[str, float]:
-    """Count matches, and CPU seconds by consumer, over some time."""
+    """Wait until the machines play, then count matches, and CPU seconds by consumer, over some time."""
+    at_first = cluster.played(season_id)
+    until("they play", lambda: cluster.played(season_id) > at_first)
+    time.sleep(seconds / 4)
     before, played_before = _spent(cluster, group), cluster.played(season_id)
     time.sleep(seconds)
     after, played_after = _spent(cluster, group), cluster.played(season_id)
