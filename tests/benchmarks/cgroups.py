@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
+
+from deadheat.sandbox.host import weight
 
 ROOT = Path("/sys/fs/cgroup")
 EMPTY_SECONDS = 60
@@ -32,9 +35,22 @@ class MeasuredGroup:
 
     def cpu_ns(self) -> int:
         """Return the CPU time of everything that is or was inside."""
+        return self._cpu_ns(self._base)
+
+    def boxes_ns(self, engine: str) -> int:
+        """Return the CPU time of an engine's boxes that are there now: their groups are not below ours. `engine` is its
+        address.
+        """
+        listed = subprocess.run(
+            ["docker", "--host", engine, "ps", "--quiet", "--no-trunc"], check=True, capture_output=True, text=True
+        )
+        groups = [self._home / weight.PLAY / container for container in listed.stdout.split()]
+        return sum(self._cpu_ns(group) for group in groups if group.is_dir())
+
+    def _cpu_ns(self, group: Path) -> int:
         if not self._v2:
-            return int((self._base / "cpuacct.usage").read_text())
-        fields = dict(line.split() for line in (self._base / "cpu.stat").read_text().splitlines())
+            return int((group / "cpuacct.usage").read_text())
+        fields = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
         return int(fields["usage_usec"]) * 1000
 
     def close(self) -> None:

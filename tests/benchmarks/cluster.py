@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from math import inf
 from pathlib import Path
 
@@ -66,6 +67,10 @@ SMALL, LARGE = 1_000, 100_000
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
+Spent = dict[str, float]
+"""CPU seconds by consumer."""
+
+
 def main() -> int:
     short = arguments(__doc__, "a few seconds of each, and 5,000 series for 100,000").parse_args().short
     targets = Targets(short)
@@ -84,18 +89,19 @@ def played(targets: Targets, seconds: float, shorter: Sequence[int]) -> None:
         with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES, worker_queues="build,play") as cluster:
             for name in API_MACHINES:
                 cluster.start(name, "worker", "--queues", CONTROL, "--concurrency", "2")
+            spent = partial(_spent, cluster, group, engine)
             bots = cluster.bots(BOTS)
             of_shorter = {}
             for length in shorter:
                 season_id = cluster.season(bots, series_length=length)
-                of_shorter[length] = _window(cluster, season_id, group, seconds)
+                of_shorter[length] = _window(cluster, season_id, spent, seconds)
                 cluster.close(season_id)
             season_id = cluster.season(bots, series_length=LENGTH)
             rows = {}
             for count in (3, 2, 1):
                 for name in WORKERS[count:]:
                     cluster.machine(name).kill()
-                rows[count] = _window(cluster, season_id, group, seconds)
+                rows[count] = _window(cluster, season_id, spent, seconds)
     finally:
         engine.close()
         group.close()
@@ -116,21 +122,21 @@ def _rate(row: dict[str, float], seconds: float) -> str:
     return f"{row['matches'] / seconds * 60:6.0f}" if row["matches"] else "not measured: no series ended meanwhile"
 
 
-def _window(cluster: Cluster, season_id: int, group: MeasuredGroup, seconds: float) -> dict[str, float]:
+def _window(cluster: Cluster, season_id: int, spent: Callable[[], Spent], seconds: float) -> dict[str, float]:
     """Wait until the machines play, then count matches, and CPU seconds by consumer, over some time."""
     at_first = cluster.played(season_id)
     until("they play", lambda: cluster.played(season_id) > at_first)
     time.sleep(seconds / 4)
-    before, played_before = _spent(cluster, group), cluster.played(season_id)
+    before, played_before = spent(), cluster.played(season_id)
     time.sleep(seconds)
-    after, played_after = _spent(cluster, group), cluster.played(season_id)
+    after, played_after = spent(), cluster.played(season_id)
     return {"matches": played_after - played_before, **{name: after[name] - before[name] for name in after}}
 
 
-def _spent(cluster: Cluster, group: MeasuredGroup) -> dict[str, float]:
+def _spent(cluster: Cluster, group: MeasuredGroup, engine: PrivateEngine) -> Spent:
     housekeeping = {name: _cpu_s(cluster.machine(name), f"jobs\0{CONTROL}") for name in API_MACHINES}
     return {
-        "containers and engine": group.cpu_ns() / 1e9,
+        "containers and engine": (group.cpu_ns() + group.boxes_ns(engine.url)) / 1e9,
         "machines that play": sum(_cpu_s(machine) for machine in cluster.machines()),
         **{name: _cpu_s(cluster.machine(name)) - housekeeping.get(name, 0.0) for name in SERVERS},
         HOUSEKEEPING: sum(housekeeping.values()),
