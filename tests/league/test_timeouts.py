@@ -159,7 +159,7 @@ def test_every_cell_leads_to_its_matches(world: World) -> None:
 def tried_elsewhere(session: Session, season_id: int, match_id: int) -> int:
     """Note a void attempt of another machine; return the machine's number."""
     series_id = session.get_one(Match, match_id).series_id
-    about = {"season_id": season_id, "series_id": series_id, "match_id": match_id, "seed_number": 1}
+    about: dict[str, Any] = {"season_id": season_id, "series_id": series_id, "match_id": match_id, "seed_number": 1}
     machine = Machine(name="other")
     session.add_all(
         [machine, Attempt(**about, attempt=1, worker="other:1", cause=Cause.HOST_UNFIT, finished_at=now(session))]
