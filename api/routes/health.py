@@ -1,4 +1,4 @@
-"""Health checks and metrics for operators and their tools."""
+"""Health checks and metrics for operators and their tools, and for organisers the machines that play."""
 
 from __future__ import annotations
 
@@ -10,10 +10,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
 from deadheat.api import metrics
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Asker, Shared
 from deadheat.api.edge.rates import host_of
 from deadheat.api.readiness import readiness
 from deadheat.api.schemas.environment import Readiness
+from deadheat.engine.games.folder import problems
+from deadheat.league.records.hosts import Workers
+from deadheat.league.service.series.games import games_for
+from deadheat.league.service.series.hosts import hosts_for
 
 router = APIRouter(tags=["operation"])
 
@@ -50,3 +54,12 @@ async def get_metrics(shared: Shared, request: Request) -> Response:
     # It has threads of its own, because all others may be waiting for the database.
     told = await run_sync(metrics.exposition, shared, limiter=shared.measuring)
     return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/v1/workers", responses={401: {}, 403: {}})
+def list_workers(shared: Shared, asker: Asker) -> Workers:
+    """List the machines, whether each may judge, and if not, why; and the league's games."""
+    with shared.db.reading() as session:
+        found = hosts_for(session, asker)
+        games = games_for(session, asker)
+    return Workers(items=found, judge_unfit=shared.settings.judge_unfit, games=games, broken_games=problems())
