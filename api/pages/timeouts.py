@@ -107,15 +107,8 @@ def late_matches(
     before: Number = None,
 ) -> str:
     """List the matches with late answers, perhaps only of a season, a game, a command, a machine, a bot or a time."""
-    about = {
-        "season": season,
-        "game": game,
-        "command": command,
-        "machine": machine,
-        "bot": bot,
-        "over": over,
-        "late": late,
-    }
+    about = {"season": season, "game": game, "command": command, "machine": machine, "bot": bot}
+    about |= {"over": over, "late": late}
     with shared.db.reading() as session:
         rows = matches(
             session,

@@ -55,9 +55,8 @@ def _text(found: Timeouts) -> Iterator[RenderableType]:
         return
     season = "in the whole season" if found.season_id else "in all seasons"
     time = season if found.over is Over.SEASON else f"in the last {found.over.replace('-', ' ')}"
-    yield from _table(
-        f"By game and command, {time}", [row for row in found.commands if row.over == found.over], COMMANDS
-    )
+    rows = [row for row in found.commands if row.over == found.over]
+    yield from _table(f"By game and command, {time}", rows, COMMANDS)
     yield from _table(f"By machine, {time}", found.machines, MACHINES)
     bots = "in the whole season" if found.season_id else "in the seasons under way"
     yield from _table(f"Bots with the most timeouts, {bots}", found.bots, BOTS)
