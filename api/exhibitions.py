@@ -33,7 +33,8 @@ def told_table(table: Table) -> str:
     if info.state is JobState.QUEUED:
         if table.queue:
             return _failed(info) + _(
-                "All places are taken. You are number %(number)s in the queue; the match begins by itself.",
+                "All places are taken. "
+                "You are number %(number)s in the queue; the match begins by itself when it is your turn.",
                 number=table.queue,
             )
         return _failed(info) + _("You have a seat; the match begins as soon as a worker is free.")

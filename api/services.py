@@ -19,8 +19,9 @@ from sqlmodel import Session
 from starlette.responses import Response
 from starlette.types import Scope
 
+from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
 from deadheat.api.edge.rates import Rates
-from deadheat.api.edge.uploading import TAKING_IN, Room, room_for_uploads
+from deadheat.api.edge.uploading import AT_ONCE, TAKING_IN, Room
 from deadheat.engine.language import language
 from deadheat.league.blobs import Blobs
 from deadheat.league.config import Settings
@@ -265,7 +266,8 @@ class Services:
     checked: tuple[float, Readiness] | None = None
 
     def __post_init__(self) -> None:
-        self.room = room_for_uploads(self.settings.upload_limit_bytes)
+        limit_bytes = self.settings.upload_limit_bytes
+        self.room = Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)
         if self.settings.openid_issuer:
             from deadheat.api.edge.openid import Provider
 

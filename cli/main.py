@@ -88,7 +88,7 @@ FIRST = ("new", "play", "tournament", "view", "explain", "login", "submit", "ent
 
 GAMES_HELP = (
     "Begin with `deadheat new GAME --folder my-bot` (`deadheat new --help` lists the games), then play against a bot "
-    "that comes with Deadheat: `deadheat play GAME my-bot house:random`. `deadheat help all` lists every command."
+    "that comes with Deadheat: `deadheat play GAME my-bot house:random`."
 )
 """The help omits the games' names: importing them would cost a completion a tenth of a second."""
 
@@ -130,6 +130,7 @@ class Lazily(TyperGroup):
             named = [word for word in args[1:] if word != "all"]
             args = [*named, "--help"] if args[1:] else []
         short = ctx.meta["deadheat.short"] = not (args or ctx.resilient_parsing)
+        self.epilog = f"{GAMES_HELP} `deadheat help all` lists every command." if short else GAMES_HELP
         return super().parse_args(ctx, ["--help"] if short else args)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -199,7 +200,6 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     help="Deadheat: a league for bots under hard deadlines.",
-    epilog=GAMES_HELP,
     callback=choose,
 )
 for _panel, _verbs in PANELS.items():

@@ -104,6 +104,12 @@ def wilson(share: float, count: float) -> tuple[float, float]:
     return 0.0 if share == 0 else max(0.0, centre - half), 1.0 if share == 1 else min(1.0, centre + half)
 
 
+def used(part: float) -> str:
+    """Format a share of a limit as a percentage with about two digits."""
+    percent = 100 * part
+    return _("under 0.1 %") if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
+
+
 def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
     """Yield round numbers from at most `least` to at least `most`, 1, 2 or 5 times a power of ten apart."""
     rough = max(most - least, 1e-9) / about

@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from deadheat.engine import figures
-from deadheat.engine.core import Fault, Points, Reply, Seat
+from deadheat.engine.core import Fault, Reply, Seat
 from deadheat.engine.figures import counted, duration, limit
 from deadheat.engine.language import N_, _
 from deadheat.engine.transcript import Prompt, Transcript
@@ -63,11 +62,6 @@ def place(ranks: Sequence[int], seat: Seat) -> str:
     if rank == 1:
         return _("won")
     return _("lost") if len(ranks) == 2 else _("place %(rank)s of %(count)s", rank=rank, count=len(ranks))
-
-
-def shown_points(points: Sequence[Points]) -> str:
-    """Return everybody's points, seat by seat."""
-    return " : ".join(map(figures.points, points))
 
 
 def why(transcript: Transcript, seat: Seat) -> str | None:

@@ -364,6 +364,7 @@ def miscounted_prompts(session: Session) -> Iterator[str]:
 ANSWERED = (
     select(Match.season_id, func.sum(LatencySummary.prompts))
     .join(LatencySummary, col(LatencySummary.match_id) == Match.id)
+    .where(col(Match.asked).is_(None))
     .group_by(col(Match.season_id))
 )
 COUNTED = (
@@ -374,7 +375,7 @@ COUNTED = (
 
 
 def miscounted_deadlines(session: Session) -> Iterator[str]:
-    """Each span's counts add up to the prompts of all matches."""
+    """Each span's counts add up to the prompts of all matches that nobody asked for."""
     answered = [tuple(row) for row in session.exec(ANSWERED)]
     sums = session.exec(COUNTED).all()
     for span in (Span.HOUR, Span.DAY, Span.SEASON):

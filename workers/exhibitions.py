@@ -173,6 +173,8 @@ def turn(
         heartbeat()
         if not told and time.monotonic() > tell_at:
             told = insist(context, lambda session: note_wait(session, job, True))
+            if not told:
+                raise LeaseLost
 
     with context.slots.take(waiting, only=cpus) as held:
         if told:

@@ -36,7 +36,6 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api.edge.around import Around
-from deadheat.api.edge.multipart import MAX_FRAMING_BYTES
 from deadheat.api.errors import http_error, problem
 
 BEGINNING = 8
@@ -207,8 +206,3 @@ class Room:
                 self._of_author[waiter.author_id] += waiter.size_bytes
                 waiter.turn.set_result(None)
         self._line = left + self._line
-
-
-def room_for_uploads(limit_bytes: int) -> Room:
-    """Make the room for uploads of at most `limit_bytes` each, plus the form's framing."""
-    return Room(AT_ONCE * limit_bytes, limit_bytes + MAX_FRAMING_BYTES)

@@ -1,4 +1,4 @@
-"""Lists: all games, all bots, a season's participants, and a game's submissions with their verdicts."""
+"""Lists: games, bots, a season's participants, a game's submissions with their verdicts; and the bots' environment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import entered
 from deadheat.api.pages.render import everyones, first_of, game_title, render
+from deadheat.api.schemas import environment as schemas
 from deadheat.api.schemas.base import RowId
 from deadheat.engine.games import GAMES
 from deadheat.league.errors import NotFound
+from deadheat.league.service.bots import environments
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import leading_season, season_info
@@ -94,3 +96,13 @@ def participants(shared: Shared, season_id: Id, q: Search = "", page: Page = 1) 
         page=page,
         pages=pages,
     )
+
+
+@router.get("/environment")
+@everyones
+def environment(shared: Shared) -> str:
+    """Show the image's description of languages, versions, commands and limits."""
+    with shared.db.reading() as session:
+        found = environments.environment(session)
+    described = None if found is None else schemas.Environment.of(found, shared.settings)
+    return render(shared, "environment.html", environment=described, image=shared.settings.image)

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.pictures.timelines import Timeline, drawn
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.routes.timeouts import found
 from deadheat.api.services import Services
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, gettext
+from deadheat.league.errors import NotFound
 from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
+from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.timeouts import TIMES, since
+from deadheat.league.states import Span
 
 router = APIRouter()
 
 HEATS = (0.0, 0.001, 0.01, 0.1)
 """The shares at which the steps of the heat map's scale begin, besides that of none."""
+
+TITLES = {
+    Span.MINUTE: N_("Late answers, last hour"),
+    Span.HOUR: N_("Late answers, last 24 hours"),
+    Span.DAY: N_("Late answers, last 60 days"),
+}
+"""The chart's titles by the spans that it shows."""
 
 Chosen = Annotated[Over, Query()]
 Word = Annotated[str | None, Query(max_length=64)]
@@ -55,8 +67,8 @@ def course(counted: Timeouts) -> Timeline:
     whole = [late.prompts or sum(three) or 1 for late, three in zip(counted.course, parts, strict=True)]
     layers = [[100 * part / of for part in three] for three, of in zip(parts, whole, strict=True)]
     points = [(late.at, sum(three)) for late, three in zip(counted.course, layers, strict=True) if late.at]
-    _span, step, count = TIMES[counted.over][3]
-    return drawn(_("Late answers"), "%", points, points[-1][0], step * (count - 1), step, layers=layers)
+    span, step, count = TIMES[counted.over][3]
+    return drawn(gettext(TITLES[span]), "%", points, points[-1][0], step * (count - 1), step, layers=layers)
 
 
 def _page(shared: Services, season_id: int | None, over: Over) -> str:
@@ -95,15 +107,8 @@ def late_matches(
     before: Number = None,
 ) -> str:
     """List the matches with late answers, perhaps only of a season, a game, a command, a machine, a bot or a time."""
-    about = {
-        "season": season,
-        "game": game,
-        "command": command,
-        "machine": machine,
-        "bot": bot,
-        "over": over,
-        "late": late,
-    }
+    about = {"season": season, "game": game, "command": command, "machine": machine, "bot": bot}
+    about |= {"over": over, "late": late}
     with shared.db.reading() as session:
         rows = matches(
             session,
@@ -117,8 +122,21 @@ def late_matches(
             before=before,
             limit=ROWS + 1,
         )
+        names = _names(session, season, bot)
     shown, older = first_of(rows, ROWS)
     query = urlencode({name: value for name, value in about.items() if value})
-    return render(
-        shared, "late-matches.html", about=about, matches=shown, older=older, newest=before is None, query=query
-    )
+    values = {"about": about, "names": names, "matches": shown, "older": older, "newest": before is None}
+    return render(shared, "late-matches.html", query=query, **values)
+
+
+def _names(session: Session, season: int | None, bot: int | None) -> dict[str, str]:
+    """Return the names of a season and a bot; "" for what is not asked for or does not exist."""
+    names = {"season": "", "bot": ""}
+    with suppress(NotFound):
+        if bot is not None:
+            info = bot_info(session, bot)
+            names["bot"] = f"{info.author}/{info.name}"
+    with suppress(NotFound):
+        if season is not None:
+            names["season"] = season_info(session, season).name
+    return names

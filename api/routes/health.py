@@ -1,8 +1,12 @@
-"""Health checks and metrics for operators and their tools."""
+"""Health checks and metrics for operators and their tools, and for organisers the machines that play."""
 
 from __future__ import annotations
 
+import logging
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TookTooLong
 
 from anyio.to_thread import run_sync
 from fastapi import APIRouter, Request, Response
@@ -10,11 +14,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse
 
 from deadheat.api import metrics
-from deadheat.api.deps import Shared
+from deadheat.api.deps import Asker, Shared
 from deadheat.api.edge.rates import host_of
-from deadheat.api.readiness import readiness
 from deadheat.api.schemas.environment import Readiness
+from deadheat.api.services import Services
+from deadheat.engine.games.folder import problems
+from deadheat.league.records.hosts import Workers
+from deadheat.league.service.series.games import games_for
+from deadheat.league.service.series.hosts import hosts_for
 
+log = logging.getLogger(__name__)
 router = APIRouter(tags=["operation"])
 
 READY = Readiness(database="ok", blobs="ok", broker="ok")
@@ -50,3 +59,39 @@ async def get_metrics(shared: Shared, request: Request) -> Response:
     # It has threads of its own, because all others may be waiting for the database.
     told = await run_sync(metrics.exposition, shared, limiter=shared.measuring)
     return Response(told, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@router.get("/v1/workers", responses={401: {}, 403: {}})
+def list_workers(shared: Shared, asker: Asker) -> Workers:
+    """List the machines, whether each may judge, and if not, why; and the league's games."""
+    with shared.db.reading() as session:
+        found = hosts_for(session, asker)
+        games = games_for(session, asker)
+    return Workers(items=found, judge_unfit=shared.settings.judge_unfit, games=games, broken_games=problems())
+
+
+CHECK_SECONDS = 5
+"""A part that does not answer within this time is not ready."""
+
+_checks = ThreadPoolExecutor(max_workers=6, thread_name_prefix="readyz")
+
+
+def readiness(shared: Services) -> Readiness:
+    """Query the database, the blob store and the broker at once. Return "ok" for each, or why it cannot be reached."""
+    parts: dict[str, Callable[[], None]] = {
+        "database": shared.db.check,
+        "blobs": shared.blobs.check,
+        "broker": shared.queue.check,
+    }
+    waiting = {name: _checks.submit(check) for name, check in parts.items()}
+    found = {}
+    for name, check in waiting.items():
+        try:
+            check.result(CHECK_SECONDS)
+            found[name] = "ok"
+        except TookTooLong:
+            found[name] = f"no answer within {CHECK_SECONDS} s"
+        except Exception as error:  # any exception of a driver means that we are not ready
+            log.warning("%s is not ready", name, exc_info=True)
+            found[name] = f"cannot be reached ({type(error).__name__})"
+    return Readiness(**found)

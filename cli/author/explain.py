@@ -27,7 +27,7 @@ from deadheat.cli.replays.pages import sheet
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
-from deadheat.engine.figures import duration, limit, seat_number
+from deadheat.engine.figures import duration, limit, points, seat_number
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
@@ -36,7 +36,6 @@ from deadheat.engine.verdicts import (
     hint,
     last_exchanges,
     past_deadline,
-    shown_points,
     slowest,
     used,
     why,
@@ -201,7 +200,7 @@ def _verdict(transcript: Transcript, seat: Seat) -> Text:
     if others:
         text.append("".join(f"; seat {seat_number(other)} failed by {result.faults[other]}" for other in others))
     elif result.points is not None:
-        text.append(f", points {shown_points(result.points)}")
+        text.append(f", points {' : '.join(map(points, result.points))}")
     return text.append(".")
 
 

@@ -35,18 +35,22 @@ _PAGE = re.compile(r"[\w/]*\bprotocol\.md")
 @says
 def new(
     game: Annotated[str, typer.Argument(help=f"The game: {', '.join(GAMES)}.")],
-    language: Annotated[str, typer.Option(help="Programming language; asked for, with those that there are.")] = "",
+    language: Annotated[
+        str, typer.Option(help="Programming language. Without this option, the command lists the languages and asks.")
+    ] = "",
     folder: Annotated[Path | None, typer.Option(help="Target folder; default: GAME-bot.")] = None,
 ) -> Output:
     """Write a starter bot that plays legally, and list the next steps. Existing files are never overwritten."""
     if game not in GAMES:
         fail(unknown(game), USAGE)
     offered = starters(game)
+    choice = ", ".join(offered)
     if not language and sys.stdin.isatty():
-        language = typer.prompt(f"Language ({', '.join(offered)})", err=True)
+        language = typer.prompt(f"Language ({choice})", err=True)
+    if not language:
+        fail(f"choose a language with --language: {choice} (without a terminal, the command cannot ask)", USAGE)
     if language not in offered:
-        there = f"no {language} starter for {game} here" if language else "no terminal to ask for the language"
-        fail(f"there is {there}; choose --language from {', '.join(offered)}", USAGE)
+        fail(f"there is no {language} starter for {game} here; choose --language from {choice}", USAGE)
     folder = folder or Path(f"{game}-bot")
     if folder.exists() and not folder.is_dir():
         fail(f"{folder} is not a folder", USAGE)

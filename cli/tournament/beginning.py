@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from deadheat.cli.console import note
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.tournament import conditions, field, records
 from deadheat.cli.tournament.conditions import Gate
@@ -58,7 +59,7 @@ class Built:
     folder: Folder
 
 
-def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], None], version: str) -> Built:
+def begin(asked: Asked, path: Path, sandbox: Sandbox, version: str) -> Built:
     """Begin a tournament in a new or empty folder. Raises Unplayable, BadBot, BadFolder, OSError, SandboxError."""
     game = _game(asked.game, asked.variant)
     gate, names, panel = _field(game, asked)
@@ -72,7 +73,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     with ExitStack() as until_built:
         folder = until_built.enter_context(Folder(path))
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
-        bots = _built(game, names, sandbox, path, (), built, names if gate else asked.bots)
+        bots = _built(game, names, sandbox, path, (), names if gate else asked.bots)
         _check(asked, len(bots), seats)
         games = asked.games or (MOST_GAMES_A_PAIR if asked.sprt or asked.until else GAMES_A_PAIR)
         games = gate.games if gate else games
@@ -101,9 +102,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, built: Callable[[Bot], Non
     return Built(request, folder)
 
 
-def go_on(
-    path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox], built: Callable[[Bot], None]
-) -> Built:
+def go_on(path: Path, more: Sequence[str], games: int | None, sandbox: Callable[[str], Sandbox]) -> Built:
     """Open a tournament again, with more bots or games if requested. Raises Unplayable, BadBot, BadFolder, OSError,
     SandboxError.
     """
@@ -122,7 +121,7 @@ def go_on(
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
         if more or games:
             names = field.named(game, more)
-            added = _built(game, names, sandbox(request.sandbox), path, request.bots, built, more) if names else []
+            added = _built(game, names, sandbox(request.sandbox), path, request.bots, more) if names else []
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)
@@ -205,18 +204,12 @@ def _check(asked: Asked, bots: int, seats: int) -> None:
 
 
 def _built(
-    game: Game,
-    names: Sequence[str],
-    sandbox: Sandbox,
-    path: Path,
-    known: Sequence[Bot],
-    built: Callable[[Bot], None],
-    given: Sequence[str],
+    game: Game, names: Sequence[str], sandbox: Sandbox, path: Path, known: Sequence[Bot], given: Sequence[str]
 ) -> list[Bot]:
     """Build the bots. A bot that fails to build is left out if only `house:*` among the `given` words names it."""
     optional = {name for name in names if name.startswith(HOUSE)}.difference(given)
     bots: list[Bot] = []
     for bot in field.build_all(game, names, sandbox, path, known, optional):
-        built(bot)
+        note(bot.label, "built")
         bots.append(bot)
     return bots

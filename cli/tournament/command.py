@@ -50,8 +50,8 @@ from deadheat.cli.output import print_json, says
 from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on, references
 from deadheat.cli.tournament.conditions import BadGate, Verdict
-from deadheat.cli.tournament.records import BadFolder, Bot
-from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner, at_once
+from deadheat.cli.tournament.records import BadFolder
+from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
 from deadheat.cli.tournament.schedule import Kind, games_of, plan
 from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings, summary
@@ -143,13 +143,13 @@ def tournament(
         with _sentences():
             if resume is not None:
                 more = named if game in GAMES else tuple(word for word in (game, *named) if word)
-                built = go_on(resume, more, games, open_sandbox, _tell_built)
+                built = go_on(resume, more, games, open_sandbox)
             else:
                 test, words = _bounds(sprt), tuple(set_ or ())
                 how = keep.value, sandbox.value
                 asked = Asked(game, named, format_, games, test, until, seed, seats, *how, gate, words)
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
-                built = begin(asked, path, open_sandbox(sandbox.value), _tell_built, __version__)
+                built = begin(asked, path, open_sandbox(sandbox.value), __version__)
             with built.folder:
                 run = Run(built, as_json)
                 run.play(workers, partial(workers_sandbox, work=Path(work)))
@@ -195,7 +195,7 @@ class Run:
             played=frozenset(played),
         )
         with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
-            runner = Runner(job, at_once(workers, cpus), self._ended, self._void)
+            runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)
 
             told: set[tuple[str, ...]] = set()
 
@@ -314,10 +314,6 @@ def workers_sandbox(backend: str, work: Path) -> Sandbox:
     own = work / str(os.getpid())
     own.mkdir()
     return _sandbox_of(backend, own)
-
-
-def _tell_built(bot: Bot) -> None:
-    note(bot.label, "built")
 
 
 def _at_a_time(text: str) -> int | None:

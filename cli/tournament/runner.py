@@ -17,7 +17,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing.connection import Connection
@@ -231,8 +231,3 @@ class _Interrupts:
 
     def _see(self, _number: int, _frame: FrameType | None) -> None:
         self.seen = True
-
-
-def at_once(asked: int | None, cpus: Collection[int]) -> int:
-    """Return how many games are played at a time: as requested, or one on each processor."""
-    return asked or max(1, len(cpus))

@@ -100,7 +100,8 @@ def _picture(entries: Sequence[Rating]) -> str:
         return f"{MARGIN + (100 - 2 * MARGIN) * (elo - least) / (most - least):.2f}%"
 
     grid = "".join(f'<line class="grid" x1="{x(tick)}" x2="{x(tick)}" y1="0" y2="{ROW}"/>' for tick in ticks)
-    parts = [f'<div class="whiskers" role="img" aria-label="{_told(entries)}">']
+    bots = (f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
+    parts = [f'<div class="whiskers" role="img" aria-label="{shown("; ".join(bots))}">']
     for row in entries:
         ends = "".join(
             f'<line class="whisker" x1="{x(end)}" x2="{x(end)}" y1="{ROW / 2 - 4:g}" y2="{ROW / 2 + 4:g}"/>'
@@ -112,11 +113,6 @@ def _picture(entries: Sequence[Rating]) -> str:
         parts.append(f'{name}<svg height="{ROW}">{grid}{line}{ends}{dot}</svg>')
     numbers = "".join(f'<text x="{x(tick)}" y="16">{tick:g}</text>' for tick in ticks)
     return "".join(parts) + f'<span></span><svg height="{ROW}">{numbers}</svg></div>\n'
-
-
-def _told(entries: Sequence[Rating]) -> str:
-    bots = (f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
-    return shown("; ".join(bots))
 
 
 @dataclass

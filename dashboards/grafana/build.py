@@ -64,8 +64,9 @@ TIMEOUTS = (
         kind="bargauge",
     ),
     Panel(
-        "Late answers by whose fault",
-        "In 5 minutes. The host's were given back, and counted; void attempts have no verdict.",
+        "Late answers and void attempts",
+        "In 5 minutes. For the host's, the time was given back and the answer counted; void: attempts without a "
+        "verdict, whatever the cause.",
         "short",
         {
             "bot": f"sum({LATE % '5m'})",
@@ -282,7 +283,7 @@ DASHBOARDS = {
     "operators": (
         "Deadheat: operators",
         (
-            ("Time-outs", TIMEOUTS),
+            ("Timeouts", TIMEOUTS),
             ("Now", NOW),
             ("Deadlines", DEADLINES),
             ("Faults", FAULTS),

@@ -69,7 +69,7 @@ class DeadlineCount(SQLModel, table=True):
 
 class RatingSnapshot(SQLModel, table=True):
     """A computed ranking, with the hash of its log and its configuration. It never changes, except that the `standings`
-    of old ones that are no longer `whole` are emptied (see `league.service.rankings.snapshots`).
+    of old ones that are no longer `whole` are emptied (see `league.service.rankings.standings`).
 
     `final`: the published standings of a closed season; there is one, and triggers refuse its change and removal.
     """

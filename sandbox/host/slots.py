@@ -115,19 +115,21 @@ class Slots:
                     ahead = ahead or self._own(held, QUEUE)
                 else:
                     self._own(held, f"first-{only[0]}")
+                others_hold = False
                 for slot in slots:
                     with contextlib.ExitStack() as ours:
                         if only is None and self._wanted_first(slot):
                             continue
                         if not self._own(ours, *(f"slot-{cpu}" for cpu in slot)):
                             continue
-                        patience -= retry
+                        others_hold = True
                         turn = ahead or patience < 0
                         if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
                             held.close()  # the queue is for the next one
                             held.push(ours.pop_all())
                             yield slot
                             return
+                patience -= retry * others_hold
                 waiting()
                 time.sleep(retry)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import pytest
 
-from deadheat.api.pages.texts.decisions import WORDS
+from deadheat.api.pages.audit import WORDS
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.ground.audit import first_broken, record
 from deadheat.league.service.seasons.seasons import edit_season, season_info

@@ -417,7 +417,7 @@ def test_the_operator_reads_first_whether_all_is_well(boss: Browser, site: Site)
     world.write(record_check, world.host, found, (reason,), 60)
     page = boss.get("/operator").text
     assert healthy not in page
-    assert page.index("No machine is fit to play at the moment (since 0 s).") < page.index(
+    assert page.index("No machine has been fit to play for 0 s.") < page.index(
         f"{world.host.name} is unfit to judge: {reason}"
     )
     assert f"{reason} To do: buy earplugs." in page
@@ -476,7 +476,7 @@ def test_the_operator_sees_queues_workers_and_what_went_wrong(boss: Browser, pla
     site.world.clock.turn(9000)
     page = boss.get("/operator")
     assert "void attempts, of 6 attempts in the last 2.5 h" in page.text
-    assert "timeouts, of 0 moves in the last hour" in page.text
+    assert "timeouts, of 0 prompts in the last hour" in page.text
     (exhibition_id,) = site.queue.exhibitions
     boss.submit(f"/play/{exhibition_id}/resign", at=f"/play/{exhibition_id}")
     assert "matches in the last day: left 1." in boss.get("/operator").text and "Operator" in boss.get("/account").text

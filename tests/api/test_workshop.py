@@ -96,10 +96,13 @@ def test_a_bot_enters_chooses_withdraws_and_comes_back(ada: Browser, site: Site)
     page = ada.submit(f"/bots/1/seasons/{season}/enter", 409, at="/bots/1/upload")
     assert "no ready version" in page.text
     upload(ada)
+    page = ada.submit(f"/bots/1/seasons/{season}/enter", at="/bots/1/upload")
+    assert "Version 1 enters it when it is ready." in page.text
     with world.db.transaction() as session:
         values = {"state": VersionState.READY, "program_sha256": "f" * 64}
         session.exec(update(BotVersion).values(**values))
-    ada.submit(f"/bots/1/seasons/{season}/enter", at="/bots/1/upload")
+    world.tick()
+    ada.get("/bots/1/upload")
     assert "Version 1 plays, and newer ones take over" in ada.page.text
     assert "Version 1 plays." in ada.submit(f"/bots/1/seasons/{season}/enter", version="1").text
     assert "withdrawn" in ada.submit(f"/bots/1/seasons/{season}/withdraw").text

@@ -118,7 +118,7 @@ def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
     """Make everything up to the first game: folder, programs, plan."""
     two = (str(bot), str(bot))
     asked = Asked(GAME, two, Kind.ROUND_ROBIN, games, None, None, "bench", None, keep, "local", None)
-    return Run(begin(asked, folder, LocalSandbox(), lambda _: None, "bench"), as_json=False)
+    return Run(begin(asked, folder, LocalSandbox(), "bench"), as_json=False)
 
 
 def play(run: Run) -> None:

@@ -59,7 +59,7 @@ def test_what_comes_with_the_command_is_offered(tmp_path: Path) -> None:
 def test_the_language_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offered = ", ".join(starters("liars-dice"))
     done = invoke("new", "liars-dice", "--folder", str(tmp_path / "none"))
-    sentence = f"there is no terminal to ask for the language; choose --language from {offered}"
+    sentence = f"choose a language with --language: {offered} (without a terminal, the command cannot ask)"
     assert_one_sentence(done, sentence)
     done = invoke("new", "liars-dice", "--language", "rust", "--folder", str(tmp_path / "none"))
     assert_one_sentence(done, f"there is no rust starter for liars-dice here; choose --language from {offered}")

@@ -23,10 +23,11 @@ from deadheat.league.service.seasons.challenges import plan_series
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState
+from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState, Span
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
 from tests.league.outcomes import abandoned, forfeited, void, won
 from tests.league.refusals import refused
+from tests.league.test_timeouts import counted, late
 from tests.league.world import World
 
 TEST = sprt.Terms(0, 100)
@@ -407,3 +408,13 @@ def test_an_organiser_who_competes_does_not_rule_on_rivals_private_matches(leagu
     match_id, rival = held_in_private(league)
     league.world.refused(errors.NotFound, held.leave_match, rival, match_id, "it does not exist for them")
     league.world.refused(errors.NotFound, rulings.rejudge_match, rival, match_id, "it does not exist for them")
+
+
+@pytest.mark.databases
+def test_late_answers_of_matches_that_an_author_asked_for_change_no_figures(world: World) -> None:
+    league = League(world)
+    before = [world.read(counted, span) for span in Span]
+    league.ask(2, private=True)
+    for series_id in world.tick():
+        assert world.finish(world.claimed(series_id), late)
+    assert [world.read(counted, span) for span in Span] == before

@@ -375,3 +375,20 @@ def test_a_new_bot_enters_the_season_of_its_upload_once_it_is_ready(world: World
     world.tick()
     assert len(world.read(entries.entries, season_id)) == 1
     assert f"It could not enter season {season_id}: " in world.row(BotVersion, versions[2]).log
+
+
+@pytest.mark.parametrize("state", [SeasonState.SCHEDULED, SeasonState.FROZEN])
+def test_a_season_that_plays_no_ladder_answers_wishes_too(world: World, state: SeasonState) -> None:
+    """Before its opening it takes them; one that was frozen during the build says in the version's log that it does
+    not.
+    """
+    season_id, (owner, bot_id) = world.season(0), world.bot()
+    world.change(Season, season_id, state=SeasonState.SCHEDULED)
+    version_id = world.write(
+        add_version, owner, bot_id, Upload("bot.py", 10, "a" * 64, "python", "main.py"), season_id
+    ).id
+    world.change(Season, season_id, state=state)
+    world.build(version_id)
+    world.tick()
+    entered, told = world.read(entries.entries, season_id), world.row(BotVersion, version_id).log
+    assert (len(entered), "could not enter" in told) == ((1, False) if state is SeasonState.SCHEDULED else (0, True))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from deadheat.api.exhibitions import told_table
 from deadheat.engine.core import Fault, Reply, Result
@@ -213,6 +214,139 @@ def test_a_person_has_one_match_and_a_deployment_a_few_and_others_have_a_number(
     assert claim() == seats[-2]
     after = look(world, *waiting[1])
     assert after.queue == 1 and after.version != numbered[1].version, "the page notices"
+
+
+def full(world: World, waiting: int) -> tuple[list[Person], list[ExhibitionJob], list[int]]:
+    """Let people play in all places and so many more wait; return all people, the matches, and those that wait."""
+    _, bot_id = world.playing_bot()
+    people = [world.author() for _ in range(world.settings.exhibitions + waiting)]
+    seats = [sit(world, person, bot_id) for person in people]
+    jobs = [claim(world, seat) for seat in seats[: world.settings.exhibitions]]
+    return people, jobs, seats[len(jobs) :]
+
+
+def claim_next(world: World, nudged_id: int) -> tuple[int, int] | None:
+    """Let a worker claim a match on a message about one; return it and its attempt."""
+    job = world.worked(exhibiting.claim_next_exhibition, nudged_id, "w1", world.host)
+    return None if job is None else (job.exhibition_id, job.attempt)
+
+
+def state(world: World, exhibition_id: int) -> JobState:
+    return world.read(exhibitions.exhibition, exhibition_id).state
+
+
+def long_after(world: World, jobs: list[ExhibitionJob], seconds: float = exhibiting.QUEUE_SECONDS + 60) -> None:
+    world.clock.turn(seconds)
+    for job in jobs:
+        assert world.write(exhibiting.renew_exhibition, job)
+
+
+def test_who_waited_long_for_a_place_has_all_the_time_for_a_worker_once_it_is_free(world: World) -> None:
+    """They were thrown out at that moment, those behind them too."""
+    people, jobs, waiting = full(world, 3)
+    long_after(world, jobs)
+    swept(world)
+    leave(world, people[0], jobs[0].exhibition_id)
+    assert swept(world) == waiting[:1]
+    long_after(world, jobs, exhibiting.QUEUE_SECONDS)
+    swept(world)
+    assert [state(world, one) for one in waiting] == 3 * [JobState.QUEUED]
+    long_after(world, jobs, world.settings.requeue_seconds)
+    assert waiting[1] in swept(world), "no worker came"
+    assert [state(world, one) for one in waiting] == [JobState.ABANDONED, JobState.QUEUED, JobState.QUEUED]
+    long_after(world, jobs, exhibiting.QUEUE_SECONDS)
+    swept(world)
+    assert [state(world, one) for one in waiting[1:]] == 2 * [JobState.QUEUED]
+
+
+def test_who_waits_for_a_place_waits_no_longer_than_a_match_may_take(world: World) -> None:
+    _, jobs, waiting = full(world, 1)
+    long_after(world, jobs, world.settings.exhibition_seconds)
+    swept(world)
+    assert state(world, waiting[0]) is JobState.QUEUED
+    long_after(world, jobs, world.settings.requeue_seconds)
+    swept(world)
+    assert state(world, waiting[0]) is JobState.ABANDONED
+
+
+def test_matches_given_back_to_no_worker_are_given_up_although_they_keep_all_places(world: World) -> None:
+    _, jobs, waiting = full(world, 1)
+    for job in jobs:
+        release(world, job, Cause.WORKER_STOPPED)
+    world.clock.turn(exhibiting.QUEUE_SECONDS + 1)
+    assert swept(world) == waiting
+    assert {state(world, job.exhibition_id) for job in jobs} == {JobState.ABANDONED}
+
+
+@pytest.mark.parametrize("cause", [Cause.WORKER_STOPPED, Cause.LEASE_EXPIRED, "KeyError"])
+def test_a_match_that_a_worker_gives_back_keeps_its_place(world: World, cause: str) -> None:
+    """Whoever came next took it."""
+    people, jobs, waiting = full(world, 1)
+    first = jobs[0].exhibition_id
+    release(world, jobs[0], cause)
+    assert claim_next(world, waiting[0]) is None
+    assert [look(world, people[0], first).queue, look(world, people[-1], waiting[0]).queue] == [0, 1]
+    assert claim_next(world, first) == (first, 2)
+    assert claim_next(world, waiting[0]) is None
+
+
+def test_the_record_of_a_match_that_somebody_left_takes_no_place(world: World) -> None:
+    people, jobs, waiting = full(world, 1)
+    first = jobs[0].exhibition_id
+    leave(world, people[0], first)
+    release(world, jobs[0], Cause.WORKER_STOPPED)
+    assert claim_next(world, waiting[0]) == (waiting[0], 1)
+    assert claim_next(world, first) == (first, 2), "although all places are taken"
+
+
+def test_as_many_are_told_as_places_are_free_but_none_in_the_pause_after_a_failure(world: World) -> None:
+    """One was told, or nobody if that match was in its pause."""
+    people, jobs, waiting = full(world, 3)
+    release(world, jobs[0], "KeyError")
+    for number in (1, 2):
+        leave(world, people[number], jobs[number].exhibition_id)
+    assert swept(world) == waiting[:2]
+    assert [claim_next(world, one) for one in waiting] == [(waiting[0], 1), (waiting[1], 1), None]
+
+
+def test_a_match_that_is_abandoned_makes_room(world: World) -> None:
+    _, jobs, waiting = full(world, 2)
+    job = jobs[0]
+    for _ in range(world.settings.match_attempts - 1):
+        job = released(world, job, "KeyError")
+    assert swept(world) == []
+    release(world, job, "KeyError")
+    assert state(world, job.exhibition_id) is JobState.ABANDONED
+    assert swept(world) == waiting[:1]
+    assert claim_next(world, waiting[0]) == (waiting[0], 1)
+
+
+@pytest.mark.databases
+def test_of_two_claims_at_once_one_gets_the_last_place(world: World) -> None:
+    """The other took the next match without asking for a place."""
+    people, jobs, waiting = full(world, 2)
+    leave(world, people[0], jobs[0].exhibition_id)
+    taken: list[int | None] = []
+
+    def claim(session: Session, nudged_id: int) -> None:
+        job = exhibiting.claim_next_exhibition(session, nudged_id, "w1", world.host)
+        taken.append(None if job is None else job.exhibition_id)
+
+    world.at_once(*(partial(claim, nudged_id=one) for one in waiting))
+    assert taken == [waiting[0], None]
+    assert world.read(exhibitions.places_left) == 0
+
+
+@pytest.mark.databases
+def test_of_two_matches_that_end_at_once_each_lets_somebody_in(world: World) -> None:
+    _, jobs, waiting = full(world, 3)
+    long_after(world, jobs)
+    swept(world)
+    world.at_once(
+        *(lambda session, job=job: exhibiting.finish_exhibition(session, job, WON, "c" * 64) for job in jobs[:2])
+    )
+    assert swept(world) == waiting[:2]
+    assert {state(world, one) for one in waiting} == {JobState.QUEUED}
 
 
 def test_a_bot_that_waits_for_a_slot_is_not_said_to_think(world: World) -> None:

@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.service.ground.audit import audit_log
-from deadheat.league.service.rankings import history, publishing, recount, snapshots, standings
+from deadheat.league.service.rankings import history, publishing, recount, standings
 from deadheat.league.service.seasons.entries import entries
 from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import RatingSnapshot
@@ -24,7 +24,7 @@ HOUR = timedelta(hours=1)
 def test_the_newest_the_last_of_each_hour_and_the_last_of_each_day_are_kept() -> None:
     at = START + 10 * DAY  # noon
     rankings = [(number, at - timedelta(minutes=10) * (2000 - number)) for number in range(1, 2001)]
-    found = snapshots.kept(rankings, at, 10)
+    found = standings.kept(rankings, at, 10)
     newest = set(range(1991, 2001))
     hours = {number for number, made in rankings if at - made < DAY and made.minute == 50}
     assert found == newest | hours | {number for number, made in rankings if (made.hour, made.minute) == (23, 50)}
@@ -37,9 +37,9 @@ def test_what_was_kept_once_is_all_that_is_needed_later() -> None:
     left: list[tuple[int, object]] = []
     for number, made in rankings:
         left.append((number, made))
-        keep = snapshots.kept(left, made, 5)  # type: ignore[arg-type]
+        keep = standings.kept(left, made, 5)  # type: ignore[arg-type]
         left = [one for one in left if one[0] in keep]
-    assert {number for number, _ in left} == snapshots.kept(rankings, rankings[-1][1], 5)
+    assert {number for number, _ in left} == standings.kept(rankings, rankings[-1][1], 5)
 
 
 def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
@@ -48,7 +48,7 @@ def stored(session: Session, season_id: int) -> list[RatingSnapshot]:
 
 
 def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world: World, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.league.service.rankings.snapshots.WHOLE", 3)
+    monkeypatch.setattr("deadheat.league.service.rankings.standings.WHOLE", 3)
     season_id = world.season(2, series_length=1, games_per_pair=40, finals=FinalsFormat.ROUND_ROBIN)
     names = {entry.bot_id for entry in world.read(entries, season_id)}
     for number, series_id in enumerate(world.tick() + world.tick()):
@@ -69,7 +69,7 @@ def test_a_season_that_is_ranked_often_keeps_few_standings_and_every_hash(world:
 
 
 def test_published_standings_and_those_that_chose_the_finalists_are_kept_for_ever(world: World, monkeypatch) -> None:
-    monkeypatch.setattr("deadheat.league.service.rankings.snapshots.WHOLE", 1)
+    monkeypatch.setattr("deadheat.league.service.rankings.standings.WHOLE", 1)
     season_id = world.season(2, finals=FinalsFormat.ROUND_ROBIN, finals_extra_games=16, finals_games=2)
     world.play_all()
     world.set_state(season_id, SeasonState.FINALS)

@@ -17,10 +17,10 @@ def test_a_machine_that_is_checked_unfit_or_silent_is_named_with_the_time(world:
     assert world.read(stopped) == ""
     world.worked(host_arrives, world.host, "another image")
     world.clock.turn(40)
-    assert world.read(stopped) == "The machine is being checked (since 40 s)."
+    assert world.read(stopped) == "The machine has been under check for 40 s; matches begin when it passes."
     world.worked(record_check, world.host, {}, ["It is too slow."], 60)
     world.clock.turn(240)
-    assert world.read(stopped) == "No machine is fit to play at the moment (since 4 minutes)."
+    assert world.read(stopped) == "No machine has been fit to play for 4 minutes."
     world.worked(record_check, world.host, {}, [], 0)
     assert world.read(stopped) == ""
     world.clock.listeners.clear()
@@ -39,7 +39,8 @@ def test_who_holds_processors_is_told_while_matches_go_on(world: World) -> None:
     for since, held_by in (("10 s", "deadheat tournament of ada"), ("20 s", None)):
         world.worked(host_seen, world.host, held_by=held_by)
         world.clock.turn(10)
-        assert world.read(stopped) == f"Processors are held by deadheat tournament of ada (since {since})."
+        told = f"deadheat tournament of ada has held processors for {since}, so matches run more slowly."
+        assert world.read(stopped) == told
     world.worked(host_seen, world.host, held_by="")
     assert world.read(stopped) == ""
 
@@ -54,9 +55,15 @@ def test_bots_and_challenges_say_what_they_wait_for(world: World) -> None:
     sentence = world.read(waiting, league.season_id, league.rival_bot).sentence
     assert sentence.endswith(NOTHING_PLAYED)
     told = world.read(asked.asked_challenge, league.author, challenge.id).waits
-    assert told.startswith("It waits for a slot, after 0 unrated series.")
+    patience = "Rated matches go first, but one slot in 8 is kept for unrated ones once they have waited a minute."
+    assert told == f"It is next in line for a slot. {patience}"
+    world.clock.turn(1)
+    other = league.ask(2, league.other, bot_id=league.other_bot)
+    world.tick()
+    told = world.read(asked.asked_challenge, league.other, other.id).waits
+    assert told == f"It waits for a slot, behind 1 unrated series. {patience}"
     world.worked(host_arrives, world.host, "another image")
     world.clock.turn(30)
-    stop = "The machine is being checked (since 30 s)."
+    stop = "The machine has been under check for 30 s; matches begin when it passes."
     assert world.read(waiting, league.season_id, league.rival_bot).sentence.endswith(stop)
     assert world.read(asked.asked_challenge, league.author, challenge.id).waits == stop

@@ -9,19 +9,22 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, event
 from sqlmodel import Session, delete, select
 
+from deadheat.league.causes import Cause
+from deadheat.league.database import now
 from deadheat.league.jobs import Latency, MatchJob, MatchOutcome
 from deadheat.league.records.timeouts import Late, Over, Timeouts, Whose
 from deadheat.league.service.rankings.standings import newest_snapshot, stored_ranking
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
 from deadheat.league.service.series.deadlines import MINUTES_KEPT
+from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.views.matches import matches
 from deadheat.league.service.views.samples import take_sample
 from deadheat.league.service.views.timeouts import timeouts
-from deadheat.league.states import MatchState, Span
-from deadheat.league.tables import DeadlineCount, Machine, Match, ResponseTimes
+from deadheat.league.states import MatchState, SeasonState, Span
+from deadheat.league.tables import Attempt, DeadlineCount, Machine, Match, ResponseTimes
 from tests.league.outcomes import attempt, forfeited, void, won
 from tests.league.world import World
 
@@ -96,6 +99,8 @@ def test_rulings_turn_time_outs_into_void_answers_and_back(world: World) -> None
     ):
         world.write(ruling, world.boss, match_id, "unclear")
         assert four(of(shown(world, season_id), Over.SEASON)) == four(of(shown(world, season_id), Over.DAY)) == expected
+    assert world.write(drop_waiting, season_id, Cause.SEASON_CLOSED, "it ends") == 1
+    assert four(of(shown(world, season_id), Over.SEASON)) == (12, 2, 2, 0), "what was to be replaced counts again"
 
 
 def test_old_time_outs_leave_the_short_windows_and_minutes_are_forgotten(world: World) -> None:
@@ -119,6 +124,11 @@ def test_the_bots_with_most_time_outs_come_first(world: World) -> None:
         rows = stored_ranking(session, season_id, newest_snapshot(session, season_id)).standings["rows"]
     (bot,) = shown(world, season_id, Over.DAY, rows).bots
     assert (bot.timeouts, bot.prompts, bot.share) == (2, 6, 1 / 3) and bot.bot
+    (anywhere,) = shown(world, None, Over.DAY, rows).bots
+    assert (anywhere.timeouts, anywhere.prompts) == (2, 6)
+    world.set_state(season_id, SeasonState.CLOSED)
+    (later,) = shown(world, None, Over.DAY, rows).bots
+    assert later.prompts == 0, "the league's list is about the seasons that go on"
 
 
 @pytest.mark.databases
@@ -127,7 +137,7 @@ def test_every_cell_leads_to_its_matches(world: World) -> None:
     job = world.claimed()
     first, second, third, last = job.matches
     both = replace(late(third), result=forfeited(third, 0, 1).result, faults=forfeited(third, 0, 1).faults)
-    assert world.finish(job, [won(first), late(second), both, void(last, seat=0)])
+    assert world.finish(job, [won(first), late(second), both, void(last, seat=0)], "machine:1")
     (machine,) = world.read(lambda session: session.exec(select(Machine.id)).all())
 
     def listed(**chosen: Any) -> list[int]:
@@ -138,7 +148,39 @@ def test_every_cell_leads_to_its_matches(world: World) -> None:
     assert listed(late=Whose.BOT, command="ROLL", game="yacht-auction", before=bots[0]) == bots[1:]
     assert listed(late=Whose.BOT, command="SCORE") == listed(late=Whose.BOT, game="betris") == []
     assert listed(late=Whose.HOST) == bots and listed(late=Whose.VOID) == [last.match_id]
-    assert listed(late=Whose.BOT, machine=machine + 1) == []
+    assert listed(late=Whose.BOT, machine=machine) == bots and listed(late=Whose.BOT, machine=machine + 1) == []
+    other = world.write(tried_elsewhere, season_id, second.match_id)
+    assert listed(late=Whose.BOT, machine=other) == [], "it was not late there"
+    world.write(void_match, world.boss, third.match_id, "unclear")
+    assert listed(late=Whose.BOT) == bots[1:] and listed(late=Whose.VOID) == [last.match_id, third.match_id]
+    assert listed(late=Whose.VOID, machine=machine) == [last.match_id, third.match_id]
+
+
+def tried_elsewhere(session: Session, season_id: int, match_id: int) -> int:
+    """Note a void attempt of another machine; return the machine's number."""
+    series_id = session.get_one(Match, match_id).series_id
+    about: dict[str, Any] = {"season_id": season_id, "series_id": series_id, "match_id": match_id, "seed_number": 1}
+    machine = Machine(name="other")
+    session.add_all(
+        [machine, Attempt(**about, attempt=1, worker="other:1", cause=Cause.HOST_UNFIT, finished_at=now(session))]
+    )
+    session.flush()
+    return machine.id
+
+
+def test_a_worker_locks_its_machines_row_before_the_counts_and_the_season_last(world: World) -> None:
+    """Otherwise a series that condemns its machine, which is noted first, and another one may wait for each other."""
+    world.season(2, games_per_pair=2, series_length=2)
+    job = world.claimed()
+    asked: list[str] = []
+    event.listen(world.worked(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2]))
+    assert world.finish(job, late)
+    places = [
+        [place for place, statement in enumerate(asked) if statement.startswith(beginning)]
+        for beginning in ("UPDATE worker_host", "INSERT INTO deadline_count", "UPDATE season SET log_serial")
+    ]
+    machine, counts, seasons = places
+    assert max(machine) < min(counts) and max(counts) < min(seasons)
 
 
 @pytest.mark.databases

@@ -17,7 +17,15 @@ from pathlib import Path
 import pytest
 
 from deadheat.sandbox.host import processors
-from deadheat.sandbox.host.processors import Holder, NoRegistry, Processors, _described, _shown, shared_folder
+from deadheat.sandbox.host.processors import (
+    RETRY_SECONDS,
+    Holder,
+    NoRegistry,
+    Processors,
+    _described,
+    _shown,
+    shared_folder,
+)
 from deadheat.sandbox.host.slots import Slots
 from tests.sandbox.boxes import until
 
@@ -135,6 +143,17 @@ def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monke
             third = Slots(tmp_path, "0;1").take(waiting=interrupted_at(100))
             with pytest.raises(KeyboardInterrupt), third:
                 pytest.fail("no slot has two matches")
+
+
+@pytest.mark.parametrize("spec", ["0", "0;1;2;3"])
+def test_more_slots_do_not_shorten_the_leagues_patience(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 10.5 * RETRY_SECONDS)
+    slots, rounds = Slots(tmp_path, spec), itertools.count()
+    held = Processors(tmp_path).exactly([0, 1, 2, 3]) or pytest.fail("free")
+    with held, slots.take(waiting=lambda: None if next(rounds) < 60 else pytest.fail("it waits without bound")):
+        assert next(rounds) == 11
 
 
 def test_who_needs_a_slot_briefly_comes_before_the_next_series(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from tests.api.served import served
 from tests.api.site import Site
-from tests.site.conftest import CHROMIUM, Open, launched
+from tests.site.conftest import CHROMIUM, League, Open, launched
+from tests.site.style_page import router
 
 KEPT = Path(__file__).parent / "style"
 PARTS = ("type", "colours", "figures", "states", "acts", "cards", "table", "chart")
@@ -35,6 +36,11 @@ TOLERANCE = 24
 
 SHARE = 0.01
 """The share of coarse pixels that may differ more."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _page(league: League) -> None:
+    league.site.app.router.routes += router.routes
 
 
 def taken(page: Page, part: str) -> Image.Image:
@@ -69,6 +75,7 @@ def main() -> None:
     assert CHROMIUM is not None, "no Chromium is installed (Debian: chromium-headless-shell)"
     KEPT.mkdir(exist_ok=True)
     site = Site(Path(tempfile.mkdtemp()))
+    site.app.router.routes += router.routes
     with served(site.app) as url, sync_playwright() as playwright, launched(playwright, CHROMIUM) as browser:
         for scheme in SCHEMES:
             page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme=scheme)

@@ -26,10 +26,12 @@ from deadheat.engine.replay import replay
 from deadheat.engine.transcript import Transcript
 from deadheat.games.betris_large import advice as betris_advice
 from deadheat.league import telemetry
+from deadheat.league.causes import Cause
 from deadheat.league.errors import BlobsAway
+from deadheat.league.jobs import Failure
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.advising import LEASE, MOST_TRIES, due_advice
-from deadheat.league.service.jobs.exhibiting import ExhibitionJob
+from deadheat.league.service.jobs.exhibiting import ExhibitionJob, claim_next_exhibition, release_exhibition
 from deadheat.league.service.jobs.exhibitions import ExhibitionInfo, Table
 from deadheat.league.service.people.person import Person
 from deadheat.league.states import JobState
@@ -41,6 +43,7 @@ from deadheat.workers import exhibitions as at_work
 from deadheat.workers import holding, stopping
 from deadheat.workers.advice import give_advice
 from deadheat.workers.exhibitions import play_exhibition
+from deadheat.workers.holding import LeaseLost
 from tests.workers.conftest import PlayingWorld
 from tests.workers.people import AtTheTable
 
@@ -324,6 +327,24 @@ def test_what_is_done_for_a_match_says_for_which(world: PlayingWorld, monkeypatc
         "exhibition": {"deadheat.exhibition": exhibition_id, "deadheat.attempt": 1, "deadheat.game": "yacht-auction"},
         "finish": {"deadheat.exhibition": exhibition_id},
     }
+
+
+def test_who_waits_for_a_slot_for_a_match_that_is_lost_stops_waiting(world: PlayingWorld, monkeypatch) -> None:
+    """It asked the database every two milliseconds whether the match was still its own."""
+    _, exhibition_id = seated(world)
+    job = world.write(claim_next_exhibition, exhibition_id, "w1", world.context.host)
+    assert job is not None
+    world.write(release_exhibition, job, "w1", Failure(Cause.LEASE_EXPIRED))
+    monkeypatch.setattr(at_work, "TELL_SECONDS", 0)
+    asked = itertools.count()
+
+    def heartbeat() -> None:
+        assert next(asked) < 50, "the lease is not due for renewal, so only this tells"
+
+    slot = world.context.slots.slots[0]
+    lost, turn = pytest.raises(LeaseLost), at_work.turn(world.context, job, heartbeat, slot)
+    with world.context.slots.take(only=slot), lost, turn:
+        pytest.fail("there is no slot")
 
 
 def test_a_second_message_does_nothing(world: PlayingWorld) -> None:

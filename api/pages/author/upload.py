@@ -36,7 +36,7 @@ from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, v
 from deadheat.league.service.bots.environments import installed_languages
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
-from deadheat.league.service.seasons.entries import enter
+from deadheat.league.service.seasons.entries import enter, enter_when_ready
 from deadheat.league.service.seasons.panel_results import panel_results
 from deadheat.league.service.seasons.participation import participation
 from deadheat.league.states import ChallengeState, VersionState
@@ -153,7 +153,9 @@ def take_part(shared: Shared, posted: Submitted, bot_id: Id, season_id: Id, verb
     person = posted.visit.person
     with shared.db.transaction() as session:
         if verb == "enter":
-            enter(session, person, season_id, bot_id, checked(EntryRequest, posted.fields).version)
+            number = checked(EntryRequest, posted.fields).version
+            if number is not None or not enter_when_ready(session, person, season_id, bot_id):
+                enter(session, person, season_id, bot_id, number)
         elif verb == "withdraw":
             withdraw(session, person, season_id, bot_id)
         elif verb == "rejoin":

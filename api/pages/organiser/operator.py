@@ -15,7 +15,7 @@ from deadheat.api.pages.forms import Complaint, NameForm, Submitted, Visit, Visi
 from deadheat.api.pages.organiser.verdict import PARTS, State, healthy, troubles
 from deadheat.api.pages.pictures.timelines import timelines
 from deadheat.api.pages.timeouts import course, heat_map
-from deadheat.api.readiness import readiness
+from deadheat.api.routes.health import readiness
 from deadheat.api.routes.timeouts import found
 from deadheat.api.schemas import rulings as shapes
 from deadheat.api.services import Services
@@ -59,6 +59,8 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         conditions = league_conditions.conditions(session, visit.person)
         games = games_for(session, visit.person)
     standing, counted = state.standing, found(shared, None, Time.HOUR)
+    commands, day = heat_map(counted), list(Time).index(Time.DAY)
+    late = {key: row for key, row in commands.items() if (cell := row[day]) and cell.late.timeouts}
     return private(
         shared,
         "operator.html",
@@ -85,7 +87,8 @@ def operator(shared: Shared, request: Request, visit: Visiting, over: Over = "ho
         now=state.at,
         over=over,
         counted=counted,
-        map=heat_map(counted),
+        map=late,
+        others=len(late) < len(commands),
         chart=course(counted),
     )
 

@@ -6,6 +6,7 @@ text area beside it is for another preview.
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from fastapi import APIRouter, Response
@@ -13,11 +14,10 @@ from fastapi import APIRouter, Response
 from deadheat.api.deps import Number, Shared
 from deadheat.api.pages.forms import Complaint, Posted, Submitted, Visit, Visiting, checked, posting, private
 from deadheat.api.pages.organiser.done import to_season
-from deadheat.api.pages.organiser.template import new_season
 from deadheat.api.pages.organiser.timetable import steps
 from deadheat.api.routes.season.season_files import declare
 from deadheat.api.schemas.seasons import SeasonFileRequest
-from deadheat.api.services import Services
+from deadheat.api.services import SITE, Services
 from deadheat.engine.games import GAMES
 from deadheat.league.database import now
 from deadheat.league.records.seasons import Declared
@@ -75,3 +75,16 @@ def _page(
         if told is not None:
             values["steps"] = steps(told.timetable, told.timezone, now(session))
     return private(shared, "desk-file.html", visit, complaint, most=MAX_CHARACTERS, **values)
+
+
+FILE = SITE / "season.toml"
+
+DAY = timedelta(days=1)
+
+
+def new_season(game: str, now: datetime) -> str:
+    """Return the file with which to begin: complete, commented and valid, with a timetable that begins next week."""
+    noon = now.replace(hour=12, minute=0, second=0, microsecond=0, tzinfo=None)
+    days = {"opens": 7, "first": 8, "last": 20, "freezes": 21, "finals": 22}
+    dates = {name: (noon + count * DAY).isoformat() for name, count in days.items()}
+    return FILE.read_text("utf-8").format(game=game, **dates)

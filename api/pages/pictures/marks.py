@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from deadheat.api.pages.pictures.charts import Bar, Trend
+from deadheat.engine.figures import used
 from deadheat.engine.language import _
 
 RISES_ELO = 10
@@ -33,12 +34,6 @@ def spark(bars: Sequence[int], p99: float) -> Markup:
     late = f'<path class="over" d="{_columns(bars[-1:], len(bars) - 1)}"/>' if bars[-1] else ""
     within = f'<path d="{_columns(bars[:-1], 0)}M43 18V0h1v18z"/>'
     return _svg("spark", (48, 18), f'viewBox="0 0 48 18" role="img" aria-label="{label}"', within + late)
-
-
-def used(part: float) -> str:
-    """Format a share of a limit as a percentage with about two digits."""
-    percent = 100 * part
-    return _("under 0.1 %") if percent < 0.1 else f"{percent:.1f} %" if percent < 9.95 else f"{percent:.0f} %"
 
 
 def percent(share: float | None) -> str:

@@ -104,13 +104,11 @@ def timelines(moments: Sequence[Moment], until: datetime, hours: int, names: Map
 
 
 def _rate_on(number: int) -> Figure:
-    return lambda some: _rate(
-        [Moment(one.at, one.minutes, 0, _only(one, number)) for one in some], lambda ran: ran.matches
-    )
+    def rate(some: Sequence[Moment]) -> float:
+        there = [moment.machines[number].matches for moment in some if number in moment.machines]
+        return sum(there) / sum(moment.minutes for moment in some)
 
-
-def _only(moment: Moment, number: int) -> Mapping[int, Ran]:
-    return {number: moment.machines[number]} if number in moment.machines else {}
+    return rate
 
 
 def _binned(moments: Sequence[Moment], until: datetime, step: timedelta) -> list[tuple[datetime, list[Moment]]]:

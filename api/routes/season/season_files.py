@@ -17,7 +17,7 @@ from deadheat.api.services import Services
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.seasons.archives import note_archive
+from deadheat.league.service.rankings.publishing import note_archive
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file, season_as_public_file
 from deadheat.league.service.views.forecasts import season_forecast
 

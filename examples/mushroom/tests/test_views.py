@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 import deadheat
-from deadheat.cli.game.translations import translations
+from deadheat.cli.game.check import translations
 from deadheat.cli.replays.pages import pages
 from deadheat.engine.core import Message
 from deadheat.engine.games.folder import folders

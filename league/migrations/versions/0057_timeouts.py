@@ -24,19 +24,20 @@ FIGURES = ("limit_ns", "prompts", "timeouts", "given_back", "void")
 ANSWERS = """
     SELECT m.season_id, m.finished_at, a.worker, l.command, max(l.limit_ns) AS limit_ns, sum(l.prompts) AS prompts
     FROM match m JOIN attempt a ON a.match_id = m.id JOIN latency_summary l ON l.match_id = m.id
-    WHERE m.id > :after AND m.id <= :last AND m.finished_at IS NOT NULL AND a.cause = 'played'
+    WHERE m.id > :after AND m.id <= :last AND m.asked IS NULL AND m.finished_at IS NOT NULL AND a.cause = 'played'
     GROUP BY m.id, a.id, l.command"""
 LATE = """
     SELECT m.season_id, m.finished_at, a.worker, p.fault_command AS command,
         sum(CASE WHEN v.match_id IS NULL THEN 1 ELSE 0 END) AS timeouts, count(v.match_id) AS void
     FROM match m JOIN attempt a ON a.match_id = m.id JOIN participant p ON p.match_id = m.id AND p.fault = 'timeout'
     LEFT JOIN voided_match v ON v.match_id = m.id
-    WHERE m.id > :after AND m.id <= :last AND m.finished_at IS NOT NULL AND a.cause = 'played'
+    WHERE m.id > :after AND m.id <= :last AND m.asked IS NULL AND m.finished_at IS NOT NULL AND a.cause = 'played'
     GROUP BY m.id, a.id, p.fault_command"""
 ATTEMPTS = """
-    SELECT season_id, finished_at, worker, '' AS command, cause, evidence FROM attempt
-    WHERE match_id > :after AND match_id <= :last AND season_id IS NOT NULL
-        AND (cause <> 'played' OR CAST(evidence AS TEXT) LIKE '%past_deadline%')"""
+    SELECT a.season_id, a.finished_at, a.worker, '' AS command, a.cause, a.evidence
+    FROM attempt a JOIN match m ON m.id = a.match_id
+    WHERE m.id > :after AND m.id <= :last AND m.asked IS NULL AND a.season_id IS NOT NULL
+        AND (a.cause <> 'played' OR CAST(a.evidence AS TEXT) LIKE '%past_deadline%')"""
 
 
 def upgrade() -> None:

@@ -69,7 +69,8 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     assert season.state is SeasonState.FINALS
     if season.finals_done_at is not None:
         return []
-    if season.qualified_at is None and (_ladder_is_played(session, season.id) or not _qualify(session, season)):
+    on_ladder = (Purpose.LADDER, Purpose.RATED_EVALUATION)
+    if season.qualified_at is None and (_unfinished(session, season.id, *on_ladder) or not _qualify(session, season)):
         return []
     if season.finals is FinalsFormat.STAGES:
         made, is_over = plan_stages(session, season)
@@ -221,10 +222,6 @@ def _finish(session: Session, season: Season) -> None:
     record(session, SYSTEM, "finals-done", f"season/{season.id}")
     log.info("season %d: the finals are over", season.id)
     turn_season(session, season)
-
-
-def _ladder_is_played(session: Session, season_id: int) -> bool:
-    return _unfinished(session, season_id, Purpose.LADDER, Purpose.RATED_EVALUATION) > 0
 
 
 def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:

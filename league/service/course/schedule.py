@@ -85,14 +85,14 @@ def go_on(session: Session, season_id: int) -> list[int]:
     season = lock_season(session, season_id)
     turn_season(session, season)
     notices.deadlines_near(session, season)
+    beside = beside_the_ladder(session, season_id)
+    if beside.wished:
+        enter_as_wished(session, season_id)
     if season.state not in IN_PLAY or season.state in HOLDING:
         return []
     planned: list[int] = []
     if season.state in ENTERABLE:
         rest_failing(session, season)
-    beside = beside_the_ladder(session, season_id)
-    if season.state in ENTERABLE and beside.wished:
-        enter_as_wished(session, season_id)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
         if beside.evaluation:  # the season may be waiting for its end
             planned += plan_evaluation(session, season)

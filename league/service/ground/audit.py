@@ -8,7 +8,8 @@ written last, so that nobody waits there while holding a lock that others need.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
 
 from sqlalchemy import ColumnElement, Integer, event, text
 from sqlmodel import Session, case, cast, col, exists, func, or_, select
@@ -16,7 +17,7 @@ from sqlmodel import Session, case, cast, col, exists, func, or_, select
 from deadheat.league.database import now
 from deadheat.league.records import from_row
 from deadheat.league.records.rulings import AuditRecord as AuditEntry
-from deadheat.league.tables import AuditRecord, Match, Series
+from deadheat.league.tables import Announcement, AuditRecord, Bot, Match, Season, Series, Team, User
 from deadheat.league.verification.chain import GENESIS, canonical, record_sha256
 
 AUDIT_LOCK = 7_341_553
@@ -130,3 +131,39 @@ def first_broken(session: Session) -> int | None:
 
 
 CHAIN = select(AuditRecord).order_by(col(AuditRecord.id)).execution_options(yield_per=1000)
+
+
+NAMED: Mapping[str, tuple[Any, Any]] = {
+    "announcement": (Announcement.id, Announcement.title),
+    "archive": (Season.id, Season.name),
+    "bot": (Bot.id, Bot.name),
+    "season": (Season.id, Season.name),
+    "team": (Team.id, Team.name),
+    "user": (User.id, User.name),
+}
+
+MOST_NAMED = 20
+"""The most subjects with one name: bots of different authors may have the same."""
+
+
+def subjects_named(session: Session, name: str) -> list[str]:
+    """Return the seasons, bots, teams and people with that name, whatever its case."""
+    return [
+        f"{kind}/{number}"
+        for kind, table in (("season", Season), ("bot", Bot), ("team", Team), ("user", User))
+        for number in session.exec(select(table.id).where(table.name_key == name.lower()).limit(MOST_NAMED))
+    ]
+
+
+def subject_names(session: Session, subjects: Iterable[str]) -> dict[str, str]:
+    """Return the present names of the subjects (``bot/3``) that have one, with one statement for each kind."""
+    numbers: dict[str, set[int]] = {}
+    for subject in subjects:
+        kind, _, number = subject.partition("/")
+        if kind in NAMED and number.isdecimal():
+            numbers.setdefault(kind, set()).add(int(number))
+    return {
+        f"{kind}/{number}": name
+        for kind, found in numbers.items()
+        for number, name in session.exec(select(*NAMED[kind]).where(col(NAMED[kind][0]).in_(found)))
+    }

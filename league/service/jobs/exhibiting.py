@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import Update, bindparam
+from sqlalchemy import Update, bindparam, text
 from sqlmodel import Session, and_, case, col, select
 
 from deadheat.engine.advice import ADVISERS
@@ -32,7 +32,7 @@ from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
 from deadheat.league.states import JobState
-from deadheat.league.tables import Exhibition, User, UtcDateTime
+from deadheat.league.tables import Exhibition, User
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,10 @@ EXHIBITIONS = Life(
 """People wait for the next attempt, but they are few. A slot is taken only for each exchange of the bots."""
 
 QUEUE_SECONDS = 600
-"""How long a person may wait for a worker while a place is free. While none is, it is as long as a match may take."""
+"""How long a person may wait for a worker once there is a place. For a place, it is as long as a match may take."""
+
+PLACES_LOCK = 7_341_555
+"""PostgreSQL advisory lock under which new matches take places one at a time; SQLite's writers queue anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,16 @@ class Heard:
 
 
 def claim_next_exhibition(session: Session, nudged_id: int, worker: str, host: Host) -> ExhibitionJob | None:
-    """Claim the match that has waited longest, unless all places are taken. Return None if there is none to play."""
-    if places_left(session) <= 0:
-        return None
-    new = WAITING.where(col(Exhibition.attempt) == 0).limit(1)
+    """Claim the match that has waited longest, if a place is free, or one that kept its place. Return None for none."""
     return EXHIBITIONS.claim_next(
-        session,
-        nudged_id,
-        lambda session: session.exec(new).first(),
-        lambda chosen: claim_exhibition(session, chosen, worker, host),
+        session, nudged_id, _next_in_line, lambda chosen: claim_exhibition(session, chosen, worker, host)
     )
+
+
+def _next_in_line(session: Session) -> int | None:
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({PLACES_LOCK})"))
+    return session.exec(WAITING.limit(1)).first() if places_left(session) > 0 else None
 
 
 def note_wait(session: Session, job: ExhibitionJob, waits: bool) -> bool:
@@ -179,7 +182,8 @@ def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, tran
         advise_at=now(session) if job.game in ADVISERS else None,
         **CLOSED,
     )
-    let_next_in(session)
+    if ended:
+        let_next_in(session)
     return ended
 
 
@@ -227,15 +231,13 @@ def give_back_exhibition(
 
 def give_up_waiting(session: Session) -> None:
     """Free the places of people whose matches no worker took in time."""
-    full = places_left(session) <= 0
-    since = now(session) - timedelta(seconds=settings_of(session).exhibition_seconds if full else QUEUE_SECONDS)
-    for exhibition_id in session.exec(WAITING_SINCE, params={"since": since}).all():
-        abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)
-
-
-WAITING_SINCE = select(Exhibition.id).where(
-    col(Exhibition.state) == JobState.QUEUED, col(Exhibition.queued_at) < bindparam("since", type_=UtcDateTime)
-)
+    at, left, longest = now(session), places_left(session), settings_of(session).exhibition_seconds
+    queue = select(Exhibition.id, Exhibition.attempt, Exhibition.queued_at).where(Exhibition.state == JobState.QUEUED)
+    for exhibition_id, attempt, queued_at in session.exec(queue.order_by(col(Exhibition.id))).all():
+        left -= attempt == 0
+        has_place = attempt > 0 or left >= 0
+        if at > queued_at + timedelta(seconds=QUEUE_SECONDS if has_place else longest):
+            abandon(session, exhibition_id, JobState.QUEUED, Cause.NO_WORKER)
 
 
 def _row(session: Session, job: ExhibitionJob) -> Exhibition | None:

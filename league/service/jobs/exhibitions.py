@@ -264,25 +264,33 @@ def table_version(session: Session, person: Person, exhibition_id: int) -> str:
 
 def _number(session: Session, row: Exhibition) -> int:
     """Return the person's number in the queue, from 1; 0: the match has begun, or a place is free."""
-    if row.state is not JobState.QUEUED or places_left(session) > 0:
+    if row.state is not JobState.QUEUED or row.attempt > 0 or places_left(session) > 0:
         return 0
     return session.exec(BEFORE, params={"id": row.id}).one() + 1
 
 
 def places_left(session: Session) -> int:
-    """Return how many more people may play now."""
+    """Return how many more people may begin to play now. A match that a worker gave back keeps its place."""
     return settings_of(session).exhibitions - session.exec(PLAYING).one()
 
 
-PLAYING = select(func.count()).where(Exhibition.state == JobState.RUNNING, col(Exhibition.open_place).is_not(None))
-WAITING = select(Exhibition.id).where(Exhibition.state == JobState.QUEUED).order_by(col(Exhibition.id))
-BEFORE = select(func.count()).where(Exhibition.state == JobState.QUEUED, col(Exhibition.id) < bindparam("id"))
+NEW = (col(Exhibition.state) == JobState.QUEUED, col(Exhibition.attempt) == 0)
+PLAYING = select(func.count()).where(col(Exhibition.open_place) > 0, col(Exhibition.attempt) > 0)
+WAITING = select(Exhibition.id).where(*NEW).order_by(col(Exhibition.id))
+BEFORE = select(func.count()).where(*NEW, col(Exhibition.id) < bindparam("id"))
 
 
 def let_next_in(session: Session) -> None:
-    """Let the next sweep send a message about the match that has waited longest, because a place may be free."""
-    if (first := session.exec(WAITING.limit(1)).first()) is not None:
-        set_values(session, Exhibition, where={"id": first, "state": JobState.QUEUED}, nudge_at=now(session))
+    """Let the next sweep send messages about as many new matches as places are free, because a match has ended or left
+    the queue. The last of them could not begin before: its wait for a worker begins now. Of two matches that end at
+    once, each lets in another, because a row that is being changed is skipped.
+    """
+    left, at = max(0, places_left(session)), now(session)
+    chosen = session.exec(WAITING.limit(left).with_for_update(skip_locked=True)).all()
+    for row_id in chosen:
+        set_values(session, Exhibition, where={"id": row_id, "state": JobState.QUEUED}, nudge_at=at)
+    for row_id in chosen[left - 1 :]:
+        set_values(session, Exhibition, where={"id": row_id, "state": JobState.QUEUED}, queued_at=at)
 
 
 def _version(row: Exhibition) -> str:
@@ -347,8 +355,8 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
     if abandon(session, exhibition_id, JobState.QUEUED, cause):
         return
     sits = (col(Exhibition.id) == exhibition_id, col(Exhibition.state).in_(UNFINISHED), ~col(Exhibition.resigned))
-    session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None))
-    let_next_in(session)
+    if session.exec(update(Exhibition).where(*sits).values(resigned=True, open_user_id=None, open_place=None)).rowcount:
+        let_next_in(session)
 
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
@@ -365,7 +373,8 @@ def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, 
         finished_at=now(session),
         **CLOSED,
     )
-    let_next_in(session)
+    if abandoned:
+        let_next_in(session)
     return abandoned
 
 

@@ -271,11 +271,6 @@ def send_test(session: Session, person: Person, channel_id: int) -> None:
         session.flush()
 
 
-def close_channels(session: Session, user_id: int) -> None:
-    """Remove all channels of an account that is being closed."""
-    session.exec(delete(Channel).where(col(Channel.user_id) == user_id))
-
-
 def channels(session: Session, person: Person) -> list[ChannelInfo]:
     """Return a person's channels, the oldest first."""
     mine = select(Channel).where(Channel.user_id == person.id).order_by(col(Channel.id))

@@ -1,4 +1,4 @@
-"""The end of a season: its standings become final.
+"""The end of a season: its standings become final, and the hash of its archive is noted.
 
 A closed season is over when the last of its series has ended and no match waits for an organiser. Then the log cannot
 change any more (`league.service.rulings.rulings` refuses to touch a closed season). The ranking is made once more from
@@ -17,15 +17,18 @@ from sqlmodel import Session, col, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.league.database import surroundings
-from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.audit import SYSTEM, audit_log, record
 from deadheat.league.service.ground.lookups import PUBLISHED
-from deadheat.league.service.ground.steps import set_values
+from deadheat.league.service.ground.steps import lock_season, set_values
 from deadheat.league.service.people import notices
+from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking
+from deadheat.league.service.seasons.seasons import published
 from deadheat.league.service.series.response_times import latency_by_version
 from deadheat.league.states import UNFINISHED, MatchState, SeasonState
 from deadheat.league.tables import Match, Season, Series
+from deadheat.league.verification.chain import canonical
 
 log = logging.getLogger(__name__)
 
@@ -71,3 +74,19 @@ def publish(session: Session, season_id: int) -> bool:
     notices.standings_published(session, season_id, snapshot.standings["rows"])
     log.info("season %d published: log %s", season_id, snapshot.log_sha256[:12])
     return True
+
+
+def note_archive(session: Session, organiser: Person, season_id: int, sha256: str) -> None:
+    """Record the hash of a closed season's archive; recording it again changes nothing.
+
+    The record is about ``archive/1`` rather than ``season/1``, whose records are in the archive.
+
+    Raises:
+        NotAllowed, NotFound. WrongState: the standings are not published.
+    """
+    organiser.must_organise()
+    lock_season(session, season_id)
+    published(session, season_id, "its archive is final")
+    subject, data = f"archive/{season_id}", {"sha256": sha256}
+    if canonical(data) not in {one.data for one in audit_log(session, subject=subject)}:
+        record(session, organiser.name, "season-archived", subject, data)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, delete, select
 
 from deadheat.engine.language import _
 from deadheat.league.database import now
@@ -24,13 +24,12 @@ from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import lock_enterable
 from deadheat.league.service.jobs.exhibitions import open_of, resign
 from deadheat.league.service.people.access import end_everything
-from deadheat.league.service.people.channels import close_channels
 from deadheat.league.service.people.identities import forget_identities
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import hand_over_team, leave_team, owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.absence import take_out_everywhere, withdraw_everywhere
-from deadheat.league.tables import Bot, Team, TeamMember, User
+from deadheat.league.tables import Bot, Channel, Team, TeamMember, User
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +99,7 @@ def _end(session: Session, person: Person) -> None:
     row.closed_at = row.closed_at or now(session)
     session.flush()
     end_everything(session, person.id)
-    close_channels(session, person.id)
+    session.exec(delete(Channel).where(col(Channel.user_id) == person.id))
 
 
 def _bots_of_nobody_else(session: Session, person: Person) -> list[int]:

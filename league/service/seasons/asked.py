@@ -314,9 +314,13 @@ def _waits(session: Session, row: Challenge) -> str:
         if earlier and earlier[0].id < row.id:
             return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=earlier[0].id)
         return _("Its next matches are planned in a moment.")
-    before = counted(session.exec(BEFORE, params={"at": theirs.queued_at}).one(), "unrated series", "unrated series")
-    text = _("It waits for a slot, after %(before)s. Rated matches go first, but one slot in %(share)s is for these.")
-    return text % {"before": before, "share": ASKED_SHARE}
+    place, before = _("It is next in line for a slot."), session.exec(BEFORE, params={"at": theirs.queued_at}).one()
+    if before:
+        place = _("It waits for a slot, behind %(before)s.", before=counted(before, "unrated series", "unrated series"))
+    return f"{place} " + _(
+        "Rated matches go first, but one slot in %(share)s is kept for unrated ones once they have waited a minute.",
+        share=ASKED_SHARE,
+    )
 
 
 OPEN_OF = (

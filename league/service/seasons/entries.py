@@ -28,6 +28,8 @@ from deadheat.league.service.seasons.panels import arrive, choose_in_advance, ha
 from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
+BUILT = (VersionState.READY, VersionState.BROKEN)
+
 Gate = GateTerms | Literal["keep", "none"]
 """New terms for an entry's promotion gate, no change ("keep"), or no gate ("none")."""
 
@@ -98,6 +100,23 @@ def check_wish(session: Session, owner: Person, season_id: int, bot_id: int) -> 
         check_admission(session, owner, season, bot)
 
 
+def enter_when_ready(session: Session, owner: Person, season_id: int, bot_id: int) -> bool:
+    """Let a bot without a version for a season enter it once the newest, which is being built, is ready. Return False
+    if there is no such version. Raises as `check_wish` does.
+    """
+    season, bot = existing(session, Season, season_id), own_bot(session, owner, bot_id)
+    newest = session.exec(BUILT_LAST, params={"bot": bot.id}).first()
+    if newest is None or newest.state in BUILT or newest_ready(session, bot.id, season) is not None:
+        return False
+    check_wish(session, owner, season_id, bot_id)
+    newest.enters_id = season_id
+    return True
+
+
+OF_BOT = select(BotVersion).where(BotVersion.bot_id == bindparam("bot"))
+BUILT_LAST = OF_BOT.order_by(col(BotVersion.number).desc()).limit(1)
+
+
 def _must_be_welcome(session: Session, season: Season, bot: Bot) -> None:
     """Check that the season accepts entries, and this bot's in particular."""
     if season.state not in ENTERABLE:
@@ -125,9 +144,7 @@ def enter_as_wished(session: Session, season_id: int) -> None:
         session.flush()
 
 
-WISHED = select(BotVersion).where(
-    BotVersion.enters_id == bindparam("season"), col(BotVersion.state).in_((VersionState.READY, VersionState.BROKEN))
-)
+WISHED = select(BotVersion).where(BotVersion.enters_id == bindparam("season"), col(BotVersion.state).in_(BUILT))
 
 
 def let_in(session: Session, organiser: Person, season_id: int, bot_id: int) -> EntryInfo:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from sqlalchemy import and_, bindparam
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.errors import NotAdmitted, TooMany
 from deadheat.league.records.entries import Challenge as ChallengeInfo
@@ -23,9 +23,9 @@ MOST_SEASONS = 50
 
 @dataclass(frozen=True, slots=True)
 class Participation:
-    """A season of the bot's game. `version`: None if the bot is not in it. `open`: versions may be chosen now.
-    `refused`: why the entry rules keep the bot out, if it is not in the season. `waits_for_panel`: no version has
-    enough points against the season's panel.
+    """A season of the bot's game. `version`: None if the bot is not in it. `enters`: the version that enters it once it
+    is ready. `open`: versions may be chosen now. `refused`: why the entry rules keep the bot out, if it is not in the
+    season. `waits_for_panel`: no version has enough points against the season's panel.
     """
 
     season_id: int
@@ -34,6 +34,7 @@ class Participation:
     open: bool
     refused: str
     version: int | None
+    enters: int | None
     follows: bool
     waits_for_panel: bool
     absence: Absence | None
@@ -59,6 +60,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         .limit(MOST_SEASONS)
     )
     rows = cast(Iterable[tuple[Season, Entry | None, int | None, AbsentEntry | None]], session.exec(statement))
+    wished = dict(session.exec(WISHED, params={"bot": bot_id}).all())
     return [
         Participation(
             season_id=season.id,
@@ -67,6 +69,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             open=season.state in ENTERABLE,
             refused=_refusal(session, owner, season, bot) if entry is None else "",
             version=number,
+            enters=wished.get(season.id),
             follows=entry is not None and entry.follows,
             waits_for_panel=entry is not None and entry.waits_for_panel,
             absence=None if absent is None else absent.absence,
@@ -76,6 +79,13 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
         )
         for season, entry, number, absent in rows
     ]
+
+
+WISHED = (
+    select(BotVersion.enters_id, func.max(BotVersion.number))
+    .where(BotVersion.bot_id == bindparam("bot"), col(BotVersion.enters_id).is_not(None))
+    .group_by(col(BotVersion.enters_id))
+)
 
 
 def _refusal(session: Session, owner: Person, season: Season, bot: Bot) -> str:

@@ -39,6 +39,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import Life, failures_before, note
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.people import notices
+from deadheat.league.service.series.deadlines import count_deadlines
 from deadheat.league.service.series.games import closed_to, games_here
 from deadheat.league.service.series.hosts import (
     HERE,
@@ -144,6 +145,7 @@ def finish_series(
         )
         if not about.asked:
             _tell_of_faults(session, job, about.season_id, outcomes)
+            count_deadlines(session, about.season_id, about.machine or 0, outcomes, at)
             touch_log(session, about.season_id)
     return not reasons
 

@@ -1,9 +1,10 @@
 """How prompts met their deadlines: the counts behind `/timeouts`, written in the transaction that stores a series.
 
 They are sums of the response times that also feed the workers' metrics. Each series is added to the minute, the hour
-and the day in which it ended and to the whole season, so no page adds up more than some hundred rows. A worker locks
-these rows before the season's (`touch_log`); an organiser who rules has locked the season's first. So rulings write
-rows of their own (`ruled`), and neither waits for the other.
+and the day in which it ended and to the whole season, so no page adds up more than some hundred rows. Matches that
+authors asked for are left out, so that nobody's request changes the figures of a season. A worker locks these rows
+after its machine's and before the season's (`touch_log`); an organiser who rules has locked the season's first. So
+rulings write rows of their own (`ruled`), and neither waits for the other.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ def count_deadlines(
 def rule_on_deadlines(session: Session, match: Match, *, void: bool) -> None:
     """Turn the time-outs of a match that an organiser voids into void answers, or those of a restored match back."""
     late = session.exec(LATE, params={"match_id": match.id}).all()
-    if late and match.finished_at is not None:
+    if late and match.finished_at is not None and match.asked is None:
         worker = session.exec(PLAYED_BY, params={"match_id": match.id}).first()
         machine = machine_numbers(session, {worker}).get(worker, 0)
         changes = [

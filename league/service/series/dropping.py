@@ -14,6 +14,7 @@ from deadheat.league.jobs import Failure
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.life import note
 from deadheat.league.service.ground.steps import move
+from deadheat.league.service.series.deadlines import rule_on_deadlines
 from deadheat.league.states import UNRATED, WITH_RESULT, JobState, MatchState
 from deadheat.league.tables import Match, Pair, Participant, Series, VoidedMatch
 
@@ -84,7 +85,9 @@ def put_back(session: Session, abandoned: Sequence[int]) -> None:
             voided.rejudged_id = None
             continue
         session.delete(voided)
-        if session.get_one(Match, voided.match_id).state in WITH_RESULT:
+        match = session.get_one(Match, voided.match_id)
+        if match.state in WITH_RESULT:
+            rule_on_deadlines(session, match, void=False)
             data = {
                 "season": voided.season_id,
                 "reason": f"match {voided.rejudged_id}, its replacement, was not played",

@@ -21,7 +21,6 @@ from deadheat.league.causes import Cause
 from deadheat.league.jobs import Latency, MatchOutcome, SeriesJob
 from deadheat.league.service.ground.steps import insert_rows, set_by_key, update_rows, updating
 from deadheat.league.service.ground.storable import evidence_json, storable, storable_tail, storable_word
-from deadheat.league.service.series.deadlines import count_deadlines
 from deadheat.league.service.series.hosts import HERE, told_of
 from deadheat.league.service.series.response_times import add_response_times
 from deadheat.league.service.series.rules_played import note_rules
@@ -98,7 +97,6 @@ def write_outcomes(
         if may_rate:
             note_rules(session, about.season_id, about.rules_version, results, at)
     _write_ledger(session, job, worker, about.season_id, outcomes)
-    count_deadlines(session, about.season_id, about.machine or 0, outcomes, at)
 
 
 def _write_results(

@@ -67,7 +67,8 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
     bounded = season.ladder and season.games_per_pair is not None and not season.state.ladder_is_over
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
-    ladder_done = done_in_gaps(_side_by_side(machines, ladder, length), begins, coming) if ladder else None
+    left = Work(1, -(-(ladder or 0) // length), length)  # all of it may be played at once
+    ladder_done = done_in_gaps(machines.seconds(left), begins, coming) if ladder else None
     finals = [] if season.finals_done_at or field < 2 else list(finals_work(season, fields))
     done_at = finals_done(session, season, machines, finals)
     panel = len(season.panel or ()) * season.panel_games
@@ -212,11 +213,6 @@ def _waiting(session: Session, season: Season) -> int:
     waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
     waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
     return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()
-
-
-def _side_by_side(machines: Machines, matches: int, length: int) -> float:
-    """Return the seconds that this many matches take in series of that length, all of which may be played at once."""
-    return machines.seconds(Work(1, -(-matches // length), length)) if matches else 0.0
 
 
 # What is wrong ------------------------------------------------------------------------------------------------------

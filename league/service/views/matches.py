@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Text, bindparam, cast, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col, func, select
 
 from deadheat.engine.core import Fault
 from deadheat.engine.language import _
@@ -48,6 +48,7 @@ from deadheat.league.tables import (
     Season,
     Series,
     User,
+    VoidedMatch,
 )
 
 
@@ -174,22 +175,30 @@ NEWEST = 20_000
 
 def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
     """Yield the conditions on matches with late answers, apart from those on the seats of late bots."""
-    there = col(Attempt.match_id) == col(Match.id)
+    voided = exists().where(col(VoidedMatch.match_id) == col(Match.id))
+    other = aliased(Participant)
+    timed_out = col(other.fault) == Fault.TIMEOUT
+    there: ColumnElement[bool] = col(Attempt.cause) == Cause.PLAYED  # the attempt whose machine is meant
     if late is Whose.BOT:  # once per match
-        other = aliased(Participant)
-        before = (col(other.match_id) == col(Match.id), col(other.fault) == Fault.TIMEOUT)
-        yield ~exists().where(*before, col(other.seat) < col(Participant.seat))
+        before = (col(other.match_id) == col(Match.id), timed_out, col(other.seat) < col(Participant.seat))
+        yield ~voided
+        yield ~exists().where(*before)
     else:
         tried = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
         played = tried.c.cause == Cause.PLAYED
         kind, word = (played, "past_deadline") if late is Whose.HOST else (~played, "seat")
         found = select(tried.c.match_id).where(kind, cast(tried.c.evidence, Text).contains(f'"{word}"'))
-        yield col(Match.id).in_(found)
+        of_these: ColumnElement[bool] = col(Match.id).in_(found)
+        if late is Whose.VOID:
+            ruled = select(VoidedMatch.match_id).join(other, col(other.match_id) == VoidedMatch.match_id)
+            of_these, there = or_(of_these, col(Match.id).in_(ruled.where(timed_out))), or_(~there, voided)
+        yield of_these
     if "game" in given:
         yield col(Season.game) == bindparam("game")
     if "machine" in given:
-        here = (col(Machine.id) == bindparam("machine"), col(Attempt.worker).like(col(Machine.name) + ":%"))
-        yield exists().where(there, *here)
+        name = col(Machine.name) + ":"
+        here = (col(Machine.id) == bindparam("machine"), func.substr(Attempt.worker, 1, func.length(name)) == name)
+        yield exists().where(col(Attempt.match_id) == col(Match.id), there, *here)
 
 
 def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) -> ColumnElement[bool]:

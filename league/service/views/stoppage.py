@@ -28,15 +28,16 @@ def stopped(session: Session) -> str:
 
     held = [machine for machine in machines if machine.judges and machine.held_since_at]
     if any(machine.judges for machine in machines):
-        who = ", ".join(sorted({machine.held_by for machine in held}))
-        time = since([machine.held_since_at for machine in held]) if held else ""
-        return _("Processors are held by %(who)s (since %(time)s).", who=who, time=time) if held else ""
+        if not held:
+            return ""
+        who, time = ", ".join(sorted({machine.held_by for machine in held})), since([one.held_since_at for one in held])
+        return _("%(who)s has held processors for %(time)s, so matches run more slowly.", who=who, time=time)
     present = [machine for machine in machines if machine.alive]
     if checked := [machine.since_at for machine in present if machine.fitness is Fitness.UNCHECKED]:
-        return _("The machine is being checked (since %(time)s).", time=since(checked))
+        return _("The machine has been under check for %(time)s; matches begin when it passes.", time=since(checked))
     if present:
         time = since([machine.since_at for machine in present])
-        return _("No machine is fit to play at the moment (since %(time)s).", time=time)
+        return _("No machine has been fit to play for %(time)s.", time=time)
     if machines:
         time = since([machine.last_seen_at for machine in machines])
         return _("No machine has reported for %(time)s, so nothing is played.", time=time)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Integer, bindparam
+from sqlalchemy import Integer, bindparam, case
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func
 
@@ -18,7 +18,7 @@ from deadheat.league.database import now
 from deadheat.league.records.timeouts import Late, Over, Timeouts
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.series.deadlines import ADDED, ALWAYS, began
-from deadheat.league.states import Span
+from deadheat.league.states import GOING_ON, Span
 from deadheat.league.tables import BotVersion, DeadlineCount, ResponseTimes, Season, UtcDateTime
 from deadheat.league.time_buckets import added, percentile
 
@@ -139,6 +139,7 @@ PROMPTED = (
     columns(col(BotVersion.bot_id), func.sum(col(ResponseTimes.prompts)).label("prompts"))
     .join_from(ResponseTimes, BotVersion, col(BotVersion.id) == col(ResponseTimes.version_id))
     .where(col(BotVersion.bot_id).in_(bindparam("bots", expanding=True)))
-    .where((OF_SEASON == 0) | (col(ResponseTimes.season_id) == OF_SEASON))
+    .join(Season, col(Season.id) == col(ResponseTimes.season_id))
+    .where(case((OF_SEASON == 0, col(Season.state).in_(GOING_ON)), else_=col(Season.id) == OF_SEASON))
     .group_by(col(BotVersion.bot_id))
 )

@@ -1,20 +1,23 @@
-"""The page Style, for developers: every part of the site's pages in each of its states."""
+"""The page Style: every part of the site's pages in each of its states. Only tests serve it."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from fastapi import APIRouter
 
 from deadheat.api.deps import Shared
 from deadheat.api.pages.pictures import charts
-from deadheat.api.pages.render import everyones, render
+from deadheat.api.pages.render import everyones
 from deadheat.api.pages.statistics import Cell
 from deadheat.engine.games import GAMES
 from deadheat.league.service.rankings.history import HistoryPoint
 from deadheat.league.states import SeasonState
 
 router = APIRouter()
+
+PAGE = Path(__file__).with_name("style.html")
 
 AT = datetime(2026, 1, 1, 12, tzinfo=UTC)
 """The instant of everything on the page, so that the page never changes."""
@@ -49,9 +52,7 @@ def style(shared: Shared) -> str:
         HistoryPoint(AT + timedelta(hours=hour), 1 + hour // 30, 1500 + 4 * hour, 1400 + 5 * hour, 1620 + 3 * hour, 1)
         for hour in range(0, 50, 10)
     ]
-    return render(
-        shared,
-        "style.html",
+    return shared.pages.env.from_string(PAGE.read_text("utf-8")).render(
         now=AT,
         cards=cards,
         rows=list(zip(rows, charts.bars(rows), strict=True)),
