@@ -96,7 +96,6 @@ class Cause(StrEnum):
         Trait(0),
         N_("A container stopped accepting orders."),
     )
-    DIRTY_BOX = "dirty-box", N_("a container was not clean"), Trait.TOLD
     NO_START = "no-start", N_("the program could not be started"), Trait.HOPELESS, N_("A program could not be started.")
 
     # One of our own bots made a mistake.

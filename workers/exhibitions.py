@@ -3,10 +3,10 @@
 Theory of operation
 -------------------
 A person takes minutes, a bot milliseconds, so the match releases its resources meanwhile. Between two exchanges of the
-bots their boxes rest (`Box.rest`: nothing in them runs or, if the engine fails at this, everything else takes
+bots their boxes rest (`Box.rest`: nothing in them runs or, if the kernel cannot pause them, everything else takes
 precedence), and the slot of processors is free. It is taken again for every exchange, between two series of the league.
-So a person who thinks, or has left, costs a frozen container and this process, which has its own queue: a series never
-waits for a person.
+So a person who thinks, or has left, costs frozen rooms and this process, which has its own queue: a series never waits
+for a person.
 
 `Person` asks the person through the database, polls the answer there a few times a second, and keeps the lease. Bots
 that are asked in the same step answer first, under the limits of any match; nobody learns anything before all have

@@ -25,9 +25,6 @@ GAMES_A_PAIR = 20
 MOST_GAMES_A_PAIR = 20_000
 """The limit if a test or an interval decides when to stop and no number was given."""
 
-DEALS_IN_A_BOX = 5
-"""The number of consecutive deals of one table if a box opens slowly: a container takes about as long as a game."""
-
 
 class Unplayable(Exception):
     """The request cannot be played; the text is a sentence."""
@@ -92,7 +89,7 @@ def begin(asked: Asked, path: Path, sandbox: Sandbox, version: str) -> Built:
             keep=asked.keep,
             sandbox=asked.sandbox,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
-            block=DEALS_IN_A_BOX if asked.sandbox == "docker" else 1,
+            block=1,
             panel=panel,
             gate={"file": str(asked.gate), **gate.model_dump(mode="json")} if gate else None,
             variant=variant_of(game),

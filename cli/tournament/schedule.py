@@ -62,8 +62,8 @@ class Deal:
 @dataclass(frozen=True, slots=True)
 class Design:
     """The request from which a plan follows. `labels` name the bots, `seed` is any text, `block` is how many deals of
-    one table are played in a row. The last `panel` bots are opponents: all others play them, but not each other, and
-    everybody plays the same dice against the same opponent.
+    one table are played in a row (more than one in older folders only). The last `panel` bots are opponents: all others
+    play them, but not each other, and everybody plays the same dice against the same opponent.
     """
 
     labels: tuple[str, ...]

@@ -217,10 +217,10 @@ def test_the_matches_of_a_series_that_we_fail_too_often_are_held_and_alarmed(wor
     for number in range(1, carrying_out.SERIES_ATTEMPTS + 1):
         job = world.claimed(series_id)
         assert job.attempt == number
-        world.write(release_series, job, "w1", Failure("dirty-box", "something stayed", {"try": number}))
+        world.write(release_series, job, "w1", Failure("container-died", "something stayed", {"try": number}))
     assert state(world, series_id) is JobState.ABANDONED
     assert world.claim(series_id) is None
-    assert causes(world, series_id) == ["dirty-box"] * carrying_out.SERIES_ATTEMPTS
+    assert causes(world, series_id) == ["container-died"] * carrying_out.SERIES_ATTEMPTS
     matches = world.rows(select(Match).where(Match.series_id == series_id))
     assert {(match.state, match.rated) for match in matches} == {(MatchState.HELD, False)}
     assert [record.levelno for record in caplog.records if "abandoned" in record.message] == [logging.ERROR]
@@ -257,7 +257,7 @@ def test_a_machine_that_cannot_even_try_is_given_nothing_until_it_was_checked(wo
 def test_each_failure_of_ours_waits_longer_for_the_next_try(world: World) -> None:
     series_id = queued(world)
     for number in (1, 2, 3):
-        world.write(release_series, world.claimed(series_id), "w1", Failure("dirty-box"))
+        world.write(release_series, world.claimed(series_id), "w1", Failure("container-died"))
         world.clock.turn(world.settings.retry_seconds * 2 ** (number - 1) - 1)
         assert world.enqueued() == []
         world.clock.turn(1)

@@ -172,7 +172,7 @@ def test_no_deal_is_shown_before_it_was_played_from_every_seat(world: World) -> 
 
     (job,) = claimed(world, [first])
     check(0)
-    world.write(release_series, job, "w1", Failure("dirty-box"))  # given back, to be restarted
+    world.write(release_series, job, "w1", Failure("container-died"))  # given back, to be restarted
     check(0)
     for series_id in (first, second):
         (job,) = claimed(world, [series_id])

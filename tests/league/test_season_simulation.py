@@ -111,7 +111,7 @@ class Chaos:
 
     def release(self) -> None:
         if self.held:
-            self.world.write(release_series, self.chance.choice(self.held), "w", Failure("dirty-box"))
+            self.world.write(release_series, self.chance.choice(self.held), "w", Failure("container-died"))
 
     def wait(self) -> None:
         """Let time pass, sweep, rank and publish."""

@@ -162,7 +162,7 @@ def test_a_series_that_we_failed_at_waits_for_its_own_message(world: World) -> N
     job = claim(world, failed)
     assert job is not None
     with world.db.transaction() as session:
-        release_series(session, job, "w1", Failure("dirty-box", "why"))
+        release_series(session, job, "w1", Failure("container-died", "why"))
         assert session.get_one(Series, failed).state is JobState.QUEUED
         assert session.get_one(Series, failed).nudge_at > now(session)
     assert play(world, other) == other
