@@ -101,7 +101,7 @@ class Wall:
                 self._line, _ = door.accept()
             except TimeoutError as error:
                 why = f"a container does not see {self._container.path}, which must have the same path for the engine"
-                raise SandboxError("container-died", why) from error
+                raise SandboxError("engine", why) from error
         self._line.settimeout(ACK_TIMEOUT_S)
         try:
             self._line.send(b"g")
