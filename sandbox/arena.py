@@ -205,7 +205,8 @@ class Arena:
                 raise TransportError(error.cause, f"seat {seat_number(seat)}: {error.detail}", seat=seat) from error
             label = self._programs[seating[seat]].label
             log.info("the box of %s cannot be used again: %s: %s", label, error.cause, error.detail)
-            self._boxes.pop(seating[seat]).close()
+        if failed:
+            self.close()  # all of them: what broke one may be what holds the others, too
         return exits
 
 

@@ -228,8 +228,8 @@ class Cgroup:
 
 
 def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
-    """Return the control groups of a process: directories by controller; the unified hierarchy's key is ''. Hierarchies
-    are left out in whose root it is: there its runtime made no group for it.
+    """Return the control groups of a container's process: directories by controller; the unified hierarchy's key is ''.
+    Hierarchies are left out in which its runtime made no group for it.
     """
     found: dict[str, Path] = {}
     unified = root / "unified" if (root / "unified").is_dir() else root
@@ -238,6 +238,8 @@ def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("
         for controller in controllers.split(",") if path != "/" else ():
             base = root / controllers if (root / controllers).is_dir() else root / controller
             found[controller.removeprefix("name=")] = (base if controller else unified) / path.lstrip("/")
+    if "pids" in found and "" in found and found[""].name != found["pids"].name:
+        del found[""]  # an old runtime left the container in its service's
     return found
 
 
@@ -256,7 +258,7 @@ def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path
     already or none can exist.
     """
     group = root / "unified" / OWN_GROUPS / name
-    if "" in groups or not (root / "unified").is_dir():
+    if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
         return groups
     for _ in range(JOIN_TRIES):
         with contextlib.suppress(OSError):  # not permitted: the meter will report no pressure

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import array
 import contextlib
+import fcntl
 import itertools
 import os
 import secrets
@@ -55,6 +56,7 @@ FIFOS = 3
 """The files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr."""
 
 PAGE_BYTES = 4096
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 ANSWER_BYTES = 128 * 1024
 JOINED = ("memory", "pids", "cpu", "cpuacct", "freezer")
 """The controllers of version 1 for which a room has groups. The processors are those of the wall."""
@@ -101,6 +103,10 @@ class Wall:
                 self._line, _ = door.accept()
             except TimeoutError as error:
                 why = f"a container does not see {self._container.path}, which must have the same path for the engine"
+                if not Path(f"/proc/{self.pid}").exists():
+                    why = (
+                        "the container that makes rooms ended at once; build the judge image anew (deploy/images/build)"
+                    )
                 raise SandboxError("engine", why) from error
         self._line.settimeout(ACK_TIMEOUT_S)
         try:
@@ -141,7 +147,8 @@ class Wall:
         if cpus or self.cpus:
             group = self.groups.get("cpuset", self.groups.get(""))
             assert group is not None
-            (group / "cpuset.cpus").write_text(cpus or f"0-{(os.cpu_count() or 1) - 1}")
+            allowed = "cpuset.cpus" if "cpuset" in self.groups else "cpuset.cpus.effective"
+            (group / "cpuset.cpus").write_text(cpus or (group.parent / allowed).read_text())
         self.cpus = cpus
 
     def has_ended(self) -> bool:
@@ -228,7 +235,7 @@ class Room(Confined):
     def _await_start(self) -> int:
         """Wait for the bot's first process, and return its process id on this host."""
         assert self._line is not None
-        said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256)
+        said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:
             raise self._lost(f"no room could be made: {_text(said) or 'it ended at once'}")
@@ -305,8 +312,11 @@ class Room(Confined):
             with self._line as line, contextlib.suppress(OSError):
                 line.settimeout(ACK_TIMEOUT_S)
                 line.shutdown(socket.SHUT_WR)
-                while line.recv(ANSWER_BYTES):
-                    pass
+                try:
+                    while line.recv(ANSWER_BYTES):
+                        pass
+                except TimeoutError:  # something of it is left, beside which nothing may play
+                    self._wall.broken = True
             self._line = None
         for fd in self._channel_fds:
             os.close(fd)
@@ -323,7 +333,7 @@ def packed(directory: Path) -> tuple[int, int]:
     that the unpacked files take. Raises OSError.
     """
     taken = 0
-    with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC), "wb") as out:
+    with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as out:
         for path in _below(directory):
             name = os.fsencode(path.relative_to(directory))
             if b"\n" in name:
@@ -335,6 +345,8 @@ def packed(directory: Path) -> tuple[int, int]:
             mode = b"755" if path.stat().st_mode & stat.S_IXUSR else b"644"
             out.write(b"%s %d ./%s\n%s" % (mode, len(content), name, content))
             taken += -(-len(content) // PAGE_BYTES) * PAGE_BYTES
+        out.flush()
+        fcntl.fcntl(out, fcntl.F_ADD_SEALS, SEALS)  # nobody to whom it is passed changes it for the next match
         return os.dup(out.fileno()), taken
 
 

@@ -72,6 +72,7 @@
 #include <sys/mount.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -93,9 +94,10 @@ enum {
     KILL_AGAIN_MS = 10,
     KEPT_AT_ONCE = 32,
     NUMBERS = 64, /* of pipes and sockets that a bot may make; a pair of sockets has two */
-    OUR_NUMBERS = 16, /* what is made for a room besides, and more */
+    FEW_NUMBERS = 4, /* more than is made for a room besides what was measured */
+    PENDING_SIGNALS = 256, /* for each of a bot's processes together; see `execute` */
     AT_ONCE = 1024, /* numbers that the kernel gives to a processor at once (get_next_ino) */
-    MOST_EVENED = AT_ONCE / 2, /* more than six rooms may make; a distance of AT_ONCE would never be reached */
+    MOST_EVENED = AT_ONCE - NUMBERS, /* more than six rooms make; a distance of AT_ONCE would never be reached */
     EXIT_WE_FAILED = 70
 };
 
@@ -265,11 +267,15 @@ static void let_make(void) {
     ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &said);
 }
 
+/* Queued signals are counted for the bot's user and for all who made its namespaces, up to the host's root, against the
+ * same limit: without one of its own, a bot that queues as many as it may takes them from every other room. */
 static void execute(char **command, int in, int out, int err) {
+    static const struct rlimit pending = {PENDING_SIGNALS, PENDING_SIGNALS};
     sigset_t none;
     sigemptyset(&none);
     setsid();
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0) die("dup2");
+    if (setrlimit(RLIMIT_SIGPENDING, &pending) != 0) die("limit of pending signals");
     become_bot();
     if (chdir("/bot") != 0) die("chdir /bot");
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -506,6 +512,7 @@ static void run_in_room(void) {
     for (int group = 0; group < groups; group++)
         if (write(descriptors[1 + group], "0", 1) != 1 || close(descriptors[1 + group]) != 0) die("join a control group");
     furnish(descriptors[1 + groups], host_ends, bot_ends);
+    close(descriptors[1 + groups]);
     way_out = descriptors[2 + groups];
     await_signals_by_descriptor();
     if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
@@ -534,8 +541,10 @@ static void run_in_room(void) {
 
 /* The maker's rooms: each one's warden, and its connection, which is closed when the warden is gone. */
 static struct { pid_t warden; int connection; } rooms[MOST_ROOMS];
-static int rooms_now = 0, rooms_since = 0;
+static int rooms_now = 0;
 static ino_t numbers_from; /* that of a pipe before the first of the rooms that are there together */
+static ino_t numbers_at_most; /* that these rooms may have taken */
+static ino_t numbers_of_a_room = 0; /* that making the last one took: 15 on Linux 6.18, more on older kernels */
 
 static ino_t next_number(void) {
     int ends[2];
@@ -549,8 +558,7 @@ static ino_t next_number(void) {
 /* Counts on until the counter is where it would be after the most that these rooms may make: that far from where they
  * began, or, if the processor has been given further numbers meanwhile, that far from the first of those. */
 static void even_numbers_out(void) {
-    ino_t most = (ino_t)(rooms_since * (NUMBERS + OUR_NUMBERS));
-    if (most > MOST_EVENED) most = MOST_EVENED;
+    ino_t most = numbers_at_most < MOST_EVENED ? numbers_at_most : MOST_EVENED;
     for (;;) {
         ino_t now = next_number(), from = now / AT_ONCE == numbers_from / AT_ONCE ? numbers_from : now / AT_ONCE * AT_ONCE;
         if (now - from > most) return;
@@ -588,12 +596,15 @@ static pid_t start_process(uint64_t flags, int group, const char *map) {
         asked.flags |= CLONE_INTO_CGROUP;
         asked.cgroup = (uint64_t)group;
     }
+    ino_t before = next_number();
     pid_t started = (pid_t)syscall(SYS_clone3, &asked, sizeof asked);
     if (started == 0) {
         close(ends[1]);
         if (read(ends[0], &go, 1) != 1) die("the map of users");
     }
     if (started > 0) {
+        ino_t taken = next_number() - before;
+        if (taken < MOST_EVENED) numbers_of_a_room = taken; /* else the processor has been given further numbers */
         map_users(started, map);
         if (write(ends[1], "", 1) != 1) die("go on");
     }
@@ -611,13 +622,15 @@ static int read_request(int line) {
     if (got <= 0) _exit(0); /* the host's process is gone, and with us goes everything */
     request[got] = request[got + 1] = '\0';
     struct cmsghdr *first = CMSG_FIRSTHDR(&message);
-    if (first == NULL || first->cmsg_type != SCM_RIGHTS) die("request");
+    if (first == NULL || first->cmsg_type != SCM_RIGHTS || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) die("request");
     size_t bytes = first->cmsg_len - CMSG_LEN(0);
     memcpy(descriptors, CMSG_DATA(first), bytes);
     if (sscanf(request, "%u %d %d %127s", &bot_uid, &groups, &unified, tmp_options) != 4) die("request");
     int words_read = 0;
-    for (char *word = request + strlen(request) + 1; *word && words_read < MOST_WORDS - 1; word += strlen(word) + 1)
+    for (char *word = request + strlen(request) + 1; *word; word += strlen(word) + 1) {
+        if (words_read == MOST_WORDS - 1) die("words");
         command[words_read++] = word;
+    }
     command[words_read] = NULL;
     return (int)(bytes / sizeof *descriptors);
 }
@@ -630,7 +643,7 @@ static void make_room(int line) {
     snprintf(map, sizeof map, "0 %u 1\n%u %u 1\n", bot_uid + 1, bot_uid, bot_uid);
     if (rooms_now == 0) {
         numbers_from = next_number();
-        rooms_since = 0;
+        numbers_at_most = 0;
     }
     int group = unified ? descriptors[3 + groups] : -1;
     pid_t warden = start_process(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET, group, map);
@@ -651,7 +664,7 @@ static void make_room(int line) {
     rooms[room].warden = warden;
     rooms[room].connection = descriptors[0];
     rooms_now++;
-    rooms_since++;
+    numbers_at_most += NUMBERS + FEW_NUMBERS + numbers_of_a_room;
 }
 
 /* Waits for the keeper, which may just be locking the last pages. */
@@ -665,7 +678,6 @@ static void wait_for_the_tree(void) {
 /* The maker moves into the tree in memory: after that the image, the engine's mounts and the host's paths in them are
  * gone for it and for all rooms. */
 static void make_rooms(int line) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (setgroups(0, NULL) != 0 || setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     wait_for_the_tree();

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -117,6 +118,26 @@ static void as_root_of(uint64_t spaces, const char *users, void (*act)(void)) {
     }
 }
 
+static int try_control_file(const char *path, const struct stat *about, int kind, struct FTW *where) {
+    (void)about;
+    (void)where;
+    if (kind == FTW_F) tell("a maker among control groups", path, writable(path));
+    return 0;
+}
+
+/* Only who may call clone3 gets to see control groups: its own and those below. */
+static void as_reader(void) {
+    static const char *const options[] = {"memory", "pids", "cpu,cpuacct", "cpuset", "freezer", "devices", NULL};
+    mount("tmpfs", "/tmp", "tmpfs", 0, NULL);
+    mkdir("/tmp/mounted", 0700);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        if (mount("none", "/tmp/mounted", options[i] ? "cgroup" : "cgroup2", 0, options[i]) != 0) continue;
+        nftw("/tmp/mounted", try_control_file, 16, FTW_PHYS);
+        tell("a maker among control groups", "a group", mkdir("/tmp/mounted/made", 0700) == 0 && rmdir("/tmp/mounted/made") == 0);
+        umount2("/tmp/mounted", MNT_DETACH);
+    }
+}
+
 static void as_room(void) { try_all("a room's root"); }
 
 static void as_maker(void) {
@@ -142,6 +163,7 @@ int main(int count, char **words) {
     try_all("the launcher");
     as_root_of(CLONE_NEWNS, users, as_maker);
     as_root_of(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET, users, as_room);
+    as_root_of(CLONE_NEWNS | CLONE_NEWCGROUP, users, as_reader);
     snprintf(told + strlen(told), 64, "tried: %d\n", tried);
     return write(line, told, strlen(told)) < 0;
 }

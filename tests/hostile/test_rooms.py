@@ -166,6 +166,22 @@ def test_rooms_of_one_wall_do_not_see_each_other(docker_sandbox: DockerSandbox, 
         assert one.user != other.user
 
 
+def test_no_room_takes_signals_from_another(docker_sandbox: DockerSandbox, room: Room, tmp_path: Path) -> None:
+    """The kernel counts those that wait for all rooms together, too."""
+    queue = "__import__('ctypes').CDLL(None).sigqueue(__import__('os').getpid(), 37, None)"
+    fill = f"__import__('signal').pthread_sigmask(0, [37]) or sum({queue} == 0 for _ in range(2000))"
+    with closing(docker_sandbox.open(python(tmp_path, ECHO), Limits())) as other:
+        found = {ask(channel, fill) for channel in (room.start(), other.start())}
+    assert found == {"256"}
+
+
+def test_nobody_changes_a_program_for_its_next_match(room: Room) -> None:
+    with pytest.raises(PermissionError):
+        os.pwrite(room._packed, b"x", 0)
+    with pytest.raises(PermissionError):
+        os.truncate(room._packed, 0)
+
+
 @pytest.mark.parametrize("harm", ["stopped", "killed", "its launcher killed"])
 def test_a_maker_that_fails_is_our_failure_and_another_takes_its_place(
     docker_sandbox: DockerSandbox, room: Room, tmp_path: Path, monkeypatch, harm: str

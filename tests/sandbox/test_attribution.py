@@ -146,6 +146,17 @@ def test_steal_is_read_for_the_boxs_own_cpus() -> None:
     assert [steal_ns(text, cpus) for cpus in ([], [1], [0, 1])] == [0, 20 * tick_ns, 20 * tick_ns]
 
 
+def test_a_unified_group_of_the_engines_is_not_the_containers(tmp_path: Path) -> None:
+    """Runtimes before runc 1.0 leave a container in the unified group of their service."""
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cgroup").write_text(
+        "2:pids:/docker/x\n1:cpu,cpuacct:/docker/x\n0::/system.slice/engine.service\n"
+    )
+    assert {*groups_of(7, tmp_path, tmp_path)} == {"pids", "cpu", "cpuacct"}
+    (tmp_path / "7" / "cgroup").write_text("2:pids:/docker/x\n0::/docker/x\n")
+    assert {*groups_of(7, tmp_path, tmp_path)} == {"pids", ""}
+
+
 def test_a_unified_group_that_is_everybodys_is_not_read(tmp_path: Path) -> None:
     """Beside some engines a container stays in the unified hierarchy's root: its pressure is the whole host's."""
     (tmp_path / "cgroup" / "unified").mkdir(parents=True)
