@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 from pathlib import Path
 
@@ -34,18 +33,11 @@ class MeasuredGroup:
             (self._home / "cgroup.procs").write_text(number)
 
     def cpu_ns(self) -> int:
-        """Return the CPU time of everything that is or was inside."""
-        return self._cpu_ns(self._base)
-
-    def boxes_ns(self, engine: str) -> int:
-        """Return the CPU time of an engine's boxes that are there now: their groups are not below ours. `engine` is its
-        address.
+        """Return the CPU time of everything that is or was inside, and of the machine's boxes. These have parents of
+        their own, so nothing else may play here meanwhile.
         """
-        listed = subprocess.run(
-            ["docker", "--host", engine, "ps", "--quiet", "--no-trunc"], check=True, capture_output=True, text=True
-        )
-        groups = [self._home / weight.PLAY / container for container in listed.stdout.split()]
-        return sum(self._cpu_ns(group) for group in groups if group.is_dir())
+        parents = [self._home / f"{name}{kind}" for name in (weight.PLAY, weight.BUILD) for kind in ("", ".slice")]
+        return sum(self._cpu_ns(group) for group in (self._base, *parents) if group.is_dir())
 
     def _cpu_ns(self, group: Path) -> int:
         if not self._v2:

@@ -89,7 +89,7 @@ def played(targets: Targets, seconds: float, shorter: Sequence[int]) -> None:
         with Cluster(settings=AS_SHIPPED, engine=engine, blob_bytes=STORE_BYTES, worker_queues="build,play") as cluster:
             for name in API_MACHINES:
                 cluster.start(name, "worker", "--queues", CONTROL, "--concurrency", "2")
-            spent = partial(_spent, cluster, group, engine)
+            spent = partial(_spent, cluster, group)
             bots = cluster.bots(BOTS)
             of_shorter = {}
             for length in shorter:
@@ -133,10 +133,10 @@ def _window(cluster: Cluster, season_id: int, spent: Callable[[], Spent], second
     return {"matches": played_after - played_before, **{name: after[name] - before[name] for name in after}}
 
 
-def _spent(cluster: Cluster, group: MeasuredGroup, engine: PrivateEngine) -> Spent:
+def _spent(cluster: Cluster, group: MeasuredGroup) -> Spent:
     housekeeping = {name: _cpu_s(cluster.machine(name), f"jobs\0{CONTROL}") for name in API_MACHINES}
     return {
-        "containers and engine": (group.cpu_ns() + group.boxes_ns(engine.url)) / 1e9,
+        "containers and engine": group.cpu_ns() / 1e9,
         "machines that play": sum(_cpu_s(machine) for machine in cluster.machines()),
         **{name: _cpu_s(cluster.machine(name)) - housekeeping.get(name, 0.0) for name in SERVERS},
         HOUSEKEEPING: sum(housekeeping.values()),
