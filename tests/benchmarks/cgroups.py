@@ -20,6 +20,8 @@ class MeasuredGroup:
         self._v2 = (ROOT / "cgroup.controllers").exists()
         self._base = ROOT / name if self._v2 else ROOT / "cpuacct" / name
         self._home = ROOT if self._v2 else ROOT / "cpuacct"
+        parents = weight.PLAY, weight.BUILD  # in `engine_of_our_own.measured` they lie in this group from then on
+        self._boxes = [self._home / f"{parent}{kind}" for parent in parents for kind in ("", ".slice")]
         for child in ("engine", "run"):
             (self._base / child).mkdir(parents=True, exist_ok=True)
 
@@ -36,8 +38,7 @@ class MeasuredGroup:
         """Return the CPU time of everything that is or was inside, and of the machine's boxes. These have parents of
         their own, so nothing else may play here meanwhile.
         """
-        parents = [self._home / f"{name}{kind}" for name in (weight.PLAY, weight.BUILD) for kind in ("", ".slice")]
-        return sum(self._cpu_ns(group) for group in (self._base, *parents) if group.is_dir())
+        return sum(self._cpu_ns(group) for group in (self._base, *self._boxes) if group.is_dir())
 
     def _cpu_ns(self, group: Path) -> int:
         if not self._v2:
