@@ -115,7 +115,7 @@ def test_the_same_tries_succeed_where_there_are_no_walls(tmp_path: Path) -> None
 
 
 def test_no_process_beside_a_bot_is_the_hosts_root_or_has_a_right_on_the_host(room: Room) -> None:
-    room.start()
+    assert ask(room.start(), "1 + 1") == "2", "the bot runs, so it has no right any more"
     found = {}
     for pid in processes_of(room._wall):
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
