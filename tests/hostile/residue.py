@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import docker
 from docker.utils import kwargs_from_env
@@ -41,6 +42,9 @@ class Traces:
     walls: set[str | None] = field(default_factory=set)
     users: set[int] = field(default_factory=set)
     directories: set[Path] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.walls |= {container["Id"] for container in self._ours()}  # of other sandboxes in this process
 
     def note(self, box: Room | ContainerBox) -> None:
         """Note what identifies the run that has just started."""
@@ -77,11 +81,13 @@ class Traces:
         ]
 
     def _containers(self) -> Iterator[str]:
+        for container in self._ours():
+            if container["Id"] not in self.walls:
+                yield f"container {container['Id']}: {container['Status']}"
+
+    def _ours(self) -> list[dict[str, Any]]:
         mine = {"label": [LABEL, f"deadheat.owner={os.getpid()}"]}
-        for container in self.client.containers(all=True, filters=mine):
-            if container["Id"] in self.walls:
-                continue
-            yield f"container {container['Id']}: {container['Status']}"
+        return list(self.client.containers(all=True, filters=mine))
 
     def _processes(self) -> Iterator[str]:
         for folder in Path("/proc").glob("[0-9]*"):

@@ -102,12 +102,15 @@ def leader_of(room: Room) -> int:
     return int(Path(f"/proc/self/fd/{room._meter._leader.fd}").readlink().parts[2])
 
 
-def own_containers(owner: int = 0) -> list[str]:
-    """Return the containers of this process, or of another owner of boxes."""
+def own_containers(run_dir: Path, owner: int = 0) -> list[str]:
+    """Return the containers in that folder of this process's sandboxes, or of another owner's. Others in this process
+    may have walls of their own.
+    """
     client = docker.APIClient(version="auto")
     try:
         mine = {"label": [LABEL, f"deadheat.owner={owner or os.getpid()}"]}
-        return [container["Id"] for container in client.containers(all=True, filters=mine)]
+        found = client.containers(all=True, filters=mine)
+        return [container["Id"] for container in found if Path(container["Labels"][LABEL]).parent == run_dir.resolve()]
     finally:
         client.close()
 

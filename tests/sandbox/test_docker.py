@@ -61,14 +61,16 @@ def test_every_run_is_a_fresh_process_and_an_empty_tmp(box: Box) -> None:
     )
 
 
-def test_a_build_has_a_container_of_its_own_for_every_run(docker_sandbox: DockerSandbox, program: Program) -> None:
+def test_a_build_has_a_container_of_its_own_for_every_run(
+    docker_sandbox: DockerSandbox, program: Program, tmp_path: Path
+) -> None:
     """And under gVisor everything."""
     with closing(docker_sandbox.open(program, Limits(building=True))) as box:
         inside(box)("open('/tmp/x', 'w')")
-        (first,) = own_containers()
+        (first,) = own_containers(tmp_path / "run")
         stop(box, 0)
         assert inside(box)("os.listdir('/tmp')") == "[]"
-        (second,) = own_containers()
+        (second,) = own_containers(tmp_path / "run")
         assert second != first
         assert stop(box, 0).lingered
 
@@ -158,10 +160,10 @@ def test_a_missing_program_exits_with_the_reason_on_stderr(docker_sandbox: Docke
         assert end.exit_code == 127 and b"cannot start ./nothing" in end.stderr
 
 
-def test_a_container_killed_from_outside_is_our_failure(box: Box) -> None:
+def test_a_container_killed_from_outside_is_our_failure(box: Box, tmp_path: Path) -> None:
     ask = asker(box)
     client = docker.APIClient(version="auto")
-    for container in own_containers():
+    for container in own_containers(tmp_path / "run"):
         client.kill(container)
     assert ask("1").fault is Fault.EXITED  # all that the pipe can show ...
     with pytest.raises(SandboxError) as caught:

@@ -215,7 +215,9 @@ def test_a_large_program_is_unpacked_whole_and_costs_the_bot_no_memory(opened: O
 
 
 @pytest.mark.containers
-def test_a_room_that_cannot_be_made_is_told_in_a_sentence_and_the_next_has_another_wall(opened: Open) -> None:
+def test_a_room_that_cannot_be_made_is_told_in_a_sentence_and_the_next_has_another_wall(
+    opened: Open, tmp_path: Path
+) -> None:
     box, beside = opened(Limits(tmp_bytes=-1)), opened()
     ask = inside(beside)
     with pytest.raises(SandboxError, match=r"no room could be made: /tmp: Invalid argument") as caught:
@@ -223,14 +225,14 @@ def test_a_room_that_cannot_be_made_is_told_in_a_sentence_and_the_next_has_anoth
     assert caught.value.cause == "container-died"
     assert ask("1 + 1") == "2", "a room that is there goes on"
     other = opened()
-    assert inside(other)("1 + 1") == "2" and len(own_containers()) == 2
+    assert inside(other)("1 + 1") == "2" and len(own_containers(tmp_path / "run")) == 2
     for room in (box, beside, other):
         room.close()
-    assert inside(opened())("1 + 1") == "2" and len(own_containers()) == 1, "the broken wall is gone"
+    assert inside(opened())("1 + 1") == "2" and len(own_containers(tmp_path / "run")) == 1, "the broken wall is gone"
 
 
 @pytest.mark.containers
-def test_each_match_gets_a_new_room_and_all_are_in_one_container(opened: Open) -> None:
+def test_each_match_gets_a_new_room_and_all_are_in_one_container(opened: Open, tmp_path: Path) -> None:
     box, seen = opened(), []
     for _ in range(3):
         ask = inside(box)
@@ -240,7 +242,7 @@ def test_each_match_gets_a_new_room_and_all_are_in_one_container(opened: Open) -
         stop(box, 0)
         assert not group.exists(), "its groups end with it"
     assert len({user for user, _, _ in seen}) == len({group for _, group, _ in seen}) == 3
-    assert len(own_containers()) == 1
+    assert len(own_containers(tmp_path / "run")) == 1
 
 
 @pytest.mark.containers
@@ -253,10 +255,10 @@ def test_a_match_that_was_not_stopped_is_over_when_the_next_one_starts(opened: O
 
 
 @pytest.mark.containers
-def test_rooms_that_are_there_together_know_nothing_of_each_other(opened: Open) -> None:
+def test_rooms_that_are_there_together_know_nothing_of_each_other(opened: Open, tmp_path: Path) -> None:
     boxes = [opened() for _ in range(4)]
     asks = [inside(box) for box in boxes]
-    assert len(own_containers()) == 1
+    assert len(own_containers(tmp_path / "run")) == 1
     for number, ask in enumerate(asks):
         ask(f"open('/tmp/mine', 'w').write('{number}'), kept.append(socket.socket(1)), kept[0].bind('\\0x')")
     assert [ask("text('/tmp/mine'), os.listdir('/tmp')") for ask in asks] == [f"('{n}', ['mine'])" for n in range(4)]
@@ -269,7 +271,7 @@ def test_rooms_that_are_there_together_know_nothing_of_each_other(opened: Open) 
 
 
 @pytest.mark.containers
-def test_a_bot_that_runs_out_of_memory_ends_alone(opened: Open) -> None:
+def test_a_bot_that_runs_out_of_memory_ends_alone(opened: Open, tmp_path: Path) -> None:
     greedy, beside = opened(Limits(memory_bytes=40 * 2**20)), opened()
     ask, other = asker(greedy), inside(beside)
     assert ask("len(bytearray(200 * 2**20))").fault is Fault.MEMORY
@@ -278,7 +280,7 @@ def test_a_bot_that_runs_out_of_memory_ends_alone(opened: Open) -> None:
     assert (end.signal, end.lingered) == (signal.SIGKILL, False)
     assert end.peak_memory_bytes and 39 * 2**20 < end.peak_memory_bytes < 60 * 2**20
     assert other("1 + 1") == "2"
-    assert inside(greedy)("1 + 1") == "2" and len(own_containers()) == 1
+    assert inside(greedy)("1 + 1") == "2" and len(own_containers(tmp_path / "run")) == 1
     assert greedy._meter.killed_for_memory() is None
 
 
@@ -319,42 +321,42 @@ def test_a_run_is_killed_from_outside_of_its_box(opened: Open) -> None:
 
 
 @pytest.mark.containers
-def test_a_wall_without_rooms_is_pinned_anew_and_one_with_rooms_stays(opened: Open) -> None:
+def test_a_wall_without_rooms_is_pinned_anew_and_one_with_rooms_stays(opened: Open, tmp_path: Path) -> None:
     here, there = Limits(cpus=str(CPUS[0])), Limits(cpus=str(CPUS[-1]))
     affinity = "os.sched_getaffinity(0)"
     first = opened(here)
     assert inside(first)(affinity) == repr({CPUS[0]})
-    (container,) = own_containers()
+    (container,) = own_containers(tmp_path / "run")
     first.close()
     second = opened(there)
-    assert inside(second)(affinity) == repr({CPUS[-1]}) and own_containers() == [container]
+    assert inside(second)(affinity) == repr({CPUS[-1]}) and own_containers(tmp_path / "run") == [container]
     third = opened()
-    assert inside(third)(affinity) == repr({*CPUS}) and len(own_containers()) == 2
+    assert inside(third)(affinity) == repr({*CPUS}) and len(own_containers(tmp_path / "run")) == 2
     if len(CPUS) > 1:
-        assert inside(opened(here))(affinity) == repr({CPUS[0]}) and len(own_containers()) == 3
+        assert inside(opened(here))(affinity) == repr({CPUS[0]}) and len(own_containers(tmp_path / "run")) == 3
     assert stop(second, 0).lingered
 
 
-def killed(containers: list[str]) -> None:
-    """End containers, and wait until the engine has removed them."""
+def killed(run_dir: Path) -> None:
+    """End the containers of a sandbox, and wait until the engine has removed them."""
     client = docker.APIClient(version="auto")
-    for container in containers:
+    for container in own_containers(run_dir):
         client.kill(container)
     client.close()
-    assert until(lambda: not {*own_containers()} & {*containers}, 60)
+    assert until(lambda: own_containers(run_dir) == [], 60)
 
 
 @pytest.mark.containers
 @pytest.mark.parametrize("cpus", ["", "0"])
 @pytest.mark.parametrize("rooms", [0, 2])
-def test_a_wall_that_was_killed_is_replaced(opened: Open, cpus: str, rooms: int) -> None:
+def test_a_wall_that_was_killed_is_replaced(opened: Open, cpus: str, rooms: int, tmp_path: Path) -> None:
     limits = Limits(cpus=cpus)
     boxes = [opened(limits) for _ in range(max(rooms, 1))]
     for box in boxes:
         inside(box)("1")
     if rooms == 0:
         boxes.pop().close()
-    killed(own_containers())
+    killed(tmp_path / "run")
     for box in boxes:
         with pytest.raises(SandboxError) as caught:
             stop(box, 0)
@@ -368,11 +370,11 @@ def test_a_wall_that_was_killed_is_replaced(opened: Open, cpus: str, rooms: int)
             fresh.start()
         fresh.close()
         fresh = opened(limits)
-    assert inside(fresh)("1 + 1") == "2" and len(own_containers()) == 1
+    assert inside(fresh)("1 + 1") == "2" and len(own_containers(tmp_path / "run")) == 1
 
 
 @pytest.mark.containers
-def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Open, monkeypatch) -> None:
+def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Open, monkeypatch, tmp_path: Path) -> None:
     box = opened()
     inside(box)("1")
     maker = first_child(box._wall.pid)
@@ -386,8 +388,8 @@ def test_a_maker_that_does_not_answer_is_our_failure_and_is_replaced(opened: Ope
     box.close()
     box._wall.close()
     monkeypatch.undo()
-    assert until(lambda: own_containers() == [], 60)
-    assert inside(opened())("1 + 1") == "2" and len(own_containers()) == 1
+    assert until(lambda: own_containers(tmp_path / "run") == [], 60)
+    assert inside(opened())("1 + 1") == "2" and len(own_containers(tmp_path / "run")) == 1
 
 
 @pytest.mark.containers
@@ -399,7 +401,7 @@ def test_a_sandbox_that_is_closed_leaves_nothing(program: Program, tmp_path: Pat
     leader, groups = leader_of(box), {*box._groups.values(), *box._wall.groups.values()}
     box.close()
     sandbox.close()
-    assert own_containers() == [] and [*(tmp_path / "run").iterdir()] == []
+    assert own_containers(tmp_path / "run") == [] and [*(tmp_path / "run").iterdir()] == []
     assert not Path(f"/proc/{leader}").exists() and not [group for group in groups if group.exists()]
 
 
@@ -443,9 +445,11 @@ def test_an_owner_that_is_killed_leaves_nothing(program: Program, tmp_path: Path
 
         def ended() -> bool:
             next_one.sweep()  # a room that rests cannot end without
-            return not own_containers(child)
+            return not own_containers(run_dir, child)
 
-        assert until(ended if resting else lambda: not own_containers(child), 60), "a container outlived its owner"
+        assert until(ended if resting else lambda: not own_containers(run_dir, child), 60), (
+            "a container outlived its owner"
+        )
         assert not [leader for leader in told["leaders"] if Path(f"/proc/{leader}").exists()]
         assert sweep_folders(run_dir, "box", young_seconds=0) > 0 and [*run_dir.glob("box-*")] == []
 
