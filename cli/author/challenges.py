@@ -60,7 +60,7 @@ def challenge(
 ) -> Output:
     """Ask the league for unrated matches of your bot against another.
 
-    Rated matches go first, but an eighth of the slots plays unrated ones while any wait.
+    Rated matches go first, but unrated ones that wait keep a share of the slots.
     """
     if not games and not sprt:
         fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)

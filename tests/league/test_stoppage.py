@@ -39,7 +39,7 @@ def test_who_holds_processors_is_told_while_matches_go_on(world: World) -> None:
     for since, held_by in (("10 s", "deadheat tournament of ada"), ("20 s", None)):
         world.worked(host_seen, world.host, held_by=held_by)
         world.clock.turn(10)
-        told = f"deadheat tournament of ada has held processors for {since}, so matches run more slowly."
+        told = f"Processors have been held by deadheat tournament of ada for {since}, so matches run more slowly."
         assert world.read(stopped) == told
     world.worked(host_seen, world.host, held_by="")
     assert world.read(stopped) == ""

@@ -6,7 +6,7 @@ They are challenges without a gate (`league.service.seasons.challenges`), which 
 question that the author's own machine cannot. They must not affect anything that counts:
 
 * their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
-* they are played after rated matches, but for an eighth of the slots (`league.service.series.turns`), at most
+* they are played after rated matches, but for a share of the slots (`league.service.series.turns`), at most
   `OPEN_ASKED` series of a season at a time, and one challenge of each author at a time, the oldest first;
 * they enter no log of results, no figure of a bot and no pairing;
 * an author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0

@@ -31,7 +31,7 @@ def stopped(session: Session) -> str:
         if not held:
             return ""
         who, time = ", ".join(sorted({machine.held_by for machine in held})), since([one.held_since_at for one in held])
-        return _("%(who)s has held processors for %(time)s, so matches run more slowly.", who=who, time=time)
+        return _("Processors have been held by %(who)s for %(time)s, so matches run more slowly.", who=who, time=time)
     present = [machine for machine in machines if machine.alive]
     if checked := [machine.since_at for machine in present if machine.fitness is Fitness.UNCHECKED]:
         return _("The machine has been under check for %(time)s; matches begin when it passes.", time=since(checked))
