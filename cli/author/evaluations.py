@@ -104,8 +104,8 @@ SEED: Column[EvaluationStanding] = Column("seed", lambda one: one.seed, right=Tr
 
 PAIRINGS: Columns[EvaluationPairing] = (
     Column("board", lambda one: one.board, right=True),
-    Column("bots", lambda one: f"{_seat(one.first)} - {_seat(one.second) if one.second else 'bye'}"),
-    Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
+    Column("bots", lambda one: " - ".join([*map(_seat, one.seats), *(["bye"] if one.second is None else [])])),
+    Column("points", lambda one: " : ".join(f"{taken:g}" for taken in one.points), right=True),
     Column("", lambda one: "" if one.settled else "in progress"),
     Column("matches", lambda one: ", ".join(map(str, one.match_ids))),
 )

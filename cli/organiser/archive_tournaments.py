@@ -13,11 +13,13 @@ from deadheat.cli.organiser.archive_rounds import rounds_again
 from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
+from deadheat.league.pairing.contest import DIGITS
 from deadheat.league.pairing.figures import Meeting
+from deadheat.league.pairing.rounds import points_taken
 from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState
+from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Checked:
 class _Told:
     """An evaluation according to the archive's tables: players by seed, pairings by round and board."""
 
+    season: Row
     row: Row
     players: Sequence[Row]
     drawn: Sequence[Row]
@@ -44,7 +47,8 @@ class _Told:
         rules, chosen = row.get("rules", 1), row.get("tie_breaks")
         ties = tuple(json.loads(chosen)) if chosen else None
         further, third_place = row["further"], row["third_place"]
-        return Form(format_, row["rounds"], row["matches"], row["keep"], further, third_place, rules, ties)
+        terms = (row["rounds"], row["matches"], row["keep"], further, third_place, rules, ties)
+        return Form(format_, *terms, self.season["seats"])
 
     @property
     def seeded(self) -> list[int]:
@@ -63,13 +67,27 @@ class _Told:
         if self.row["stage"] is not None:
             return {version for version, after in gone.items() if after is None or after >= number}
         seated = [one for one in self.drawn if one["round"] == number]  # older evaluations do not record this elsewhere
-        return {one[place] for one in seated for place in ("first_id", "second_id")} - {None}
+        return {player for one in seated for player in _seated(one)}
 
     def meetings(self) -> list[Meeting]:
         """Return the played pairings in the form that the rules require."""
-        names = ("round", "first_id", "second_id", "first_points", "second_points")
-        drawn = ([one[name] for name in names] for one in self.drawn)
-        return [Meeting(round_, one, two, ones or 0.0, twos or 0.0) for round_, one, two, ones, twos in drawn]
+        return [Meeting(one["round"], _seated(one), _points(one) or (0.0,) * len(_seated(one))) for one in self.drawn]
+
+
+def _seated(drawn: Row) -> tuple[int, ...]:
+    """Return the players of a pairing. Tables of two have two columns for them."""
+    if drawn.get("players"):
+        return tuple(json.loads(drawn["players"]))
+    return (drawn["first_id"],) if drawn["second_id"] is None else (drawn["first_id"], drawn["second_id"])
+
+
+def _points(drawn: Row) -> tuple[float, ...] | None:
+    """Return their points, or None if they were not final."""
+    if drawn["first_points"] is None:
+        return None
+    if drawn.get("points"):
+        return tuple(json.loads(drawn["points"]))
+    return (drawn["first_points"], drawn["second_points"])[: len(_seated(drawn))]
 
 
 def evaluations(archived: Archived) -> Checked:
@@ -85,6 +103,7 @@ def evaluations(archived: Archived) -> Checked:
 
 def _told(archived: Archived) -> list[_Told]:
     season_id = archived.season_id
+    (season,) = rows(archived, season_id, "season")
     players, pairings = defaultdict(list), defaultdict(list)
     for row in rows(archived, season_id, "evaluation_players"):
         players[row["evaluation_id"]].append(row)
@@ -92,6 +111,7 @@ def _told(archived: Archived) -> list[_Told]:
         pairings[row["evaluation_id"]].append(row)
     return [
         _Told(
+            season,
             row,
             sorted(players[row["evaluation_id"]], key=lambda one: one["seed"]),
             sorted(pairings[row["evaluation_id"]], key=lambda one: (one["round"], one["board"])),
@@ -108,11 +128,9 @@ def _of_rounds(told: _Told) -> Iterator[str]:
     while number in drawn:
         before = [one for one in played if one.round < number]
         due = next_rounds(told.form, told.seeded, told.present(number), before)
-        for pairs, bye in due or [([], None)]:
-            found = drawn.pop(number, [])
-            pairs_found = [(one.first, one.second) for one in found if one.second is not None]
-            byes = [one.first for one in found if one.second is None]
-            if pairs_found != pairs or byes != ([] if bye is None else [bye]):
+        for tables, byes in due or [([], ())]:
+            found = [one.players for one in drawn.pop(number, [])]
+            if found != [*tables, *((bye,) for bye in byes)]:
                 yield f"round {number} is not what its rules draw"
             number += 1
     if drawn:
@@ -133,6 +151,8 @@ def _of_rounds(told: _Told) -> Iterator[str]:
 def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     """Return, for each pairing with matches, the points of each match by version; none if one of them has a ruling."""
     season_id = archived.season_id
+    (season,) = rows(archived, season_id, "season")
+    what = Ranks(season["ranks"])
     series = (row for row in rows(archived, season_id, "series") if row["pairing_id"] is not None)
     pairing = {row["series_id"]: row["pairing_id"] for row in series}
     matches = {}
@@ -145,33 +165,25 @@ def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     found = defaultdict(list)
     for match_id, seats in groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"]):
         if match_id in matches and matches[match_id] not in ruled:
-            found[matches[match_id]].append(_points(list(seats)))
+            seated = list(seats)
+            failed = [one["version_id"] for one in seated if one["fault"]]
+            ranks = {one["version_id"]: one["rank"] for one in seated}
+            found[matches[match_id]].append(points_taken(ranks, failed, what))
     return found | {pairing_id: [] for pairing_id in ruled}
-
-
-def _points(seats: Sequence[Row]) -> Mapping[int, float]:
-    """Return the points by version: win 1, draw 1/2, loss or own fault 0."""
-    one, other = seats
-    ahead = other["rank"] - one["rank"]
-    shares = (1.0, 0.0) if ahead > 0 else (0.0, 1.0) if ahead < 0 else (0.5, 0.5)
-    if one["fault"] or other["fault"]:
-        shares = (float(not one["fault"]), float(not other["fault"]))
-    return {one["version_id"]: shares[0], other["version_id"]: shares[1]}
 
 
 def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
     gone = {one["version_id"] for one in told.players if one["gone_after"] is not None}
     for row in told.drawn:
-        unplayed = row["pairing_id"] not in taken and not gone & {row["first_id"], row["second_id"]}
-        if told.row["stage"] is not None and unplayed:
-            bye = told.row["matches"] if row["second_id"] is None and told.form.format is EvaluationFormat.SWISS else 0
-            if (row["first_points"] or 0, row["second_points"] or 0) != (bye, 0):
+        players, points = _seated(row), _points(row)
+        if told.row["stage"] is not None and row["pairing_id"] not in taken and gone.isdisjoint(players):
+            is_bye = len(players) == 1 and told.form.format is EvaluationFormat.SWISS
+            if sum(points or ()) != (told.row["matches"] if is_bye else 0):
                 yield f"the points of pairing {row['pairing_id']} come from no match"
-        for place in ("first", "second"):
-            matches = taken.get(row["pairing_id"])
-            if matches and row[f"{place}_points"] is not None:
-                points = sum(match[row[f"{place}_id"]] for match in matches)
-                if points != row[f"{place}_points"]:
+        matches = taken.get(row["pairing_id"])
+        if matches and points is not None:
+            for player, its in zip(players, points, strict=True):
+                if round(sum(match[player] for match in matches), DIGITS) != its:
                     yield f"the points of pairing {row['pairing_id']} are not those of its matches"
 
 
@@ -209,7 +221,7 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
         stage = declared[number - 1]
         whole = same_deals(season["game"])
         matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
-        if one.form != stage.form(len(one.seeded), matches, one.form.rules):
+        if one.form != stage.form(len(one.seeded), matches, one.form.rules, season["seats"]):
             yield f"Stage {number} was not played as it was declared."
         if one.seeded != field:
             yield f"The field of stage {number} does not follow from what came before it."

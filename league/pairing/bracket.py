@@ -60,8 +60,8 @@ def bracket(seeded: Sequence[int], played: Sequence[Meeting], further: int, thir
     """
     met: dict[PairKey, list[Meeting]] = defaultdict(list)
     for meeting in played:
-        if meeting.second is not None:
-            met[pair_key(meeting.first, meeting.second)].append(meeting)
+        if len(meeting.players) == 2:
+            met[pair_key(*meeting.players)].append(meeting)
     seed = {player: number for number, player in enumerate(seeded)}
     rounds = rounds_of(len(seeded))
     lines: list[int | None] = [seeded[place] if place < len(seeded) else None for place in _layout(rounds)]
@@ -101,9 +101,8 @@ def _tie(
     meetings = met[pair_key(one, other)]
     points = {one: 0.0, other: 0.0}
     for meeting in meetings:
-        assert meeting.second is not None, "a bye is no meeting"
-        points[meeting.first] += meeting.first_points
-        points[meeting.second] += meeting.second_points
+        for player, taken in zip(meeting.players, meeting.points, strict=True):
+            points[player] += taken
     winner = None
     if meetings and points[one] != points[other]:
         winner = one if points[one] > points[other] else other
@@ -112,9 +111,9 @@ def _tie(
     return Tie(number, slot, one, other, points[one], points[other], len(meetings), winner)
 
 
-def next_ties(ties: Sequence[Tie]) -> list[tuple[int, int]]:
+def next_ties(ties: Sequence[Tie]) -> list[tuple[int, ...]]:
     """Return the pairs that meet now. The better seed sits first, or the other one when they meet again."""
-    pairs = []
+    pairs: list[tuple[int, ...]] = []
     for tie in ties:
         if tie.is_open:
             assert tie.first is not None and tie.second is not None, "who meets is known"

@@ -3,7 +3,8 @@
 The null hypothesis is that two players are equally strong: each has the same chances against any third one, and neither
 is favoured when they meet. Then every *comparison* of the two is fair: given all before it, its mean is 0. There is one
 for each common opponent (how much better the first fared against it than the second), and one for each pair of matches,
-from both sides, in which they met each other; each lies between -1 and 1.
+from both sides, in which they met each other; each lies between -1 and 1. At larger tables there is one for each round
+in which both sat at one table, and another player there is no common opponent.
 
 Only each player's points in a round are known, not the pairs of matches that gave them. Wins and losses are assumed to
 lie in separate pairs as far as possible: of all arrangements with these points, this is the weakest evidence, for every
@@ -63,19 +64,16 @@ def comparisons(
     """
     leads: dict[int, dict[int, list[Fraction]]] = {one: defaultdict(list), other: defaultdict(list)}
     direct: list[Fraction] = []
-    for meeting in played:
-        if meeting.second is None:
-            continue
-        lead = Fraction(meeting.first_points - meeting.second_points) / matches
-        if {meeting.first, meeting.second} == {one, other}:
-            mine, theirs = meeting.first_points, meeting.second_points
-            if meeting.second == one:
-                mine, theirs, lead = theirs, mine, -lead
-            direct += [_bounded(lead)] if rules == 1 else _pairs(Fraction(mine), Fraction(theirs), matches)
-        elif meeting.first in leads:
-            leads[meeting.first][meeting.second].append(lead)
-        elif meeting.second in leads:
-            leads[meeting.second][meeting.first].append(-lead)
+    for _round, players, taken in played:
+        points = dict(zip(players, map(Fraction, taken), strict=True))
+        there = [player for player in (one, other) if player in points]
+        if len(there) == 2:
+            mine, theirs = points[one], points[other]
+            whole = rules == 1 or len(players) > 2
+            direct += [_bounded((mine - theirs) / matches)] if whole else _pairs(mine, theirs, matches)
+        elif there:
+            for third in points.keys() - there:
+                leads[there[0]][third].append((points[there[0]] - points[third]) / matches)
     common = sorted(leads[one].keys() & leads[other].keys() & set(opponents))
     return direct + [_bounded((_mean(leads[one][third]) - _mean(leads[other][third])) / 2) for third in common]
 

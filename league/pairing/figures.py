@@ -20,16 +20,13 @@ from deadheat.league.states import EvaluationFormat
 
 
 class Meeting(NamedTuple):
-    """A meeting of two players in a round, `first` in seat 0 of the first match, and the points that each took.
-
-    `second` None: a bye, and `first` gets its points.
+    """A meeting of players in a round, in the order of their seats in the first match, and the points that each took.
+    A player that sits alone has a bye.
     """
 
     round: int
-    first: int
-    second: int | None
-    first_points: float = 0.0
-    second_points: float = 0.0
+    players: tuple[int, ...]
+    points: tuple[float, ...]
 
 
 Figured = Mapping[int, float]
@@ -53,29 +50,27 @@ class Figure:
 def points(played: Sequence[Meeting]) -> Figured:
     """Return the score of each player."""
     found: defaultdict[int, float] = defaultdict(float)
-    for _round, first, second, taken, given in played:
-        found[first] += taken
-        if second is not None:
-            found[second] += given
+    for _round, players, taken in played:
+        for player, its in zip(players, taken, strict=True):
+            found[player] += its
     return found
 
 
 def _rounds_won(played: Sequence[Meeting]) -> Figured:
     won: Counter[int] = Counter()
-    for _round, first, second, taken, given in played:
-        if second is not None and taken != given:
-            won[first if taken > given else second] += 1
+    for _round, players, taken in played:
+        most = max(taken)
+        if len(players) > 1 and taken.count(most) == 1:
+            won[players[taken.index(most)]] += 1
     return won
 
 
 def _early_points(played: Sequence[Meeting]) -> Figured:
     rounds = max((one.round for one in played), default=0)
     found: defaultdict[int, float] = defaultdict(float)
-    for number, first, second, taken, given in played:
-        left = rounds - number + 1  # the number of rounds after which these points were part of the score
-        found[first] += taken * left
-        if second is not None:
-            found[second] += given * left
+    for number, players, taken in played:
+        for player, its in zip(players, taken, strict=True):
+            found[player] += its * (rounds - number + 1)  # the rounds after which these points were part of the score
     return found
 
 
@@ -85,10 +80,10 @@ def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Seque
     def summed(played: Sequence[Meeting]) -> Figured:
         theirs = of(played)
         found: defaultdict[int, float] = defaultdict(float)
-        for _round, first, second, _taken, _given in played:
-            if second is not None:
-                found[first] += theirs[second]
-                found[second] += theirs[first]
+        for _round, players, _taken in played:
+            together = sum(theirs[player] for player in players)
+            for player in players:
+                found[player] += together - theirs[player]
         return found
 
     return summed
@@ -97,10 +92,11 @@ def _of_opponents(of: Callable[[Sequence[Meeting]], Figured]) -> Callable[[Seque
 def _sonneborn_berger(played: Sequence[Meeting]) -> Figured:
     scores = points(played)
     found: defaultdict[int, float] = defaultdict(float)
-    for _round, first, second, taken, given in played:
-        if second is not None:
-            found[first] += taken * scores[second]
-            found[second] += given * scores[first]
+    for _round, players, taken in played:
+        together = sum(scores[player] for player in players)
+        for player, its in zip(players, taken, strict=True):
+            if len(players) > 1:
+                found[player] += its * (together - scores[player]) / (len(players) - 1)
     return found
 
 

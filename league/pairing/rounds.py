@@ -221,10 +221,21 @@ def tables(
     return [tuple(order[start : start + seats]) for start in range(0, len(order), seats)]
 
 
+def points_taken(ranks: Mapping[int, int], failed: Collection[int], what: Ranks) -> dict[int, float]:
+    """Return the points of one match as contests count them: a player that lost by its own fault gets none, and counts
+    as beaten by everybody who did not.
+    """
+    last = max(ranks.values()) + 1
+    placed = {player: last if player in failed else rank for player, rank in ranks.items()}
+    points = match_points(placed, what)
+    return {player: 0.0 if player in failed else float(points.get(player, 0)) for player in ranks}
+
+
 def match_points(ranks: Mapping[int, int], what: Ranks) -> dict[int, Fraction]:
     """Return the points of one match: the share of opponents beaten, or (where wins count) the share of the win."""
     if what is Ranks.WINS:
-        winners = [version for version, rank in ranks.items() if rank == 1]
+        best = min(ranks.values())
+        winners = [version for version, rank in ranks.items() if rank == best]
         return {version: Fraction(1, len(winners)) for version in winners}
     points = dict.fromkeys(ranks, Fraction())
     for one, other in combinations(ranks, 2):

@@ -45,13 +45,13 @@ class Stage:
     third_place: bool = False
     tie_breaks: tuple[str, ...] | None = None
 
-    def form(self, players: int, matches: int, rules: int = NEWEST) -> Form:
-        """Return the tournament's form for that many players; `matches` per pair, in whole turns."""
+    def form(self, players: int, matches: int, rules: int = NEWEST, seats: int = 2) -> Form:
+        """Return the tournament's form for that many players; `matches` per table, in whole turns."""
         rounds = self.rounds or (
             rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
         )
         further = self.further // matches
-        return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks)
+        return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks, seats)
 
     @property
     def words(self) -> str:
@@ -89,7 +89,7 @@ def _stage(line: str) -> Stage:
     )
 
 
-def stage_faults(declared: Sequence[str]) -> Iterator[str]:
+def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:
     """Yield the reasons why finals cannot be played in these stages, as ends of sentences."""
     for number, line in enumerate(declared, 1):
         if not re.fullmatch(STAGE, line):
@@ -100,15 +100,19 @@ def stage_faults(declared: Sequence[str]) -> Iterator[str]:
                 yield _("number %(number)s: %(name)s is at most %(most)s", number=number, name=name, most=most)
     found = stages(declared)
     for number, stage in enumerate(found, 1):
-        wrong = _faults(stage, is_last=number == len(found))
+        wrong = _faults(stage, seats, is_last=number == len(found))
         yield from (_("number %(number)s: %(fault)s", number=number, fault=fault) for fault in wrong)
     kept = [stage.keep for stage in found]
     if any(later >= earlier for earlier, later in pairwise(kept)):
         yield _("each stage must keep fewer than the one before")
 
 
-def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
+def _faults(stage: Stage, seats: int, *, is_last: bool) -> Iterator[str]:
     knockout = stage.format is EvaluationFormat.KNOCKOUT
+    if seats > 2 and stage.format is not EvaluationFormat.SWISS:
+        yield _("only a swiss is played at tables of %(seats)s", seats=seats)
+    if not is_last and stage.keep < seats and stage.keep > 1:
+        yield _("“keep” must leave enough for a table of %(seats)s", seats=seats)
     if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
         yield _("a Swiss needs rounds") if stage.rounds is None else _("only a Swiss has rounds")
     if stage.third_place and not knockout:
@@ -120,7 +124,7 @@ def _faults(stage: Stage, *, is_last: bool) -> Iterator[str]:
         yield _("a knock-out comes last, because it ends with a winner")
     elif not is_last and stage.keep == 1:
         yield _("it needs “keep”: how many advance")
-    if stage.further and stage.matches % 2 and not knockout:
+    if stage.further and stage.matches % 2 and not knockout and seats == 2:
         yield _("with further matches, “matches” must be even, so that both sides count equally")
     if 0 < stage.further < stage.matches:
         yield _("“further” must be at least “matches”, because that many are played at a time")

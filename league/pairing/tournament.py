@@ -27,8 +27,8 @@ from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.states import EvaluationFormat
 
-Drawn = tuple[list[tuple[int, int]], int | None]
-"""A drawn round: its pairs, the best first, and the player with the bye."""
+Drawn = tuple[list[tuple[int, ...]], tuple[int, ...]]
+"""A drawn round: its tables, the best first, and the players with a bye."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ class Form:
 
     `further`: the most further meetings of two players, at the cut of a stage or because they are level in a knock-out.
     `rules`: the version of the rules; `tie_breaks`: those chosen in place of theirs (`league.pairing.figures`).
+    `seats`: of a table; only a Swiss has more than two.
     """
 
     format: EvaluationFormat
@@ -47,6 +48,7 @@ class Form:
     third_place: bool = False
     rules: int = NEWEST
     tie_breaks: tuple[str, ...] | None = None
+    seats: int = 2
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
@@ -58,13 +60,13 @@ def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], pl
     last = max((one.round for one in played), default=0)
     if form.format is EvaluationFormat.KNOCKOUT:
         pairs = next_ties(bracket(seeded, played, form.further, form.third_place))
-        return [(pairs, None)] if pairs else []
+        return [(pairs, ())] if pairs else []
     if form.format is EvaluationFormat.ROUND_ROBIN and last == 0:
-        return [(list(one.pairs), one.bye) for one in berger(list(seeded))]
-    if form.format is EvaluationFormat.SWISS and last < form.rounds and len(present) > 1:
-        return [draw(seeded, present, played)]
+        return [([*one.pairs], () if one.bye is None else (one.bye,)) for one in berger(list(seeded))]
+    if form.format is EvaluationFormat.SWISS and last < form.rounds and len(present) >= form.seats:
+        return [draw(seeded, present, played, form.seats)]
     again = _at_the_cut(form, seeded, present, played)
-    return [([again], None)] if again else []
+    return [([again], ())] if again else []
 
 
 def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
@@ -101,28 +103,29 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
 
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
-) -> tuple[int, int] | None:
-    """Return the two who meet again, taking turns at the first seat, or None if the evidence separates them or they
-    have met often enough.
+) -> tuple[int, ...] | None:
+    """Return the two who meet again, taking turns at the first seat, with their neighbours at a larger table; or None
+    if the evidence separates them or they have met often enough.
     """
-    two = _cut(form, _of_the_rounds(form, seeded, played), present) if form.further else None
+    order = _of_the_rounds(form, seeded, played)
+    two = _cut(form, order, present) if form.further and len(present) >= form.seats else None
     if two is None:
         return None
     one, other = two[0].player, two[1].player
     further = _further(form, played)
     times = len(_leads(one, other, further))
     rounds = [meeting for meeting in played if meeting.round <= form.rounds]
-    theirs = [meeting for meeting in further if {meeting.first, meeting.second} == {one, other}]
+    theirs = [meeting for meeting in further if {one, other} <= {*meeting.players}]
     told = evidence(comparisons(one, other, [*rounds, *theirs], form.matches, present, form.rules))
     if times >= form.further or told >= APART:
         return None
-    return (one, other) if times % 2 == 0 else (other, one)
+    there = [placed.player for placed in order if placed.player in present]
+    start = max(0, min(there.index(one) - (form.seats - 2) // 2, len(there) - form.seats))
+    table = tuple(there[start : start + form.seats])
+    return table if times % 2 == 0 else table[::-1]
 
 
 def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
     """Return the first player's lead in points in each meeting of the two."""
-    return [
-        (meeting.first_points - meeting.second_points) * (1 if meeting.first == one else -1)
-        for meeting in played
-        if {meeting.first, meeting.second} == {one, other}
-    ]
+    points = (dict(zip(meeting.players, meeting.points, strict=True)) for meeting in played)
+    return [taken[one] - taken[other] for taken in points if one in taken and other in taken]

@@ -128,7 +128,7 @@ class StageProgress:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPairing(Record):
-    """Two versions that meet in a round."""
+    """Versions that meet in a round: two, or as many as a table has seats."""
 
     round: int
     board: int
@@ -136,6 +136,8 @@ class EvaluationPairing(Record):
     second: Annotated[EvaluationSeat | None, Field(description="null: the first has a bye.")]
     first_points: Annotated[float, Field(description="The points so far, until it is settled.")]
     second_points: float
+    seats: Annotated[list[EvaluationSeat], Field(description="All of them, `first` and `second` among them.")]
+    points: Annotated[list[float], Field(description="Theirs, in the same order.")]
     settled: Annotated[bool, Field(description="Whether it is over; its points do not change after that.")]
     match_ids: list[int]
 

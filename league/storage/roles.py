@@ -48,8 +48,8 @@ WORKERS = {
     **dict.fromkeys(
         (
             *("attempt", "bot_version", "challenge", "deadline_count", "ending", "entry", "evaluation"),
-            *("evaluation_pairing", "exhibition", "judging_environment", "latency_summary", "live_match", "machine"),
-            *("match", "panel_run", "participant", "response_times", "season_rules", "series", "worker_host"),
+            *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match", "meeting"),
+            *("meeting_player", "panel_run", "participant", "response_times", "season_rules", "series", "worker_host"),
         ),
         WRITTEN,
     ),

@@ -1,4 +1,4 @@
-"""Evaluations: their frozen fields, the pairings of their rounds, and the results of these."""
+"""Evaluations: their frozen fields, the meetings of their rounds, and the results of these."""
 
 from __future__ import annotations
 
@@ -87,28 +87,35 @@ class EvaluationPlayer(SQLModel, table=True):
     gone_after: int | None = None
 
 
-class EvaluationPairing(SQLModel, table=True):
-    """Two versions that meet in a round, or one with a bye (`second_id` None), and the points that each has taken.
+class Meeting(SQLModel, table=True):
+    """Versions that meet in a round, or one alone, with a bye. `board`: its place in the round, from 1.
 
-    `board`: its place in the round, from 1. `first_points` and `second_points` are None until the whole pairing is
-    over, and never change after that: an organiser's later rulings concern the log of results, not an evaluation.
+    `settled`: whether the points of its players are final. They never change after that: an organiser's later rulings
+    concern the log of results, not an evaluation.
     """
 
-    __tablename__ = "evaluation_pairing"
     __table_args__ = (
         UniqueConstraint("evaluation_id", "round", "board"),
-        UniqueConstraint("evaluation_id", "round", "first_id"),
-        UniqueConstraint("evaluation_id", "round", "second_id"),
-        CheckConstraint("first_id <> second_id", name="versions"),
         CheckConstraint("round >= 1 AND board >= 1", name="place"),
-        CheckConstraint("(first_points IS NULL) = (second_points IS NULL)", name="points"),
     )
 
     id: int = Field(default=None, primary_key=True)
     evaluation_id: int = Field(foreign_key="evaluation.id")
     round: int
     board: int
-    first_id: int = Field(foreign_key="bot_version.id")
-    second_id: int | None = Field(default=None, foreign_key="bot_version.id")
-    first_points: float | None = None
-    second_points: float | None = None
+    settled: bool = False
+
+
+class MeetingPlayer(SQLModel, table=True):
+    """A version in a meeting. `seat`: its place in the first match, from 0. `points`: None until they are final."""
+
+    __tablename__ = "meeting_player"
+    __table_args__ = (
+        UniqueConstraint("meeting_id", "version_id"),
+        CheckConstraint("seat >= 0", name="seat"),
+    )
+
+    meeting_id: int = Field(foreign_key="meeting.id", primary_key=True)
+    seat: int = Field(primary_key=True)
+    version_id: int = Field(foreign_key="bot_version.id")
+    points: float | None = None

@@ -61,7 +61,7 @@ class Series(JobRow, table=True):
     __table_args__ = (
         CheckConstraint("(purpose IN ('panel', 'challenge')) = (challenge_id IS NOT NULL)", name="challenge"),
         CheckConstraint(
-            "(purpose IN ('evaluation', 'rated-evaluation')) = (pairing_id IS NOT NULL)", name="evaluation"
+            "(purpose IN ('evaluation', 'rated-evaluation')) = (meeting_id IS NOT NULL)", name="evaluation"
         ),
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
         CheckConstraint("attempt >= 0", name="attempt"),
@@ -72,14 +72,14 @@ class Series(JobRow, table=True):
         Index(None, "season_id", "finished_at"),
         index_where("ix_series_virtual_start", "season_id", "virtual_start", where="virtual_start IS NOT NULL"),
         index_where("ix_series_challenge_id", "challenge_id", where="challenge_id IS NOT NULL"),
-        index_where("ix_series_pairing_id", "pairing_id", where="pairing_id IS NOT NULL"),
+        index_where("ix_series_meeting_id", "meeting_id", where="meeting_id IS NOT NULL"),
     )
 
     season_id: int = Field(foreign_key="season.id")
     purpose: Purpose = Field(default=Purpose.LADDER, sa_column=word(Purpose, "purpose"))
     round: int | None = None  # of the finals or an evaluation, from 1; None: others, or games after the rounds
     challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
-    pairing_id: int | None = Field(default=None, foreign_key="evaluation_pairing.id")
+    meeting_id: int | None = Field(default=None, foreign_key="meeting.id")
     state: JobState = Field(default=JobState.QUEUED, sa_column=word(JobState, "state"))
     precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})
     avoid_host: str | None = Field(default=None, max_length=128)

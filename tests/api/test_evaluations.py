@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from deadheat.api.pages import evaluation as evaluation_page
-from deadheat.league.pairing.figures import Meeting
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.states import EvaluationFormat, EvaluationState
@@ -20,6 +19,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.clock import START
+from tests.league.meetings import Pair
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.test_pairing_contest import check_round, naive_round_robin, naive_swiss
 from tests.league.world import World
@@ -190,7 +190,7 @@ def test_its_whole_course_follows_from_the_export(site: Site, format_: str, roun
     seeded = [row["version_id"] for row in exported(site, season_id, "evaluation_players")]
     rows = exported(site, season_id, "evaluation_pairings")
     names = ("round", "first_id", "second_id", "first_points", "second_points")
-    played = [Meeting(*(row[name] for name in names)) for row in rows]
+    played = [Pair(*(row[name] for name in names)) for row in rows]
     if format_ == "swiss":
         for number in range(1, 7):
             drawn = [one for one in played if one.round == number]

@@ -42,9 +42,9 @@ from tests.league.world import World
 SEASON = 1
 
 
-def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
+def playing(site: Site, game: str = GAME) -> Callable[[MatchJob], MatchOutcome]:
     """Return a function that plays a match with random bots and returns its outcome."""
-    bot = bot_class(bots_of(GAME) / "random")
+    bot = bot_class(bots_of(game) / "random")
 
     def seated(seed: int) -> Player:
         player = bot(seed)
@@ -59,7 +59,7 @@ def playing(site: Site) -> Callable[[MatchJob], MatchOutcome]:
         programs = site.world.read(programs_of, set(match.seats))
         players = [programs[version].label for version in match.seats]
         about = {"match": match.match_id, "players": players}
-        transcript = run_match(GAMES[GAME], len(match.seats), match.seed, transport, about, match.attempt)
+        transcript = run_match(GAMES[game], len(match.seats), match.seed, transport, about, match.attempt)
         stored = site.blobs.put(encode(transcript))
         times = latencies(transcript)
         return replace(won(match), result=transcript.result, transcript_sha256=stored, latencies=times)
@@ -126,6 +126,31 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         succeeded(invoke("season", "archive", str(SEASON), "-o", str(output)))
     assert path.read_bytes() == (tmp_path / "again.zip").read_bytes(), "the same answers make the same file"
     return path
+
+
+def test_stages_at_tables_of_three_are_verified_and_lies_about_them_found(
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged_once: None
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    world, play = site.world, playing(site, "liars-dice")
+    stages = ["swiss rounds=3 matches=3 keep=4 further=6", "swiss rounds=2 matches=3"]
+    about: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
+    world.season(7, finals=FinalsFormat.STAGES, stages=stages, **about)
+    play_all(world, play)
+    world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=EvaluationFormat.SWISS, rounds=2))
+    play_all(world, play)
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
+    world.settle_rankings()
+    play_all(world, play)
+    world.write(standings.refit, SEASON)
+    assert world.write(publish, SEASON)
+    path = tmp_path / "season.zip"
+    succeeded(invoke("season", "archive", str(SEASON), "-o", str(path)))
+    done = invoke("season", "verify", str(path), "--json")
+    assert done.returncode == 0, done.stdout
+    said = changed(path, table("evaluation_pairings"), first_row(points="[3.0, 3.0, 3.0]"))
+    assert "are not those of its matches" in said
 
 
 def test_the_audit_log_keeps_the_hash_of_an_organisers_archive_and_others_are_compared_with_it(

@@ -104,6 +104,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("challenge", "panel_id"): lambda row: 1 if row["id"] == 3 else None,
     ("season", "panel"): lambda row: ["ada/greedy"],
     ("series", "pairing_id"): lambda row: 1 if row["id"] == 1 else None,
+    ("series", "meeting_id"): lambda row: row["meeting_id"],
     ("season", "evaluations"): lambda row: [],
     ("season", "stages"): lambda row: ["knockout"],
     ("evaluation", "stage"): lambda row: row["id"],
@@ -156,10 +157,10 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
         if table.name == "alembic_version":
             continue
         known = before.tables.get(table.name)
-        if known is None:
+        if known is None and connection.execute(table.select()).first() is None:  # not filled by the migration
             for number, wanted in enumerate(ROWS.get(table.name, ({},)), 1):
                 connection.execute(table.insert(), _made_up(connection, table, number) | wanted)
-        elif new := [column for column in table.columns if column.name not in known.columns]:
+        elif known is not None and (new := [one for one in table.columns if one.name not in known.columns]):
             _set(connection, table, new)
 
 

@@ -25,10 +25,11 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views import forecasts, matches
 from deadheat.league.service.views.decisions import decisions
-from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Notice, Pair, Season, Series
+from deadheat.league.tables import Evaluation, EvaluationPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
+from tests.league.meetings import pairings
 from tests.league.outcomes import abandoned, forfeited, lower_wins, won
 from tests.league.world import World, release_series
 
@@ -63,11 +64,6 @@ def due(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) ->
 
 def evaluations(world: World) -> list[Evaluation]:
     return world.rows(select(Evaluation).order_by(col(Evaluation.id)))
-
-
-def pairings(world: World, number: int | None = None) -> list[EvaluationPairing]:
-    found = select(EvaluationPairing).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-    return [one for one in world.rows(found) if number in {None, one.round}]
 
 
 def evaluation_match(world: World) -> int:
@@ -112,7 +108,7 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
     assert (row.state, row.number, row.due_at) == (states.EvaluationState.DONE, 1, START + timedelta(hours=1))
-    rounds = [[(one.first_id, one.second_id) for one in pairings(world, number)] for number in (1, 2, 3)]
+    rounds = [[(one.first_id, one.second_id) for one in pairings(world, number=number)] for number in (1, 2, 3)]
     assert (rounds[0], [len(one) for one in rounds]) == ([(1, 2), (3, 4), (5, None)], [3, 3, 3])
     assert len({one[-1][0] for one in rounds}) == 3  # a different bye each time
     assert places(world, row.id)[0] == 1
@@ -303,9 +299,9 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     world.play_all(lower_wins)
     (row,) = evaluations(world)
     assert row.state is states.EvaluationState.DONE
-    first, _ = pairings(world, 1)
+    first, _ = pairings(world, number=1)
     assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
-    assert 1 not in {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
+    assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
 
 
 def closes_the_account(session: Session, owner: Person, _season_id: int, _bot_id: int) -> None:
@@ -321,7 +317,7 @@ def test_a_bot_that_its_author_withdraws_is_played_to_the_end(world: World, leav
     world.write(leave, owner, season_id, bot_id)
     world.play(made, lower_wins)
     world.play_all(lower_wins)
-    drawn = {version for one in pairings(world, 2) for version in (one.first_id, one.second_id)}
+    drawn = {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
     assert drawn == {1, 2, 3, 4}, "nobody gets a bye or a win by it"
 
 

@@ -90,14 +90,14 @@ def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
 
 
 def test_work_follows_from_the_format_and_the_field() -> None:
-    assert reckoning.evaluation_work(line(rounds=20), 1603, 1, 2) == Work(20, 801, 2)
-    assert reckoning.evaluation_work(line(rounds=20), 1603, 1, 1).all_matches == 16_020
-    assert reckoning.evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 1, 5) == Work(1, 253, 5)
+    assert reckoning.evaluation_work(line(rounds=20), 1603, 2, 1, 2) == Work(20, 801, 2)
+    assert reckoning.evaluation_work(line(rounds=20), 1603, 2, 1, 1).all_matches == 16_020
+    assert reckoning.evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 2, 1, 5) == Work(1, 253, 5)
 
 
 def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
     declared = stages(["round-robin matches=2 further=10 keep=2", "knockout matches=2 further=10"])
-    assert sum(work.all_matches for stage in reckoning.stage_work(declared, 0, 1, int) for work in stage) == 0
+    assert sum(work.all_matches for stage in reckoning.stage_work(declared, 0, 2, 1, int) for work in stage) == 0
 
 
 def test_a_round_takes_turns_and_more_slots_take_fewer() -> None:
@@ -248,7 +248,7 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
 
 def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
     declared = stages(["swiss rounds=3 keep=8", "round-robin matches=4 keep=5 further=20", "knockout further=6"])
-    swiss, round_robin, knockout = reckoning.stage_work(declared, 11, 1, lambda matches: matches)
+    swiss, round_robin, knockout = reckoning.stage_work(declared, 11, 2, 1, lambda matches: matches)
     assert (swiss[0], round_robin) == (Work(3, 5, 2), [Work(1, 28, 4), Work(5, 1, 4)])
     assert [work.series for work in knockout[::2]] == [1, 2, 1], "three of five have a bye"
     assert knockout[1] == Work(3, 1, 2)

@@ -12,28 +12,28 @@ from hypothesis import strategies as st
 
 from deadheat.league.pairing.contest import draw
 from deadheat.league.pairing.contest import placed as placed_by
-from deadheat.league.pairing.figures import CHOICE, NEWEST, Meeting, figures
+from deadheat.league.pairing.figures import CHOICE, NEWEST, figures
 from deadheat.league.pairing.rounds import berger
 from deadheat.league.states import EvaluationFormat
+from tests.league.meetings import Pair
 
-Played = list[Meeting]
+Played = list[Pair]
 
 
 def played_swiss(players: int, rounds: int, games: int, chance: random.Random, leaving: float = 0.0) -> Played:
     """Play a Swiss with random results; in each round each player may leave for good."""
     seeded = list(range(1, players + 1))
-    present, meetings = set(seeded), list[Meeting]()
+    present, meetings = set(seeded), list[Pair]()
     for number in range(1, rounds + 1):
         present = {player for player in present if chance.random() >= leaving}
-        pairs, bye = draw(seeded, present, meetings)
-        check_round(seeded, present, meetings, pairs, bye)
+        pairs, byes = draw(seeded, present, meetings)
+        check_round(seeded, present, meetings, pairs, *byes)
         for first, second in pairs:
             halves = [chance.choice([0, 1, 2]) for _ in range(games)]
             lost_by_us = chance.random() < 0.05
             mine = 0.0 if lost_by_us else sum(halves) / 2
-            meetings.append(Meeting(number, first, second, mine, 0.0 if lost_by_us else games - mine))
-        if bye is not None:
-            meetings.append(Meeting(number, bye, None, float(games)))
+            meetings.append(Pair(number, first, second, mine, 0.0 if lost_by_us else games - mine))
+        meetings += [Pair(number, bye, None, float(games)) for bye in byes]
     return meetings
 
 
@@ -107,7 +107,11 @@ def naive_round_robin(seeded: Sequence[int], meetings: Played) -> Naive:
 
 
 def check_round(
-    seeded: Sequence[int], present: set[int], before: Played, pairs: Sequence[tuple[int, int]], bye: int | None
+    seeded: Sequence[int],
+    present: set[int],
+    before: Played,
+    pairs: Sequence[tuple[int, ...]],
+    bye: int | None = None,
 ) -> None:
     """Check, one player after the other, that a round follows the rule."""
     left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
@@ -155,7 +159,7 @@ def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed
     for number, rnd in enumerate(berger(seeded), 1):
         for first, second in rnd.pairs:
             mine = sum(chance.choice([0, 1, 2]) for _ in range(games)) / 2
-            meetings.append(Meeting(number, first, second, mine, games - mine))
+            meetings.append(Pair(number, first, second, mine, games - mine))
     placed = placed_by(figures(EvaluationFormat.ROUND_ROBIN, NEWEST), seeded, meetings)
     assert [(one.player, tuple(one.figures.values())) for one in placed] == [
         (player, found[:-1]) for player, found in naive_round_robin(seeded, meetings)
@@ -172,16 +176,15 @@ def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], see
 
 
 def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
-    assert draw([7, 5, 3, 9, 1], {1, 3, 5, 7, 9}, []) == ([(7, 5), (3, 9)], 1)
+    assert draw([7, 5, 3, 9, 1], {1, 3, 5, 7, 9}, []) == ([(7, 5), (3, 9)], (1,))
 
 
 @pytest.mark.parametrize("players", [0, 1])
 def test_a_field_without_a_pair_has_no_pairs(players: int) -> None:
-    pairs, bye = draw([1, 2], set(range(1, players + 1)), [])
-    assert (pairs, bye) == ([], 1 if players else None)
+    assert draw([1, 2], set(range(1, players + 1)), []) == ([], (1,) * players)
 
 
 def test_the_player_that_began_more_often_sits_second() -> None:
-    met = [Meeting(1, 1, 2, 1.0), Meeting(1, 3, 4, 1.0)]
-    ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Meeting(2, 1, 4, 0.0, 0.0)])
+    met = [Pair(1, 1, 2, 1.0), Pair(1, 3, 4, 1.0)]
+    ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Pair(2, 1, 4, 0.0, 0.0)])
     assert (first, second) == (3, 1)

@@ -14,25 +14,25 @@ from hypothesis import strategies as st
 
 from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties, rounds_of
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
-from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat
 from tests.lanes import examples, scaled
+from tests.league.meetings import Pair
 
 ROUND_ROBIN, SWISS, KNOCKOUT = EvaluationFormat.ROUND_ROBIN, EvaluationFormat.SWISS, EvaluationFormat.KNOCKOUT
 
 Points = Callable[[int, int], tuple[float, float]]
 
 
-def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Meeting]:
+def play(form: Form, seeded: Sequence[int], points: Points, present: set[int] | None = None) -> list[Pair]:
     """Play a whole tournament; `points` gives the points that two players take from each other."""
     there = set(seeded) if present is None else present
-    played: list[Meeting] = []
+    played: list[Pair] = []
     while due := next_rounds(form, seeded, there, played):
         last = max((one.round for one in played), default=0)
-        for number, (pairs, bye) in enumerate(due, last + 1):
-            played += [Meeting(number, one, other, *points(one, other)) for one, other in pairs]
-            played += [Meeting(number, bye, None, float(form.matches))] if bye is not None else []
+        for number, (pairs, byes) in enumerate(due, last + 1):
+            played += [Pair(number, one, other, *points(one, other)) for one, other in pairs]
+            played += [Pair(number, bye, None, float(form.matches)) for bye in byes]
     return played
 
 
@@ -82,11 +82,11 @@ def test_equals_are_taken_for_apart_in_one_of_twenty_cases_at_most(draws: float)
 
 def test_what_two_are_compared_by() -> None:
     played = [
-        Meeting(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
-        Meeting(2, 1, 3, 4, 0),  # against 3: 1, and below -1/2, seen from 2
-        Meeting(2, 3, 2, 3, 1),
-        Meeting(3, 1, 4, 4, 0),  # 2 has not met 4
-        Meeting(4, 2, None, 4),
+        Pair(1, 1, 2, 3, 1),  # direct: (3 - 1) / 4
+        Pair(2, 1, 3, 4, 0),  # against 3: 1, and below -1/2, seen from 2
+        Pair(2, 3, 2, 3, 1),
+        Pair(3, 1, 4, 4, 0),  # 2 has not met 4
+        Pair(4, 2, None, 4),
     ]
     everybody = {1, 2, 3, 4}
     assert comparisons(1, 2, played, 4, everybody, rules=1) == [Fraction(1, 2), Fraction(3, 4)]
@@ -107,7 +107,7 @@ def test_a_round_is_never_stronger_evidence_than_its_pairs(pairs: list[tuple[tup
     """A match that was not played counts as (0, 0)."""
     exact = [Fraction(sum(mine - theirs for mine, theirs in pair)) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
-    told = comparisons(1, 2, [Meeting(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
+    told = comparisons(1, 2, [Pair(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, rules=2)
     assert sum(told) == sum(exact)
     assert evidence(told) <= evidence(exact)
 
@@ -141,7 +141,7 @@ def test_further_rounds_decide_between_the_two_at_the_cut_and_nobody_else() -> N
     ]
     there = {1, 2, 3, 4}
     assert [one.player for one in standings(form, [1, 2, 3, 4], there, played)] == [1, 2, 3, 4]
-    lost = [Meeting(one.round, one.first, one.second, 0, 2) if one.round == 4 else one for one in played]
+    lost = [Pair(one.round, one.first, one.second, 0, 2) if one.round == 4 else one for one in played]
     assert [one.player for one in standings(form, [1, 2, 3, 4], there, lost)] == [1, 3, 2, 4]
     assert {one.player: one.points for one in standings(form, [1, 2, 3, 4], there, lost)} == dict.fromkeys(there, 3.0)
 
@@ -149,7 +149,7 @@ def test_further_rounds_decide_between_the_two_at_the_cut_and_nobody_else() -> N
 def test_a_bot_that_is_taken_out_comes_last_and_moves_the_cut() -> None:
     form = Form(ROUND_ROBIN, 3, 2, keep=2, further=2)
     played = [
-        Meeting(one.round, one.first, one.second, *better_wins(2)(one.first, one.second or 0))
+        Pair(one.round, one.first, one.second, *better_wins(2)(one.first, one.second or 0))
         for one in play(Form(ROUND_ROBIN, 3, 2), [1, 2, 3, 4], halved(2))
     ]
     assert [one.player for one in standings(form, [1, 2, 3, 4], {2, 3, 4}, played)] == [2, 3, 4, 1]
@@ -172,15 +172,15 @@ def test_stages_as_a_second_implementation_plays_them(seed: int) -> None:
     def drawn(number: int, one: int, other: int) -> tuple[float, float]:
         return results.setdefault((number, one, other), chance.choice([(2, 0), (1.5, 0.5), (1, 1), (0, 2)]))
 
-    played: list[Meeting] = []
+    played: list[Pair] = []
     while due := next_rounds(form, players, set(players), played):
         last = max((one.round for one in played), default=0)
         for number, (pairs, _) in enumerate(due, last + 1):
-            played += [Meeting(number, one, other, *drawn(number, one, other)) for one, other in pairs]
+            played += [Pair(number, one, other, *drawn(number, one, other)) for one, other in pairs]
     assert [one.player for one in standings(form, players, set(players), played)] == naive_stage(form, players, played)
 
 
-def naive_stage(form: Form, players: list[int], played: list[Meeting]) -> list[int]:
+def naive_stage(form: Form, players: list[int], played: list[Pair]) -> list[int]:
     """Return the order by the rules' text, and assert that the stage ended neither too early nor too late."""
     base = [one for one in played if one.round <= form.rounds]
     score = dict.fromkeys(players, 0.0)

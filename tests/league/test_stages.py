@@ -15,8 +15,9 @@ from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
-from deadheat.league.tables import Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+from deadheat.league.tables import Entry, Evaluation, EvaluationPlayer, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
+from tests.league.meetings import pairings
 from tests.league.outcomes import abandoned, higher_wins, lower_wins, won
 from tests.league.world import World
 
@@ -39,11 +40,6 @@ def field(world: World, evaluation_id: int) -> list[int]:
     """Return an evaluation's versions in order of seed."""
     players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
     return world.rows(players.order_by(col(EvaluationPlayer.seed)))
-
-
-def pairings(world: World, evaluation_id: int) -> list[EvaluationPairing]:
-    found = select(EvaluationPairing).where(EvaluationPairing.evaluation_id == evaluation_id)
-    return world.rows(found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board)))
 
 
 def finals_places(world: World) -> dict[int, int | None]:
@@ -208,7 +204,7 @@ def test_a_ruling_after_the_stages_changes_ratings_and_no_place(world: World) ->
     world.settle()
     before = ranks(world, season_id)
     of_stages = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-    match_id = world.rows(of_stages.where(col(Series.pairing_id).is_not(None)))[0]
+    match_id = world.rows(of_stages.where(col(Series.meeting_id).is_not(None)))[0]
     elo = [row["elo"] for row in world.ranking(season_id)]
     world.write(rulings.void_match, world.boss, match_id, "a mistake")
     world.settle()

@@ -18,7 +18,7 @@ from deadheat.engine.figures import counted
 from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED, Cause
 from deadheat.league.states import IN_PLAY, UNRATED, AppealState, EvaluationState, FinalsFormat, JobState, MatchState
-from deadheat.league.tables import Appeal, Attempt, Evaluation, EvaluationPairing, Match, Season, Series, VoidedMatch
+from deadheat.league.tables import Appeal, Attempt, Evaluation, Match, Meeting, Season, Series, VoidedMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,8 @@ def unfinished(session: Session, season: Season) -> Unfinished:
 DELAYED = (
     select(Attempt.id)
     .join(Series, col(Series.id) == Attempt.series_id)
-    .join(EvaluationPairing, col(EvaluationPairing.id) == Series.pairing_id)
-    .join(Evaluation, col(Evaluation.id) == EvaluationPairing.evaluation_id)
+    .join(Meeting, col(Meeting.id) == Series.meeting_id)
+    .join(Evaluation, col(Evaluation.id) == Meeting.evaluation_id)
     .where(Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING)
     .where(col(Evaluation.stage).is_(None), col(Attempt.cause).not_in({Cause.PLAYED, *DROPPED}))
     .limit(1)

@@ -43,7 +43,7 @@ def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
                 return made, False
         number = 0 if row is None else row.stage or 0
         field = _finalists(session, season.id) if row is None else _survivors(session, row)
-        if number == len(declared) or len(field) < 2:
+        if number == len(declared) or len(field) < season.seats:
             _place(session, season.id, field)
             return [], True
         row = begin_stage(session, season, number + 1, declared[number], field)

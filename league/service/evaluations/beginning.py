@@ -36,12 +36,12 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState
-from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPairing, EvaluationPlayer, Season, Series
+from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Meeting, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, stored, timetable, timetable_faults
 
 log = logging.getLogger(__name__)
 
-TOO_FEW = "Fewer than two bots could play."
+TOO_FEW = "Fewer than %s bots could play."
 
 RUNNING = select(Evaluation).where(
     Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING
@@ -70,10 +70,15 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
 
 def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
     """Yield the reasons why a season cannot have these evaluations."""
-    if declared and seats > 2:
-        yield BadSetting("evaluations", _("they need tables of two"))
+    if seats > 2 and any(one.format is not EvaluationFormat.SWISS for one in declared):
+        yield BadSetting("evaluations", _needs_two(seats))
     for fault in timetable_faults(declared):
         yield BadSetting("evaluations", fault)
+
+
+def _needs_two(seats: int) -> str:
+    """Return why a season with such tables can only have a Swiss, as the end of a sentence."""
+    return _("only a swiss is played at tables of %(seats)s", seats=seats)
 
 
 def begin_due(session: Session, season: Season) -> Evaluation | None:
@@ -110,7 +115,8 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    for fault in (_("evaluations need tables of two"),) if season.seats > 2 else declared.faults:
+    is_swiss = declared.format is EvaluationFormat.SWISS
+    for fault in declared.faults if is_swiss or season.seats == 2 else (_needs_two(season.seats),):
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
@@ -153,7 +159,7 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
         raise WrongState(EvaluationState.RUNNING, said)
     again = {"reason": "", "ended_at": None}
     cancelled, after = EvaluationState.CANCELLED, EvaluationState.RUNNING
-    if row.reason == TOO_FEW or not move(session, Evaluation, row.id, cancelled, after, **again):
+    if row.reason == _too_few(season) or not move(session, Evaluation, row.id, cancelled, after, **again):
         raise WrongState(row.state, _("Only an evaluation that was cancelled while it was played can be resumed."))
     session.refresh(row)
     data = {"evaluation": row.id, "number": row.number, "name": row.name}
@@ -173,9 +179,9 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
     if not move(session, Evaluation, row.id, EvaluationState.RUNNING, state, **ended):
         return False
     session.refresh(row)
-    of_it = select(EvaluationPairing.id).where(EvaluationPairing.evaluation_id == row.id)
+    of_it = select(Meeting.id).where(Meeting.evaluation_id == row.id)
     detail = N_("The evaluation ended before this series was played.")
-    drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.pairing_id).in_(of_it))
+    drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.meeting_id).in_(of_it))
     data = {"evaluation": row.id, "number": row.number, "name": row.name, "reason": reason}
     record(session, who, f"evaluation-{state.value}", f"season/{row.season_id}", data)
     log.info("season %d: evaluation %d %s", row.season_id, row.number, state.value)
@@ -183,8 +189,8 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
 
 
 def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Evaluation:
-    """Begin a stage of the finals. `field`: at least two versions, the best seed first."""
-    form = stage.form(len(field), whole_groups(season, stage.matches))
+    """Begin a stage of the finals. `field`: at least a table of versions, the best seed first."""
+    form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
     return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
 
 
@@ -195,9 +201,13 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
     form = Form(declared.format, max(rounds or 0, 0), declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
-    if many < 2:
-        end_evaluation(session, row, EvaluationState.CANCELLED, TOO_FEW, who)
+    if many < season.seats:
+        end_evaluation(session, row, EvaluationState.CANCELLED, _too_few(season), who)
     return row
+
+
+def _too_few(season: Season) -> str:
+    return TOO_FEW % ("two" if season.seats == 2 else season.seats)
 
 
 def _add(
@@ -222,7 +232,7 @@ def _add(
         stage=stage,
         due_at=due_at or now(session),
         created_at=now(session),
-        **asdict(form),
+        **{name: value for name, value in asdict(form).items() if name != "seats"},
     )
     session.add(row)
     session.flush()

@@ -137,14 +137,16 @@ class Machines:
         return work.pools * pool if work.series else 0.0
 
 
-def evaluation_work(declared: DeclaredEvaluation, bots: int, series: int, matches: int) -> Work:
-    """Return the work of an evaluation of that many bots, with that many series and matches per pairing."""
+def evaluation_work(declared: DeclaredEvaluation, bots: int, seats: int, series: int, matches: int) -> Work:
+    """Return the work of an evaluation of that many bots, with that many series of so many matches per table."""
     if declared.format is EvaluationFormat.SWISS:
-        return Work(declared.rounds or 0, bots // 2 * series, matches)
+        return Work(declared.rounds or 0, bots // seats * series, matches)
     return Work(1, bots * (bots - 1) // 2 * series, matches)
 
 
-def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Callable[[int], int]) -> list[list[Work]]:
+def stage_work(
+    declared: Sequence[Stage], players: int, seats: int, at_once: int, whole: Callable[[int], int]
+) -> list[list[Work]]:
     """Return the work of each stage, for that many players in the first. It includes as many further matches as there
     may be at a cut, and in each round of a knockout those of one pair. `whole`: matches of a pair in whole turns.
     """
@@ -153,10 +155,10 @@ def stage_work(declared: Sequence[Stage], players: int, at_once: int, whole: Cal
         form = stage.form(players, whole(stage.matches))
         each = max(1, form.matches // at_once)
         further = Work(form.further, at_once, each)
-        if players < 2:
+        if players < seats:
             found.append([])
         elif stage.format is EvaluationFormat.SWISS:
-            found.append([Work(form.rounds, players // 2 * at_once, each), further])
+            found.append([Work(form.rounds, players // seats * at_once, each), further])
         elif stage.format is EvaluationFormat.ROUND_ROBIN:
             found.append([Work(1, comb(players, 2) * at_once, each), further])
         else:

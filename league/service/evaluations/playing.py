@@ -5,15 +5,15 @@ Theory of operation
 `plan_evaluation` reads the database each time and does what can be done next. The season is locked meanwhile, and every
 step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing twice:
 
-1. A pairing is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
+1. A meeting is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
    decisions about held matches, do not change an evaluation, so it waits for nobody.
 2. When everything drawn is settled, the next round is drawn from the points of all rounds
    (`league.pairing.tournament`). A round robin is drawn as a whole.
-3. Series of drawn pairings are planned while there is room, board by board. Evaluations have room of their own beside
+3. Series of drawn meetings are planned while there is room, board by board. Evaluations have room of their own beside
    the ladder and are played before it (`league.service.series.turns`).
 4. When the last round is settled, everybody has a place.
 
-A match that the service failed to play is worth nothing to either side; in a stage of the finals, and in a pairing of
+A match that the service failed to play is worth nothing to either side; in a stage of the finals, and in a meeting of
 which a cancellation dropped a series before the evaluation was resumed, another is played in its place, up to the
 planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
 meet win the unplayed matches.
@@ -21,19 +21,21 @@ meet win the unplayed matches.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Integer, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
 from deadheat.league.causes import Cause
 from deadheat.league.pairing.contest import Placed
-from deadheat.league.pairing.figures import Meeting
+from deadheat.league.pairing.figures import Meeting as Met
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.service.evaluations.beginning import begin_due, end_evaluation, running_evaluation
-from deadheat.league.service.evaluations.points import points_of, unplayed
+from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, unplayed, with_players
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.ground.steps import insert_rows, set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
@@ -52,9 +54,10 @@ from deadheat.league.tables import (
     AbsentEntry,
     Attempt,
     Evaluation,
-    EvaluationPairing,
     EvaluationPlayer,
     Match,
+    Meeting,
+    MeetingPlayer,
     Season,
     Series,
 )
@@ -82,21 +85,20 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
         if not _draw(session, season, row, gone):
             _finish(session, row)
             return []
-        _settle(session, season, row, gone)  # settles pairings with bots that have left since
+        _settle(session, season, row, gone)  # settles meetings with bots that have left since
     return [*again, *_add_series(session, season, row)]
 
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
-    """Say whether a drawn pairing has no series yet. Pairings are planned in order, so the last open one tells."""
+    """Say whether a drawn meeting has no series yet. Meetings are planned in order, so the last open one tells."""
     last = session.connection().execute(LAST_OPEN, {"evaluation_id": evaluation_id}).first()
     return last is not None and not last.is_planned
 
 
 LAST_OPEN = (
-    columns(exists().where(col(Series.pairing_id) == col(EvaluationPairing.id)).label("is_planned"))
-    .where(col(EvaluationPairing.evaluation_id) == bindparam("evaluation_id"))
-    .where(col(EvaluationPairing.first_points).is_(None))
-    .order_by(col(EvaluationPairing.round).desc(), col(EvaluationPairing.board).desc())
+    columns(exists().where(col(Series.meeting_id) == col(Meeting.id)).label("is_planned"))
+    .where(col(Meeting.evaluation_id) == bindparam("evaluation_id"), ~col(Meeting.settled))
+    .order_by(col(Meeting.round).desc(), col(Meeting.board).desc())
     .limit(1)
 )
 
@@ -105,26 +107,24 @@ LAST = 1_000_000
 """Later than any round."""
 
 
-def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Meeting]:
-    """Return the settled pairings of the rounds from `since` to `until`, round by round."""
+def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Met]:
+    """Return the settled meetings of the rounds from `since` to `until`, round by round."""
     found = session.connection().execute(MET, {"evaluation_id": evaluation_id, "since": since, "until": until})
-    return [*map(Meeting._make, found)]
+    return [
+        Met(number, *zip(*(seat[2:] for seat in seats), strict=True))
+        for (number, _), seats in groupby(found, itemgetter(0, 1))
+    ]
 
 
 MET = (
-    columns(
-        col(EvaluationPairing.round),
-        col(EvaluationPairing.first_id),
-        col(EvaluationPairing.second_id),
-        col(EvaluationPairing.first_points),
-        col(EvaluationPairing.second_points),
-    )
+    columns(col(Meeting.round), col(Meeting.board), col(MeetingPlayer.version_id), col(MeetingPlayer.points))
+    .join(MeetingPlayer, col(MeetingPlayer.meeting_id) == col(Meeting.id))
     .where(
-        col(EvaluationPairing.evaluation_id) == bindparam("evaluation_id"),
-        col(EvaluationPairing.round).between(bindparam("since"), bindparam("until")),
-        col(EvaluationPairing.first_points).is_not(None),
+        col(Meeting.evaluation_id) == bindparam("evaluation_id"),
+        col(Meeting.round).between(bindparam("since"), bindparam("until")),
+        col(Meeting.settled),
     )
-    .order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
+    .order_by(col(Meeting.round), col(Meeting.board), col(MeetingPlayer.seat))
 )
 
 
@@ -132,11 +132,12 @@ def form_of(season: Season, row: Evaluation) -> Form:
     """Return the form in which an evaluation is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
-    return Form(row.format, row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties)
+    terms = (row.rounds, matches, row.keep, row.further, row.third_place, row.rules, ties, season.seats)
+    return Form(row.format, *terms)
 
 
-def standings_of(session: Session, row: Evaluation, played: Sequence[Meeting] | None = None) -> list[Placed]:
-    """Compute the standings after the settled pairings, the best first. `played`: those pairings, if known."""
+def standings_of(session: Session, row: Evaluation, played: Sequence[Met] | None = None) -> list[Placed]:
+    """Compute the standings after the settled meetings, the best first. `played`: those, if known."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
     return standings(form, seeded, set(seeded) - gone, meetings(session, row.id) if played is None else played)
@@ -170,7 +171,7 @@ GONE = select(EvaluationPlayer.version_id).where(
 
 
 def _is_settled(session: Session, row: Evaluation) -> bool:
-    """Say whether every drawn pairing is settled."""
+    """Say whether every drawn meeting is settled."""
     session.flush()
     return session.connection().execute(LAST_OPEN, {"evaluation_id": row.id}).first() is None
 
@@ -183,52 +184,66 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
-    drawn = list(enumerate(rounds, last_round(session, row.id) + 1))
+    last = last_round(session, row.id)
     # In a round robin every player sits out equally often, so a bye is worth nothing.
     bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
-    pairings = [
-        {**_pairing(row.id, number, board), "first_id": first, "second_id": second}
-        for number, (pairs, _) in drawn
-        for board, (first, second) in enumerate(pairs, 1)
+    places = [
+        (number, board, players)
+        for number, (tables, byes) in enumerate(rounds, last + 1)
+        for board, players in enumerate([*tables, *((bye,) for bye in byes)], 1)
     ]
-    byes = [
-        {**_pairing(row.id, number, len(pairs) + 1), "first_id": bye, "first_points": bye_points, "second_points": 0.0}
-        for number, (pairs, bye) in drawn
-        if bye is not None
+    rows = [
+        {"evaluation_id": row.id, "round": number, "board": board, "settled": len(players) == 1}
+        for number, board, players in places
     ]
-    insert_rows(session, EvaluationPairing, pairings)
-    insert_rows(session, EvaluationPairing, byes)
-    return bool(pairings)
+    insert_rows(session, Meeting, rows)
+    made = session.connection().execute(NEW, {"evaluation_id": row.id, "last": last})
+    ids = {(number, board): meeting_id for meeting_id, number, board in made}
+    seats = [
+        {
+            "meeting_id": ids[number, board],
+            "seat": seat,
+            "version_id": player,
+            "points": bye_points if len(players) == 1 else None,
+        }
+        for number, board, players in places
+        for seat, player in enumerate(players)
+    ]
+    insert_rows(session, MeetingPlayer, seats)
+    return any(tables for tables, _ in rounds)
+
+
+NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
+    col(Meeting.evaluation_id) == bindparam("evaluation_id"), col(Meeting.round) > bindparam("last")
+)
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
     """Return the number of the last round drawn; 0 if there is none."""
-    drawn = select(func.max(EvaluationPairing.round)).where(EvaluationPairing.evaluation_id == evaluation_id)
-    return session.exec(drawn).one() or 0
-
-
-def _pairing(evaluation_id: int, number: int, board: int) -> dict[str, int]:
-    return {"evaluation_id": evaluation_id, "round": number, "board": board}
+    last = select(func.max(Meeting.round)).where(Meeting.evaluation_id == evaluation_id)
+    return session.exec(last).one() or 0
 
 
 def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
-    """Add series for pairings that have none yet, as far as there is room."""
+    """Add series for meetings that have none yet, as far as there is room."""
     room = open_series_bound(session) - session.exec(OPEN, params={"season_id": season.id}).one()
     if room <= 0:
         return []
-    waiting = UNPLANNED.limit(-(-room // series_at_once(season)))
-    found = session.exec(waiting, params={"evaluation_id": row.id})
+    most = -(-room // series_at_once(season))
+    found = drawn(session, FIRST_UNPLANNED, evaluation_id=row.id, most=most)
     matches = whole_groups(season, row.matches)
     return _plan(session, season, row, [_table(one, matches) for one in found])
 
 
-OF_IT = col(Series.pairing_id) == EvaluationPairing.id
-UNSETTLED = select(EvaluationPairing).where(
-    EvaluationPairing.evaluation_id == bindparam("evaluation_id"), col(EvaluationPairing.first_points).is_(None)
-)
-UNPLANNED = UNSETTLED.where(~exists().where(OF_IT)).order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-PLAYED = UNSETTLED.where(exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
-"""Pairings without points: all of them, those without series, and those whose series are over."""
+OF_IT = col(Series.meeting_id) == Meeting.id
+OPEN_ONES = (col(Meeting.evaluation_id) == bindparam("evaluation_id"), ~col(Meeting.settled))
+NOT_PLANNED = ~exists().where(OF_IT)
+UNSETTLED = with_players(*OPEN_ONES)
+UNPLANNED = with_players(*OPEN_ONES, NOT_PLANNED)
+PLAYED = with_players(*OPEN_ONES, exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
+"""Meetings without points: all of them, those without series, and those whose series are over."""
+_FIRST = select(Meeting.id).where(*OPEN_ONES, NOT_PLANNED).order_by(col(Meeting.round), col(Meeting.board))
+FIRST_UNPLANNED = with_players(col(Meeting.id).in_(_FIRST.limit(bindparam("most", type_=Integer))))
 
 
 def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Table]) -> list[int]:
@@ -236,67 +251,72 @@ def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Ta
     return in_turns(add_series(session, season, tables, purpose=purpose))
 
 
-def _table(pairing: EvaluationPairing, matches: int) -> Table:
-    assert pairing.second_id is not None, "a bye is settled when it is drawn"
-    seated = (pairing.first_id, pairing.second_id)
-    return Table(seated, matches, Precedence.EVALUATION, pairing.round, pairing_id=pairing.id)
+def _table(meeting: Drawn, matches: int) -> Table:
+    return Table(meeting.players, matches, Precedence.EVALUATION, meeting.round, meeting_id=meeting.id)
 
 
 # Settling -----------------------------------------------------------------------------------------------------------
 
 
-def _settle(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> list[int]:
-    """Record the points of finished pairings. Return new series that replace missing matches, where they are."""
-    of_it = {"evaluation_id": row.id}
-    begun = session.exec(PLAYED, params=of_it).all()
+def _settle(session: Session, season: Season, row: Evaluation, gone: Set[int]) -> list[int]:
+    """Record the points of finished meetings. Return new series that replace missing matches, where they are."""
+    begun = drawn(session, PLAYED, evaluation_id=row.id)
     matches = whole_groups(season, row.matches)
     dropped = session.exec(DROPPED, params={"ids": [one.id for one in begun]}).all() if begun else []
     replaced = [one for one in begun if row.stage is not None or one.id in dropped]
     short = _short(session, replaced, gone, matches) if replaced else {}
     made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
-    settled = points_of(session, [one for one in begun if one.id not in short], gone, matches)
+    over = [one for one in begun if one.id not in short]
+    points = points_of(session, season.id, over, gone, matches)
     if gone:
-        theirs = col(EvaluationPairing.first_id).in_(gone) | col(EvaluationPairing.second_id).in_(gone)
-        forfeited = session.exec(UNPLANNED.where(theirs), params=of_it).all()
-        settled |= {pairing.id: unplayed(pairing, gone, matches) for pairing in forfeited}
-    set_each(session, SETTLED, [{"pairing_id": one, "first": at[0], "second": at[1]} for one, at in settled.items()])
+        forfeited = [one for one in drawn(session, UNPLANNED, evaluation_id=row.id) if not gone.isdisjoint(one.players)]
+        points |= {one.id: unplayed(one.players, gone, matches, season.ranks) for one in forfeited}
+        over += forfeited
+    taken = [
+        {"meeting": one.id, "version": player, "its": its}
+        for one in over
+        for player, its in zip(one.players, points[one.id], strict=True)
+    ]
+    set_each(session, TAKEN, taken)
+    set_each(session, SETTLED, [{"meeting": one.id} for one in over])
     return made
 
 
-SETTLED = (
-    update(EvaluationPairing)
-    .where(col(EvaluationPairing.id) == bindparam("pairing_id"), col(EvaluationPairing.first_points).is_(None))
-    .values(first_points=bindparam("first"), second_points=bindparam("second"))
+_OPEN = (col(Meeting.id) == bindparam("meeting"), ~col(Meeting.settled))
+SETTLED = update(Meeting).where(*_OPEN).values(settled=True)
+TAKEN = (
+    update(MeetingPlayer)
+    .where(col(MeetingPlayer.meeting_id) == bindparam("meeting"), col(MeetingPlayer.version_id) == bindparam("version"))
+    .where(col(MeetingPlayer.points).is_(None))
+    .values(points=bindparam("its"))
 )
 
 
 DROPPED = (
-    select(Series.pairing_id)
+    select(Series.meeting_id)
     .join(Attempt, col(Attempt.series_id) == Series.id)
-    .where(col(Series.pairing_id).in_(bindparam("ids", expanding=True)), Attempt.cause == Cause.EVALUATION_OVER)
+    .where(col(Series.meeting_id).in_(bindparam("ids", expanding=True)), Attempt.cause == Cause.EVALUATION_OVER)
 )
-"""The pairings of which a series was dropped when the evaluation was cancelled."""
+"""The meetings of which a series was dropped when the evaluation was cancelled."""
 
 
-def _short(
-    session: Session, pairings: Sequence[EvaluationPairing], gone: Collection[int], matches: int
-) -> dict[int, int]:
-    """Return, for pairings whose matches the service failed to play in full, the number of matches that replace the
-    held or abandoned ones. A pairing has at most twice its planned matches, so no failure holds up a stage.
+def _short(session: Session, over: Sequence[Drawn], gone: Collection[int], matches: int) -> dict[int, int]:
+    """Return, for meetings whose matches the service failed to play in full, the number of matches that replace the
+    held or abandoned ones. A meeting has at most twice its planned matches, so no failure holds up a stage.
     """
-    there = [one.id for one in pairings if one.first_id not in gone and one.second_id not in gone]
+    there = [one.id for one in over if set(gone).isdisjoint(one.players)]
     ended: Any = col(Match.state).in_(WITH_RESULT)
     planned = (
-        select(Series.pairing_id, func.count(), func.sum(case((ended, 1), else_=0)))
+        select(Series.meeting_id, func.count(), func.sum(case((ended, 1), else_=0)))
         .join(Match, col(Match.series_id) == Series.id)
-        .where(col(Series.pairing_id).in_(there))
-        .group_by(col(Series.pairing_id))
+        .where(col(Series.meeting_id).in_(there))
+        .group_by(col(Series.meeting_id))
     )
     found = {}
-    for pairing_id, every, with_result in session.exec(planned):
+    for meeting_id, every, with_result in session.exec(planned):
         missing = min(matches - with_result, 2 * matches - every)
-        if missing > 0 and pairing_id is not None:
-            found[pairing_id] = missing
+        if missing > 0 and meeting_id is not None:
+            found[meeting_id] = missing
     return found
 
 

@@ -15,7 +15,7 @@ from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.playing import UNSETTLED, meetings, players_of
-from deadheat.league.service.evaluations.points import points_of
+from deadheat.league.service.evaluations.points import drawn, points_of
 from deadheat.league.states import EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPlayer, Season, User
 
@@ -62,22 +62,22 @@ def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
     seeded, _ = players_of(session, row.id)
     seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
     settled = meetings(session, row.id)
-    by_now = _unsettled(session, row.id)
+    by_now = _unsettled(session, row)
     return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]
 
 
-def _unsettled(session: Session, evaluation_id: int) -> list[Meeting]:
-    pairings = session.exec(UNSETTLED, params={"evaluation_id": evaluation_id}).all()
-    points = points_of(session, pairings)
-    return [Meeting(one.round, one.first_id, one.second_id, *points[one.id]) for one in pairings]
+def _unsettled(session: Session, row: Evaluation) -> list[Meeting]:
+    found = drawn(session, UNSETTLED, evaluation_id=row.id)
+    points = points_of(session, row.season_id, found)
+    return [Meeting(one.round, one.players, points[one.id]) for one in found]
 
 
 def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Meeting]) -> records.BracketTie:
     points = {tie.first: tie.first_points, tie.second: tie.second_points}
     for meeting in by_now:
-        if {meeting.first, meeting.second} == points.keys():
-            points[meeting.first] += meeting.first_points
-            points[meeting.second] += meeting.second_points
+        if {*meeting.players} == points.keys():
+            for player, taken in zip(meeting.players, meeting.points, strict=True):
+                points[player] += taken
     return from_row(
         records.BracketTie,
         tie,

@@ -7,9 +7,9 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Integer, Row, bindparam
+from sqlalchemy import Integer, bindparam
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func, or_, select
+from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
@@ -18,7 +18,7 @@ from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due
 from deadheat.league.service.evaluations.playing import meetings, standings_of
-from deadheat.league.service.evaluations.points import points_of
+from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, with_players
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
@@ -26,9 +26,10 @@ from deadheat.league.states import HOLDING, ON_LADDER, EvaluationFormat, Evaluat
 from deadheat.league.tables import (
     Bot,
     Evaluation,
-    EvaluationPairing,
     EvaluationPlayer,
     Match,
+    Meeting,
+    MeetingPlayer,
     Season,
     Series,
     Team,
@@ -57,9 +58,7 @@ def evaluations(
 
 
 _PLAYERS = select(func.count()).where(col(EvaluationPlayer.evaluation_id) == col(Evaluation.id))
-_ROUND = select(func.coalesce(func.max(EvaluationPairing.round), 0)).where(
-    col(EvaluationPairing.evaluation_id) == col(Evaluation.id)
-)
+_ROUND = select(func.coalesce(func.max(Meeting.round), 0)).where(col(Meeting.evaluation_id) == col(Evaluation.id))
 TOLD: Any = columns(
     *Evaluation.__table__.c,  # type: ignore[attr-defined]
     col(Season.name).label("season"),
@@ -187,12 +186,12 @@ def _final(
 
 _MINE = col(EvaluationPlayer.evaluation_id) == bindparam("evaluation")
 SO_FAR = columns(
-    select(func.count(col(EvaluationPairing.first_points)))
-    .where(EvaluationPairing.evaluation_id == bindparam("evaluation"), EvaluationPairing.round >= bindparam("since"))
+    select(func.count())
+    .where(Meeting.evaluation_id == bindparam("evaluation"), Meeting.round >= bindparam("since"), col(Meeting.settled))
     .scalar_subquery(),
     select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
 )
-"""What the standings so far depend on: settled pairings do not change, nothing is drawn before everything drawn earlier
+"""What the standings so far depend on: settled meetings do not change, nothing is drawn before everything drawn earlier
 is settled, and a bot that was taken out does not come back.
 """
 KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
@@ -228,29 +227,32 @@ def pairings(
     first `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
     row = existing(session, Evaluation, evaluation_id)
-    drawn, counted = _drawn(number is not None, versions is not None)
+    shown, counted = _shown(number is not None, versions is not None)
     wanted = {"evaluation": row.id, "round": number, "versions": list(versions or ())}
-    found = session.connection().execute(drawn.offset(skip).limit(limit), wanted).all()
+    found = drawn(session, shown, **wanted, skip=skip, most=NO_LIMIT if limit is None else limit)
     count: int = session.connection().execute(counted, wanted).scalar_one()
-    seated = {one.first_id for one in found} | {one.second_id for one in found if one.second_id is not None}
+    seated = {player for one in found for player in one.players}
     seats = {version: one.seat for version, one in seats_of(session, row.id, seated).items()}
-    by_now = points_of(session, [pairing for pairing in found if pairing.first_points is None])
+    by_now = points_of(session, row.season_id, [meeting for meeting in found if meeting.points is None])
     matches = _matches(session, found)
-    return [_pairing(pairing, seats, by_now, matches.get(pairing.id, [])) for pairing in found], count
+    return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in found], count
+
+
+NO_LIMIT = 2**31 - 1
 
 
 @cache
-def _drawn(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
-    """Return the statements for pairings, and for their number."""
-    which = [col(EvaluationPairing.evaluation_id) == bindparam("evaluation")]
+def _shown(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
+    """Return the statements for meetings, and for their number."""
+    which = [col(Meeting.evaluation_id) == bindparam("evaluation")]
     if of_round:
-        which.append(col(EvaluationPairing.round) == bindparam("round"))
+        which.append(col(Meeting.round) == bindparam("round"))
     if of_versions:
-        seats = (col(EvaluationPairing.first_id), col(EvaluationPairing.second_id))
-        which.append(or_(*(seat.in_(bindparam("versions", expanding=True)) for seat in seats)))
-    found = columns(*EvaluationPairing.__table__.c).where(*which)  # type: ignore[attr-defined]
-    in_order = found.order_by(col(EvaluationPairing.round), col(EvaluationPairing.board))
-    return in_order, select(func.count()).select_from(EvaluationPairing).where(*which)
+        theirs = col(MeetingPlayer.version_id).in_(bindparam("versions", expanding=True))
+        which.append(exists().where(col(MeetingPlayer.meeting_id) == col(Meeting.id), theirs))
+    page = select(Meeting.id).where(*which).order_by(col(Meeting.round), col(Meeting.board))
+    page = page.offset(bindparam("skip", type_=Integer)).limit(bindparam("most", type_=Integer))
+    return with_players(col(Meeting.id).in_(page)), select(func.count()).select_from(Meeting).where(*which)
 
 
 def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool) -> records.EvaluationStanding:
@@ -267,38 +269,36 @@ def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool
     )
 
 
-def _matches(session: Session, pairings: Sequence[Row[Any]]) -> dict[int, list[int]]:
-    """Return the matches of each pairing, in their order."""
-    found: dict[int, list[int]] = {}
-    rows: Iterable[Any] = session.connection().execute(MATCHES, {"ids": [pairing.id for pairing in pairings]})
-    for pairing_id, match_id in rows:
-        found.setdefault(pairing_id, []).append(match_id)
-    return found
+def _matches(session: Session, found: Sequence[Drawn]) -> dict[int, list[int]]:
+    """Return the matches of each meeting, in their order."""
+    matches: dict[int, list[int]] = {}
+    rows: Iterable[Any] = session.connection().execute(MATCHES, {"ids": [meeting.id for meeting in found]})
+    for meeting_id, match_id in rows:
+        matches.setdefault(meeting_id, []).append(match_id)
+    return matches
 
 
 MATCHES = (
-    columns(col(Series.pairing_id), col(Match.id))
+    columns(col(Series.meeting_id), col(Match.id))
     .join(Match, col(Match.series_id) == Series.id)
-    .where(col(Series.pairing_id).in_(bindparam("ids", expanding=True)))
+    .where(col(Series.meeting_id).in_(bindparam("ids", expanding=True)))
     .order_by(col(Match.id))
 )
 
 
 def _pairing(
-    row: Row[Any],
-    seats: dict[int, records.EvaluationSeat],
-    by_now: dict[int, tuple[float, float]],
-    match_ids: list[int],
+    row: Drawn, seats: dict[int, records.EvaluationSeat], by_now: dict[int, tuple[float, ...]], match_ids: list[int]
 ) -> records.EvaluationPairing:
-    settled = row.first_points is not None and row.second_points is not None
-    first, second = (row.first_points, row.second_points) if settled else by_now[row.id]
+    points = by_now[row.id] if row.points is None else row.points
     return records.EvaluationPairing(
         round=row.round,
         board=row.board,
-        first=seats[row.first_id],
-        second=None if row.second_id is None else seats[row.second_id],
-        first_points=first or 0.0,
-        second_points=second or 0.0,
-        settled=settled,
+        first=seats[row.players[0]],
+        second=seats[row.players[1]] if len(row.players) > 1 else None,
+        first_points=points[0],
+        second_points=points[1] if len(points) > 1 else 0.0,
+        seats=[seats[player] for player in row.players],
+        points=[*points],
+        settled=row.points is not None,
         match_ids=match_ids,
     )

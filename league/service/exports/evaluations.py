@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from sqlalchemy import ColumnElement
-from sqlmodel import Session, col, or_, select
+from sqlmodel import Session, col, select
 
-from deadheat.league.service.exports.pages import Page, Scope, cells
-from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPairing, EvaluationPlayer
+from deadheat.league.service.evaluations.points import Drawn, drawn, with_players
+from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
+from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPlayer, Meeting, MeetingPlayer, Season
 
 EVALUATION = (
     "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place", "rules",
@@ -48,20 +49,36 @@ def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) 
 
 
 def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) -> Page:
-    """Return one row for each pairing and each bye."""
+    """Return one row for each pairing and each bye. At larger tables, `players` and `points` list all of them."""
     statement = (
-        select(EvaluationPairing)
-        .join(Evaluation, col(Evaluation.id) == EvaluationPairing.evaluation_id)
-        .where(Evaluation.season_id == scope.season_id, EvaluationPairing.id > after)
+        select(Meeting.id)
+        .join(Evaluation, col(Evaluation.id) == Meeting.evaluation_id)
+        .where(Evaluation.season_id == scope.season_id, Meeting.id > after)
     )
     if scope.bot_id is not None:
-        theirs = select(BotVersion.id).where(BotVersion.bot_id == scope.bot_id)
-        sides = (col(EvaluationPairing.first_id).in_(theirs), col(EvaluationPairing.second_id).in_(theirs))
-        statement = statement.where(or_(*sides))
-    found = session.exec(statement.order_by(col(EvaluationPairing.id)).limit(limit)).all()
-    names = ("evaluation_id", "round", "board", "first_id", "second_id", "first_points", "second_points")
-    rows = [{"pairing_id": row.id, **cells(row, *names)} for row in found]
-    return rows, found[-1].id if len(found) == limit else None
+        theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
+        statement = statement.where(col(Meeting.id).in_(theirs.where(BotVersion.bot_id == scope.bot_id)))
+    page = col(Meeting.id).in_(statement.order_by(col(Meeting.id)).limit(limit))
+    found = sorted(drawn(session, with_players(page)), key=lambda one: one.id)
+    of = dict(session.exec(select(Meeting.id, Meeting.evaluation_id).where(page)).all())
+    large = session.get_one(Season, scope.season_id).seats > 2
+    return [_pairing(one, of[one.id], large) for one in found], found[-1].id if len(found) == limit else None
+
+
+def _pairing(one: Drawn, evaluation_id: int, large: bool) -> Row:
+    second = one.players[1] if len(one.players) > 1 else None
+    points = (None, None) if one.points is None else (*one.points, 0.0)
+    return {
+        "pairing_id": one.id,
+        "evaluation_id": evaluation_id,
+        "round": one.round,
+        "board": one.board,
+        "first_id": one.players[0],
+        "second_id": second,
+        "first_points": points[0],
+        "second_points": points[1],
+        **({"players": cell([*one.players]), "points": cell(one.points and [*one.points])} if large else {}),
+    }
 
 
 def _wanted(scope: Scope) -> list[ColumnElement[bool]]:

@@ -130,7 +130,7 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
             **cells(row, "purpose", "round"),
             "gate_id": row.challenge_id if row.challenge_id in gates else None,
             "panel_id": panels.get(row.challenge_id or 0),
-            "pairing_id": row.pairing_id,
+            "pairing_id": row.meeting_id,
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),

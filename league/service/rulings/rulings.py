@@ -22,7 +22,7 @@ from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, WrongState
-from deadheat.league.service.evaluations.points import points_of
+from deadheat.league.service.evaluations.points import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
 from deadheat.league.service.people.person import Person
@@ -34,8 +34,8 @@ from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchS
 from deadheat.league.tables import (
     Attempt,
     Evaluation,
-    EvaluationPairing,
     Match,
+    Meeting,
     Participant,
     Season,
     Series,
@@ -107,12 +107,12 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # enqueued by the next sweep
     series.purpose, series.round = before.purpose, before.round
-    series.challenge_id, series.pairing_id = before.challenge_id, before.pairing_id
+    series.challenge_id, series.meeting_id = before.challenge_id, before.meeting_id
     if match.asked is not None:
         series.precedence = Precedence.ASKED
     elif before.purpose is Purpose.PANEL:
         series.precedence = Precedence.PANEL
-    elif before.pairing_id is not None:
+    elif before.meeting_id is not None:
         series.precedence = Precedence.EVALUATION
     session.add(series)
     session.flush()
@@ -167,11 +167,11 @@ def _not_final(session: Session, match: Match) -> None:
     """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
     the season, and so the evaluation.
     """
-    final = col(EvaluationPairing.first_points).is_not(None) | (Evaluation.state != EvaluationState.RUNNING)
+    final = col(Meeting.settled) | (Evaluation.state != EvaluationState.RUNNING)
     over = (
         select(Evaluation.number)
-        .join(EvaluationPairing, col(EvaluationPairing.evaluation_id) == Evaluation.id)
-        .join(Series, col(Series.pairing_id) == EvaluationPairing.id)
+        .join(Meeting, col(Meeting.evaluation_id) == Evaluation.id)
+        .join(Series, col(Series.meeting_id) == Meeting.id)
         .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
     )
     if (number := session.exec(over).first()) is not None:
@@ -184,17 +184,12 @@ def _not_final(session: Session, match: Match) -> None:
 
 
 def _not_settled_without(session: Session, match: Match) -> None:
-    """Raise WrongState if an evaluation's pairing was settled without this voided match: restored, it would contradict
+    """Raise WrongState if an evaluation's meeting was settled without this voided match: restored, it would contradict
     the points. Matches voided later are included in them.
     """
-    settled = (
-        select(EvaluationPairing)
-        .join(Series, col(Series.pairing_id) == EvaluationPairing.id)
-        .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
-        .where(col(EvaluationPairing.first_points).is_not(None))
-    )
-    for pairing in session.exec(settled):
-        if points_of(session, [pairing], voided=True)[pairing.id] != (pairing.first_points, pairing.second_points):
+    of_series = select(Series.meeting_id).where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION)
+    for one in drawn(session, with_players(col(Meeting.id).in_(of_series), col(Meeting.settled))):
+        if points_of(session, match.season_id, [one], voided=True)[one.id] != one.points:
             raise WrongState(
                 "final", _("The points of its evaluation are final, perhaps without this match: it stays void.")
             )

@@ -287,11 +287,9 @@ def _stage_faults(row: Season) -> Iterator[BadSetting]:
     if (row.finals is FinalsFormat.STAGES) != bool(row.stages):
         missing = _("declare them, because the finals are played in stages")
         yield BadSetting("stages", _("choose finals=stages, too") if row.stages else missing)
-    elif row.stages and row.seats > 2:
-        yield BadSetting("stages", _("they need tables of two"))
     elif row.stages and row.finals_log is FinalsLog.FINALS:
         yield BadSetting("finals_log", _("the stages decide the places; leave it out"))
-    yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or ()))
+    yield from (BadSetting("stages", fault) for fault in stage_faults(row.stages or (), row.seats))
 
 
 def _raise_any(found: Iterator[BadSetting]) -> None:

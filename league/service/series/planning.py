@@ -58,7 +58,7 @@ class Table:
     precedence: Precedence = Precedence.ORDINARY
     round: int | None = None
     challenge_id: int | None = None
-    pairing_id: int | None = None
+    meeting_id: int | None = None
 
 
 def add_series(
@@ -112,7 +112,7 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
         precedence=table.precedence,
         round=table.round,
         challenge_id=table.challenge_id,
-        pairing_id=table.pairing_id,
+        meeting_id=table.meeting_id,
         queued_at=at,
         nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),
         created_at=at,

@@ -182,7 +182,7 @@ def _coming(
         return []
     took = {}
     for line in lines:
-        work = evaluation_work(line, field, series_at_once(season), matches_of_each(season, line.matches))
+        work = evaluation_work(line, field, season.seats, series_at_once(season), matches_of_each(season, line.matches))
         took[line.name] = (work.all_matches, machines.seconds(work))
     if _exists(season):
         newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)

@@ -18,7 +18,7 @@ from deadheat.league.service.evaluations.forecast import Machines, Work, stage_w
 from deadheat.league.service.evaluations.playing import last_round
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.states import WITH_RESULT, EvaluationFormat, EvaluationState, FinalsFormat, Purpose, SeasonState
-from deadheat.league.tables import Evaluation, EvaluationPairing, EvaluationPlayer, Match, Season, Series
+from deadheat.league.tables import Evaluation, EvaluationPlayer, Match, Meeting, Season, Series
 
 
 def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
@@ -26,7 +26,7 @@ def finals_work(season: Season, fields: Sequence[int]) -> Iterator[list[Work]]:
     if season.finals is FinalsFormat.STAGES:
         players = sum(min(field, season.finals_top or field) for field in fields)
         whole = partial(whole_groups, season)
-        yield from stage_work(stages(season.stages), players, series_at_once(season), whole)
+        yield from stage_work(stages(season.stages), players, season.seats, series_at_once(season), whole)
     elif season.finals is not FinalsFormat.NONE:
         yield list(_rounds_and_extra(season, fields))
 
@@ -74,13 +74,13 @@ def left_of(session: Session, season: Season, row: Evaluation, machines: Machine
     """Return the forecast for the rest of the evaluation in progress."""
     assert row.state is EvaluationState.RUNNING
     players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
-    pairings = select(func.count()).where(col(EvaluationPairing.evaluation_id) == row.id)
-    left = session.exec(pairings.where(col(EvaluationPairing.first_points).is_(None))).one()
+    open_ones = select(func.count()).where(col(Meeting.evaluation_id) == row.id, ~col(Meeting.settled))
+    left = session.exec(open_ones).one()
     at_once = series_at_once(season)
     each = matches_of_each(season, row.matches)
     seconds = machines.seconds(Work(1, left * at_once, each))
     is_swiss = row.format is EvaluationFormat.SWISS
-    per_round, rounds = (players // 2, row.rounds) if is_swiss else (comb(players, 2), 1)
+    per_round, rounds = (players // season.seats, row.rounds) if is_swiss else (comb(players, 2), 1)
     undrawn = max(0, rounds - last_round(session, row.id))  # a round robin is drawn as a whole
     seconds += machines.seconds(Work(undrawn, per_round * at_once, each))
     done_at = now(session) + timedelta(seconds=seconds)

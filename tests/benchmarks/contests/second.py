@@ -17,14 +17,16 @@ from sqlalchemy import text
 from tests.league.world import World
 
 HALVES = """
-    SELECT e.id, e.format, e.matches, p.round, p.board, p.first_id, p.second_id, p.first_points, p.second_points, p.id
-    FROM evaluation e JOIN evaluation_pairing p ON p.evaluation_id = e.id
+    SELECT e.id, e.format, e.matches, p.round, p.board, a.version_id, b.version_id, a.points, b.points, p.id
+    FROM evaluation e JOIN meeting p ON p.evaluation_id = e.id
+    JOIN meeting_player a ON a.meeting_id = p.id AND a.seat = 0
+    LEFT JOIN meeting_player b ON b.meeting_id = p.id AND b.seat = 1
     WHERE e.state = 'done' AND e.id > :after ORDER BY e.id, p.round, p.board
 """
 
 SEATS = """
-    SELECT s.pairing_id, m.id, q.version_id, q.rank, q.fault FROM series s
-    JOIN evaluation_pairing p ON p.id = s.pairing_id
+    SELECT s.meeting_id, m.id, q.version_id, q.rank, q.fault FROM series s
+    JOIN meeting p ON p.id = s.meeting_id
     JOIN match m ON m.series_id = s.id JOIN participant q ON q.match_id = m.id
     WHERE p.evaluation_id > :after AND m.state IN ('done', 'forfeit')
 """
@@ -60,7 +62,7 @@ def counted(world: World) -> str:
     with world.db.reading() as session:
         ended = text("SELECT count(*) FROM evaluation WHERE state = 'done'")
         evaluations = session.connection().execute(ended).scalar()
-        pairings = session.connection().execute(text("SELECT count(*) FROM evaluation_pairing")).scalar()
+        pairings = session.connection().execute(text("SELECT count(*) FROM meeting")).scalar()
     return f"{evaluations} evaluations with {pairings} pairings"
 
 

@@ -24,7 +24,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     met: list[figures.Meeting] = []
     for round_ in range(1, ROUNDS + 1):
         pairs, _ = contest.draw(versions, set(versions), met)
-        met += [figures.Meeting(round_, *pair, *_TAKEN[sum(pair) % 3]) for pair in pairs]
+        met += [figures.Meeting(round_, pair, _TAKEN[sum(pair) % 3]) for pair in pairs]
     values: dict[str, Any] = {"id": number, "season": season_id, "rounds": ROUNDS, "at": AT}
     values["first"] = number * 1000 * versions[0]
     values |= {"state": "done" if done else "running", "ended": AT if done else None}
@@ -46,25 +46,25 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     )
     boards = len(versions) // 2
     connection.executemany(
-        "INSERT INTO evaluation_pairing (id, evaluation_id, board, round, first_id, second_id, first_points,"
-        " second_points) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO meeting (id, evaluation_id, board, round, settled) VALUES (?, ?, ?, ?, 1)",
+        [(values["first"] + at, number, at % boards + 1, one.round) for at, one in enumerate(met)],
+    )
+    connection.executemany(
+        "INSERT INTO meeting_player (meeting_id, seat, version_id, points) VALUES (?, ?, ?, ?)",
         [
-            (values["first"] + at, number, at % boards + 1, one.round, one.first, one.second, *_taken(one))
+            (values["first"] + at, seat, *taken)
             for at, one in enumerate(met)
+            for seat, taken in enumerate(zip(one.players, one.points, strict=True))
         ],
     )
     for statement in _WRITTEN:
         connection.execute(statement, values)
 
 
-def _taken(one: figures.Meeting) -> tuple[float, float]:
-    return one.first_points, one.second_points
-
-
-_PAIRINGS = "FROM evaluation_pairing"
+_PAIRINGS = "FROM meeting"
 _WRITTEN = (
     (
-        "INSERT INTO series (id, season_id, purpose, pairing_id, state, attempt, queued_at, nudge_at, finished_at,"
+        "INSERT INTO series (id, season_id, purpose, meeting_id, state, attempt, queued_at, nudge_at, finished_at,"
         f" created_at) SELECT id, :season, 'evaluation', id, 'done', 1, :at, :at, :at, :at {_PAIRINGS}"
         " WHERE evaluation_id = :id"
     ),
@@ -75,9 +75,8 @@ _WRITTEN = (
     ),
     (
         "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, finished_at)"
-        " SELECT 2 * id + number, seat, iif(seat = number, first_id, second_id),"
-        " iif(seat = number, first_id, second_id), 1 + (seat + number) % 2, '1000', :at"
-        f" {_PAIRINGS}, (SELECT 0 AS number UNION ALL SELECT 1), (SELECT 0 AS seat UNION ALL SELECT 1)"
+        " SELECT 2 * id + number, abs(seat - number), version_id, version_id, 1 + seat, '1000', :at"
+        f" {_PAIRINGS} JOIN meeting_player ON meeting_id = id, (SELECT 0 AS number UNION ALL SELECT 1)"
         " WHERE evaluation_id = :id"
     ),
 )
