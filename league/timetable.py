@@ -39,7 +39,7 @@ class DeclaredEvaluation(BaseModel):
     """The rounds of a Swiss."""
 
     matches: Annotated[int, Field(ge=1, le=MOST_MATCHES)] = 2
-    """Matches per pair in a round; with an even number, both sides are played equally often."""
+    """Matches per meeting; with an even number, both sides are played equally often."""
 
     at: Annotated[list[Date], Field(max_length=MOST_TIMES)] = []
     """When it begins."""
@@ -64,7 +64,7 @@ class DeclaredEvaluation(BaseModel):
         """The line as a sentence."""
         swiss = _("Swiss, %(rounds)s", rounds=counted(self.rounds or 0, "round"))
         what = swiss if self.rounds else _("round robin")
-        each = _("%(matches)s per pair", matches=counted(self.matches, "match", "matches"))
+        each = _("%(matches)s per meeting", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
             every, first, last = counted(self.every_minutes, "minute"), stamp(self.first_at), stamp(self.last_at)

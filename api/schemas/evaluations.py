@@ -19,7 +19,7 @@ class EvaluationRequest(Input):
     rounds: int | None = Field(
         default=None, ge=1, le=MOST_ROUNDS, description="The number of rounds; required for a Swiss."
     )
-    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per pair in a round.")
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per meeting.")
     counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
 
     @property

@@ -58,7 +58,7 @@ class Stage:
         """The line in words."""
         form = gettext(WORDS[self.format])
         said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
-        said.append(_("%(matches)s per pair", matches=counted(self.matches, "match", "matches")))
+        said.append(_("%(matches)s per meeting", matches=counted(self.matches, "match", "matches")))
         if self.further and self.format is EvaluationFormat.KNOCKOUT:
             said.append(_("up to %(n)s more if two are level", n=self.further))
         elif self.further:

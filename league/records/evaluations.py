@@ -31,7 +31,7 @@ class Evaluation(Record):
     name: str
     format: EvaluationFormat
     rounds: int
-    matches: Annotated[int, Field(description="Matches per pair in a round.")]
+    matches: Annotated[int, Field(description="Matches per meeting.")]
     rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
     stage: Annotated[
         int | None, Field(description="Its number among the stages of the finals; null: it is not a stage.")

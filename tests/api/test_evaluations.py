@@ -118,7 +118,7 @@ def test_the_list_says_what_comes_next(site: Site) -> None:
     assert "Next" not in site.client.get(f"/seasons/{season_id}/evaluations").text
     site.world.write(set_timetable, site.world.boss, season_id, [line])
     page = site.client.get(f"/seasons/{season_id}/evaluations?before=9").text  # an address that is not cached
-    assert "Noon: Swiss, 3 rounds, 2 matches per pair" in page
+    assert "Noon: Swiss, 3 rounds, 2 matches per meeting" in page
     assert "next evaluation" in site.client.get(f"/seasons/{season_id}").text
 
 

@@ -304,6 +304,43 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
 
 
+LARGER: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
+
+
+@pytest.mark.databases
+def test_at_tables_of_three_those_who_are_left_share_the_points_of_a_bot_that_is_taken_out(world: World) -> None:
+    season_id = due(world, 7, line(rounds=2, matches=3), **LARGER)
+    made = world.tick()
+    world.write(absence.take_out, world.boss, season_id, 1, "it breaks the rules")
+    world.play_left(made, lower_wins)
+    world.play_all(lower_wins)
+    (row,) = evaluations(world)
+    assert row.state is states.EvaluationState.DONE
+    with world.db.reading() as session:
+        met = playing.meetings(session, row.id)
+        board = views.evaluation(session, row.id)
+        drawn, count = views.pairings(session, row.id, 1)
+    first = next(one for one in met if one.round == 1 and 1 in one.players)
+    assert sorted(first.points) == [0.0, 2.25, 2.25], "beaten by both, who are level with each other"
+    assert 1 not in {player for one in met if one.round == 2 for player in one.players}
+    assert sorted(player for one in met if one.round == 2 for player in one.players) == [2, 3, 4, 5, 6, 7]
+    byes = [one for one in met if len(one.players) == 1]
+    assert [(one.players, one.points) for one in byes] == [((7,), (3.0,))]
+    assert count == 3 and [len(one.seats) for one in drawn] == [3, 3, 1]
+    assert board.standings[-1].version_id == 1 or board.standings[-1].points == 0
+
+
+def test_a_table_needs_as_many_bots_as_it_seats(world: World) -> None:
+    due(world, 2, line(rounds=2), **LARGER)
+    world.tick()
+    (row,) = evaluations(world)
+    assert (row.state, row.reason) == (states.EvaluationState.CANCELLED, "Fewer than 3 bots could play.")
+    with pytest.raises(WrongState):
+        world.write(beginning.resume_evaluation, world.boss, row.id)
+    with pytest.raises(BadSetting, match="only a swiss is played at tables of 3"):
+        world.write(beginning.begin_now, world.boss, row.season_id, line(format=ROUND_ROBIN, rounds=None, at=[]))
+
+
 def closes_the_account(session: Session, owner: Person, _season_id: int, _bot_id: int) -> None:
     close_account(session, owner)
 

@@ -165,7 +165,7 @@ def makes_a_season(page: Page) -> int:
     assert keeps_out(page) == []
     page.get_by_label("Name").fill("Winter")
     page.get_by_label("Matches per series").fill("2")
-    page.get_by_label("Matches per pair").fill("4")
+    page.get_by_label("Matches per meeting").fill("4")
     page.get_by_label("Seats at a table").fill("7")
     page.get_by_label("Game", exact=True).select_option(GAME)
     page.get_by_role("button", name="Create season").click()
