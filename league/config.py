@@ -26,6 +26,9 @@ HEARTBEAT_SECONDS = 7
 REFIT_SECONDS = 10
 """The shortest time between two rankings of a season with open series. After the last series, it is ranked at once."""
 
+SETTLED_SECONDS = 600
+"""How long the ladder plans nothing while its order is settled; then it plays a series, which may unsettle it."""
+
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""
 

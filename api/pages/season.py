@@ -30,7 +30,7 @@ from deadheat.league.service.evaluations.staged import stages_of
 from deadheat.league.service.evaluations.views import coming, evaluations
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
-from deadheat.league.service.rankings.standings import Leaderboard
+from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.rankings.stored import Rows
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
@@ -106,6 +106,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
         at = now(session)
         draws = coming(session, season_id)
+        settled = info.state is SeasonState.OPEN and order_is_settled(session, season_id)
         key = (season_id, board.snapshot_id, chosen, language(), tuple(info.divisions))
         page = shared.boards.part(key, lambda: shown(shared, session, board, chosen, info))
     standings = board.standings
@@ -122,6 +123,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         + [(what, date) for what, _past, date in _dates(info) if date > at],
         note=gettext(step.note) if (step := SEASON_STEPS.get(info.state)) else "",
         finals=finals,
+        settled=settled,
         stages=stages,
         divisions={division.number: division.name for division in info.divisions},
         waits_for=waits_for,

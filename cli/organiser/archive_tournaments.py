@@ -13,8 +13,7 @@ from deadheat.cli.organiser.archive_rounds import rounds_again
 from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
-from deadheat.league.pairing.contest import DIGITS
-from deadheat.league.pairing.figures import Meeting
+from deadheat.league.pairing.figures import DIGITS, Meeting
 from deadheat.league.pairing.rounds import points_taken
 from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
@@ -183,7 +182,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
         matches = taken.get(row["pairing_id"])
         if matches and points is not None:
             for player, its in zip(players, points, strict=True):
-                if round(sum(match[player] for match in matches), DIGITS) != its:
+                if round(sum(match[player] for match in matches) - its, DIGITS):
                     yield f"the points of pairing {row['pairing_id']} are not those of its matches"
 
 

@@ -29,7 +29,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import combinations
 
-from deadheat.league.pairing.figures import Figure, Meeting, points
+from deadheat.league.pairing.figures import DIGITS, Figure, Meeting, points
 from deadheat.league.pairing.pairs import PairKey, pair_key
 
 
@@ -49,10 +49,6 @@ class Placed:
     def points(self) -> float:
         """The sum of the points taken."""
         return self.figures["points"]
-
-
-DIGITS = 6
-"""Decimal places of figures: fewer than floats hold, and far more than two different figures need to differ."""
 
 
 def draw(

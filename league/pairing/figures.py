@@ -47,6 +47,11 @@ class Figure:
     of: Callable[[Sequence[Meeting]], Figured] | None = None
 
 
+DIGITS = 6
+"""Decimal places of figures that are compared: fewer than floats hold, and more than two different ones need to differ.
+"""
+
+
 def points(played: Sequence[Meeting]) -> Figured:
     """Return the score of each player."""
     found: defaultdict[int, float] = defaultdict(float)
@@ -58,10 +63,10 @@ def points(played: Sequence[Meeting]) -> Figured:
 
 def _rounds_won(played: Sequence[Meeting]) -> Figured:
     won: Counter[int] = Counter()
-    for _round, players, taken in played:
-        most = max(taken)
-        if len(players) > 1 and taken.count(most) == 1:
-            won[players[taken.index(most)]] += 1
+    for _round, players, points in played:
+        taken = [round(its, DIGITS) for its in points]
+        if len(players) > 1 and taken.count(max(taken)) == 1:
+            won[players[taken.index(max(taken))]] += 1
     return won
 
 

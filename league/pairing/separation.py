@@ -9,15 +9,25 @@ update of rank one. This equation is solved for m.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
+from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO
 from deadheat.league.pairing.seating import whole_turns
 
 ELO_PER_NAT = 400 / math.log(10)
 
 NORMAL_95 = 1.959963984540054
 """Two players are separated if the 95 % interval of their difference does not contain zero."""
+
+
+SETTLED = 3.0
+"""Neighbours that differ by so many standard errors are in their final order: even if they played for ever, in one case
+of 700 another one would come out.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,29 @@ def games_to_part(difference_elo: float, variance: float, most_games: int) -> in
     information = p * (1 - p) / ELO_PER_NAT**2
     games = ((NORMAL_95 / difference_elo) ** 2 - 1 / variance) / information
     return max(1, math.ceil(min(games, most_games)))
+
+
+def is_settled(rows: Sequence[Mapping[str, Any]], divisions: Mapping[int, int]) -> bool:
+    """Say whether further games are unlikely to change the order of these versions, each with its division: all are
+    placed and linked by games, and neighbours differ by `SETTLED` standard errors.
+
+    `rows`: the ranking's, the best first. `gap_se` belongs to the next row. Where that one does not play any more, two
+    errors are added as if they were independent, which is never less: what ties a field together makes them alike.
+    """
+    there = [row for row in rows if row["version_id"] in divisions]
+    if len(there) < len(divisions) or min(Counter(divisions.values()).values(), default=0) < 2:
+        return False
+    if any(row["se"] > PLACED_SE_ELO and row["games"] < PLACED_GAMES for row in there):
+        return False
+    following = {above["version_id"]: below["version_id"] for above, below in pairwise(rows)}
+    for above, below in pairwise(sorted(there, key=lambda row: (divisions[row["version_id"]], -row["elo"]))):
+        if divisions[above["version_id"]] != divisions[below["version_id"]]:
+            continue
+        adjacent = following.get(above["version_id"]) == below["version_id"] and above["gap_se"] is not None
+        error = above["gap_se"] if adjacent else math.hypot(above["se"], below["se"])
+        if above.get("part") != below.get("part") or above["elo"] - below["elo"] < SETTLED * error:
+            return False
+    return True
 
 
 def share_out(gaps: Sequence[Gap], budget_games: int, series_length: int, turn: int = 1) -> list[Gap]:

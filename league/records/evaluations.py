@@ -27,6 +27,7 @@ class Evaluation(Record):
     season_id: int
     season: str
     game: str
+    seats: Annotated[int, Field(description="Of a table.")]
     number: Annotated[int, Field(description="Its number among the season's evaluations, from 1.")]
     name: str
     format: EvaluationFormat

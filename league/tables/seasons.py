@@ -48,7 +48,8 @@ class Season(Terms, Staged, table=True):
     """A competition in one game; its settings are those of `league.terms`.
 
     `log_serial` counts changes of the log of results, and `rated_serial` is its value for the newest ranking: if they
-    differ, a refit is due. `games_per_pair` None: unlimited. `pairing_seed` decides all lots of the pairing (with
+    differ, a refit is due. `settled_until`: the order is settled, and until then the ladder plans nothing; None: it is
+    not settled. `games_per_pair` None: unlimited. `pairing_seed` decides all lots of the pairing (with
     `series_planned`, the number of series that the ladder has planned); it is drawn with the first series and published
     with the standings. `secret` decides all dice (`league.service.series.dice`), of which `deals` numbers are used up;
     it is drawn at the opening, when its commitment is published, and is itself published with the standings. None: the
@@ -84,6 +85,7 @@ class Season(Terms, Staged, table=True):
     secret: bytes | None = Field(default=None, sa_column=Column(LargeBinary, nullable=True))
     deals: int = 0
     series_planned: int = 0
+    settled_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
     log_serial: int = 0
     rated_serial: int = 0
     created_at: datetime = Field(sa_type=UtcDateTime)

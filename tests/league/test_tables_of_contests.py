@@ -67,9 +67,9 @@ def test_each_seat_goes_to_the_first_whom_the_table_has_met_least(
 ) -> None:
     met = played(players, seats, rounds, seed)
     seeded = list(range(1, players + 1))
-    score = Counter[int]()
+    score: Counter[int] = Counter()
     for one in met:
-        score.update({player: round(taken, 6) for player, taken in zip(one.players, one.points, strict=True)})
+        score.update(dict(zip(one.players, one.points, strict=True)))
     tables, byes = draw(seeded, set(seeded), met, seats)
     order = [player for player in sorted(seeded, key=lambda player: -round(score[player], 6)) if player not in byes]
     times = Counter(frozenset(two) for one in met for two in combinations(one.players, 2))

@@ -26,6 +26,7 @@ from sqlmodel import Session, col, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.chance import SEED_BYTES
+from deadheat.league.config import SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
 from deadheat.league.pairing.pairs import parts
@@ -118,8 +119,10 @@ def _plan(session: Session, season: Season) -> list[int]:
     """Plan series for a locked season until it has no more room for open ones."""
     bound = ladder_bound(session, season.id)
     room = bound - open_of_season(session, season.id, bound)
-    if room <= 0:
+    if _settled(session, season) or room <= 0:
         return []
+    if season.settled_until is not None:  # its rest ends now and then
+        season.settled_until, room = now(session) + timedelta(seconds=SETTLED_SECONDS), 1
     if season.pairing_seed is None:
         season.pairing_seed = surroundings(session).entropy(SEED_BYTES)
     terms = Terms(
@@ -156,11 +159,18 @@ def has_unplayed(session: Session, season: Season) -> bool:
     """Say whether a season's ladder has matches that nobody has planned yet."""
     if season.state not in ON_LADDER or past_its_ladder(season, now(session)) or not _ladder_goes_on(session, season):
         return False
+    if _settled(session, season):
+        return False
     players = _ready(session, season)
     if season.games_per_pair is None:
         return any(size >= season.seats for size in Counter(entry.division for entry in players.values()).values())
     games = whole_groups(season, season.games_per_pair)
     return len(_through(session, season.id, players, games)) < len(players)
+
+
+def _settled(session: Session, season: Season) -> bool:
+    """Say whether the ladder plans nothing now because its order is settled."""
+    return season.settled_until is not None and now(session) < season.settled_until
 
 
 def _ladder_goes_on(session: Session, season: Season) -> bool:

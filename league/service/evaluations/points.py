@@ -11,7 +11,6 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists
 
-from deadheat.league.pairing.contest import DIGITS
 from deadheat.league.pairing.rounds import points_taken
 from deadheat.league.states import WITH_RESULT, MatchState, Ranks
 from deadheat.league.tables import Match, Meeting, MeetingPlayer, Participant, Season, Series, VoidedMatch
@@ -90,8 +89,7 @@ def points_of(
         left = max(0, min(missing[meeting.id], matches - len(played)))
         each = unplayed(meeting.players, gone, left, what)
         found[meeting.id] = tuple(
-            round(its + sum(one[player] for one in played), DIGITS)
-            for player, its in zip(meeting.players, each, strict=True)
+            its + sum(one[player] for one in played) for player, its in zip(meeting.players, each, strict=True)
         )
     return found
 

@@ -63,6 +63,7 @@ TOLD: Any = columns(
     *Evaluation.__table__.c,  # type: ignore[attr-defined]
     col(Season.name).label("season"),
     col(Season.game),
+    col(Season.seats),
     _PLAYERS.scalar_subquery().label("players"),
     _ROUND.scalar_subquery().label("round"),
 ).join_from(Evaluation, Season, col(Season.id) == col(Evaluation.season_id))

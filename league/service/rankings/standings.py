@@ -20,10 +20,12 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 from sqlmodel.sql.expression import Select
 
-from deadheat.league.config import REFIT_SECONDS
+from deadheat.league.config import REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
+from deadheat.league.pairing.separation import is_settled
 from deadheat.league.records import from_row
+from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.lookups import PUBLISHED
 from deadheat.league.service.ground.steps import set_values, update_rows, updating
 from deadheat.league.service.rankings.history import remember
@@ -31,7 +33,7 @@ from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.stored import standings_in
 from deadheat.league.service.series.response_times import latency_by_version
 from deadheat.league.states import UNFINISHED
-from deadheat.league.tables import RatingSnapshot, Season, Series
+from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 
@@ -104,8 +106,25 @@ def refit(session: Session, season_id: int) -> bool:
     session.flush()
     remember(session, snapshot)
     thin(session, season_id)
+    _note_whether_settled(session, season_id, snapshot)
     log.info("season %d ranked: log %s", season_id, snapshot.log_sha256[:12])
     return True
+
+
+def order_is_settled(session: Session, season_id: int) -> bool:
+    """Say whether further games are unlikely to change a season's order (`league.pairing.separation`)."""
+    return session.exec(SETTLED_UNTIL, params={"season": season_id}).one() is not None
+
+
+SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("season"))
+
+
+def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnapshot) -> None:
+    playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
+    settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()))
+    if settled is not order_is_settled(session, season_id):
+        until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
+        set_values(session, Season, col(Season.id) == season_id, settled_until=until)
 
 
 SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))

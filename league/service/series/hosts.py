@@ -225,7 +225,9 @@ def take_canary(session: Session, host: Host) -> int | None:
     chosen = and_(col(WorkerHost.fitness) == Fitness.FIT, due)
     counted = select(WorkerHost.series_since_canary).where(HERE, chosen)
     since = session.exec(counted, params=told_of(session, host)).first()
-    return since if _change(session, host, chosen, canary_at=at, series_since_canary=0) else None
+    if since is None or not _change(session, host, chosen, canary_at=at, series_since_canary=0):
+        return None
+    return since
 
 
 def record_canary(
