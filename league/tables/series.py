@@ -203,6 +203,10 @@ class Attempt(SQLModel, table=True):
         Index(None, "match_id"),
         index_where("ix_attempt_version_id", "version_id", where="version_id IS NOT NULL"),
         Index(None, "season_id", "cause"),
+        # The few that lists of late answers search for those that were nobody's fault.
+        index_where(
+            "ix_attempt_late", "id", where="cause <> 'played' OR CAST(evidence AS TEXT) LIKE '%past_deadline%'"
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)
