@@ -372,6 +372,7 @@ def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bo
         row,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
         transcript_sha256=row.transcript_sha256 if told else None,
+        comeback=row.comeback if told else None,
         seats=seats,
         uncounted=bearing.uncounted,
     )
