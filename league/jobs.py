@@ -120,7 +120,7 @@ class FaultRecord:
 class MatchOutcome:
     """The outcome of one match. `result` is None if its attempts were void: it is played again, or held.
 
-    `rules_version`: the version of the game's rules, from the transcript.
+    `rules_version`: the version of the game's rules, from the transcript. `comeback`: see `engine.scenes`.
     """
 
     match_id: int
@@ -131,3 +131,4 @@ class MatchOutcome:
     exits: Mapping[Seat, Exit] = field(default_factory=dict)  # according to the boxes
     attempts: tuple[AttemptRecord, ...] = ()
     rules_version: int | None = None
+    comeback: float | None = None

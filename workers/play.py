@@ -19,10 +19,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from deadheat.engine.core import TransportError
 from deadheat.engine.games.variants import rules
+from deadheat.engine.scenes import comeback
 from deadheat.engine.transcript import encode
 from deadheat.league.causes import BLAMELESS, Cause
 from deadheat.league.jobs import AttemptRecord, Failure, MatchJob, MatchOutcome, SeriesJob
@@ -192,7 +194,9 @@ def stored(context: Context, item: Run) -> MatchOutcome:
     played = item.played
     if played is None:
         return MatchOutcome(item.match.match_id, None, None, attempts=(item.attempt,))
-    transcript = played.transcript
+    transcript, behind = played.transcript, None
+    with suppress(Exception):  # a mistake in a game's scenes, which are for viewers, voids nothing
+        behind = comeback(transcript)
     return MatchOutcome(
         match_id=item.match.match_id,
         result=transcript.result,
@@ -202,6 +206,7 @@ def stored(context: Context, item: Run) -> MatchOutcome:
         exits=played.exits,
         attempts=(item.attempt,),
         rules_version=transcript.rules_version,
+        comeback=behind,
     )
 
 

@@ -12,6 +12,7 @@ from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.services import Services
 from deadheat.engine.figures import STORED
+from deadheat.engine.scenes import has_lead
 from deadheat.league.records.matches import Match
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.bots.bots import bot_info
@@ -21,11 +22,11 @@ from deadheat.league.states import MatchState
 
 router = APIRouter()
 
-Chosen = Annotated[Literal["", "closest", "faults"], Query()]
-"""Which of the newest matches are listed: all in order, the closest ones first, or those with a fault."""
+Chosen = Annotated[Literal["", "closest", "comebacks", "faults"], Query()]
+"""Which of the newest matches are listed: all in order, the closest or biggest turn-arounds first, or with a fault."""
 
 LOOKED_AT = 200
-"""The number of newest matches from which the closest, or those with a fault, are chosen."""
+"""The number of newest matches from which these are chosen."""
 
 
 @router.get("/seasons/{season_id}/matches")
@@ -35,7 +36,8 @@ def of_season(shared: Shared, season_id: Id, before: Number = None, bot: Number 
     with shared.db.reading() as session:
         season = season_info(session, season_id)
         name = season.name if bot is None else f"{bot_info(session, bot).name}, {season.name}"
-    return _listed(shared, f"/seasons/{season_id}", name, before, season=season, bot_id=bot, show=show)
+    turns = season.seats == 2 and has_lead(season.game)
+    return _listed(shared, f"/seasons/{season_id}", name, before, turns, season=season, bot_id=bot, show=show)
 
 
 @router.get("/bots/{bot_id}/matches")
@@ -55,7 +57,8 @@ def of_bot(
         bot = bot_info(session, bot_id)
         other = None if opponent is None else bot_info(session, opponent)
     against = None if other is None else (other.id, other.name)
-    return _listed(shared, f"/bots/{bot_id}", bot.name, before, bot_id=bot_id, opponent=against, lost=lost, show=show)
+    path, turns = f"/bots/{bot_id}", has_lead(bot.game)
+    return _listed(shared, path, bot.name, before, turns, bot_id=bot_id, opponent=against, lost=lost, show=show)
 
 
 def _listed(
@@ -63,6 +66,7 @@ def _listed(
     path: str,
     name: str,
     before: int | None,
+    turns: bool,
     *,
     season: Season | None = None,
     bot_id: int | None = None,
@@ -85,22 +89,12 @@ def _listed(
         found = [match for match in found if any(seat.fault for seat in match.seats)]
     elif show == "closest":
         found = sorted((match for match in found if margin(match) < math.inf), key=margin)
+    elif show == "comebacks":
+        found = sorted((match for match in found if match.comeback), key=lambda match: -(match.comeback or 0))
     shown, older = first_of(found, ROWS)
-    return render(
-        shared,
-        "matches.html",
-        path=path,
-        of=name,
-        season=season,
-        bot_id=bot_id,
-        opponent=opponent,
-        lost=lost,
-        show=show,
-        looked_at=LOOKED_AT,
-        matches=shown,
-        newest=before is None,
-        older=None if show else older,
-    )
+    about = {"path": path, "of": name, "season": season, "bot_id": bot_id, "opponent": opponent, "lost": lost}
+    about |= {"show": show, "turns": turns, "looked_at": LOOKED_AT, "newest": before is None}
+    return render(shared, "matches.html", matches=shown, older=None if show else older, **about)
 
 
 def margin(match: Match) -> float:

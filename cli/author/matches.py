@@ -103,6 +103,8 @@ def _details(match: MatchDetail) -> Iterator[RenderableType]:
         yield Text.assemble(("  It was not played.", "red"), " ", harmless(match.not_played))
     if match.repeats_id:
         yield f"  It is played instead of match {match.repeats_id}: same versions and seats, different dice."
+    if match.comeback:
+        yield f"  The winner came back from {match.comeback:,.12g} behind."
     for seat in match.seats:
         why = f": {seat.fault.why}" if seat.fault and seat.fault.why else ""
         yield f"  seat {seat_number(seat.seat)}: {seat.bot} v{seat.version} by {seat.author}{why}"

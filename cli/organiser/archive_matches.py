@@ -106,7 +106,7 @@ class _Told:
             season_id=season.id,
             game=season.game,
             variant=season.variant,
-            **_some(row, *columns, "created_at", "finished_at"),
+            **_some(row, *columns, "comeback", "created_at", "finished_at"),
             seats=tuple(_seat(seat, name) for seat, name in zip_longest(self.seats, names[: len(self.seats)])),
             uncounted=None,
             repeats_id=None,

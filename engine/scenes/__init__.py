@@ -13,11 +13,11 @@ from deadheat.engine.games.folder import Parts
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes.core import MAX_SCENES, Director, Figures, Moment, Row, Scene, moments, outcome
-from deadheat.engine.scenes.deciding import deciding_scene
+from deadheat.engine.scenes.deciding import deciding_scene, lead
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished
 
-__all__ = ["Scene", "document", "document_so_far", "scenes", "scenes_so_far", "sheet"]
+__all__ = ["Scene", "comeback", "document", "document_so_far", "has_lead", "scenes", "scenes_so_far", "sheet"]
 
 DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
@@ -34,6 +34,23 @@ def sheet(transcript: Transcript) -> list[Row]:
     """Return the sources of the points of a verified transcript, row by row; nothing if its game has no sheet."""
     events = list(transcript.events())
     return list(_director_of(transcript).sheet(events)) if events else []
+
+
+def has_lead(game: str) -> bool:
+    """Return whether the chart of a match between two shows a lead in points."""
+    return _director(game).figure == "points"
+
+
+def comeback(transcript: Transcript) -> float | None:
+    """Return the most points by which the winner was behind at the end of a round, as the chart shows it; 0: never.
+    None: nobody won, a bot failed, there are more than two seats, or the chart shows no lead.
+    """
+    result = transcript.result
+    if sorted(result.ranks) != [1, 2] or result.faults or not has_lead(transcript.game) or not known_rules(transcript):
+        return None
+    winner, figures = result.ranks.index(1), _director(transcript.game).figures
+    ends = {scene.round: scene.state for scene in scenes(transcript, ("", "")) if scene.round is not None}
+    return max([0.0, *(-lead(figures(state), winner) for state in ends.values())])
 
 
 def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Seq
         return faults[0]
     winners = [seat for seat, rank in enumerate(ranks) if rank == 1]
     drawn = len(winners) != 1
-    leads = [_lead(figure, 0 if drawn else winners[0]) for figure in figures]
+    leads = [lead(figure, 0 if drawn else winners[0]) for figure in figures]
     steps = [0.0, *(after - before for before, after in pairwise(leads))]
     if drawn:
         steps = [abs(step) for step in steps]
@@ -33,7 +33,7 @@ def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Seq
     return best if steps[best] > 0 else len(told) - 1
 
 
-def _lead(figures: Figures, seat: int) -> float:
+def lead(figures: Figures, seat: int) -> float:
     """Return how far a seat is ahead of the best other seat; 0 if a figure is unknown."""
     known = [figure for figure in figures if figure is not None]
     if len(known) < len(figures) or len(known) < 2:

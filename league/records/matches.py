@@ -84,6 +84,10 @@ class Match(Record):
     seats: tuple[SeatView, ...]
     uncounted: Annotated[Uncounted | None, Field(description="null: it counts, or is not finished.")]
     repeats_id: Annotated[int | None, Field(description="The match that this one replaces after a ruling.")]
+    comeback: Annotated[
+        float | None,
+        Field(description="The most points by which the winner was behind at the end of a round; null: not known."),
+    ]
 
     @property
     def withheld(self) -> bool:

@@ -100,6 +100,7 @@ class Match(Staged, table=True):
     as one cluster. They lie in different series, and their dice are not shown before all of them are over
     (`league.service.series.deals`). `repeats_id`: the match that this one replaces by a ruling, with other dice.
     `asked`: its visibility if somebody asked for it (`league.service.series.privacy`); None: the league planned it.
+    `comeback`: the most points by which its winner was behind (`engine.scenes`); None: unknown, or older than that.
     """
 
     __table_args__ = (
@@ -132,6 +133,7 @@ class Match(Staged, table=True):
     rated: bool = False
     asked: Asked | None = Field(default=None, sa_column=word(Asked, "asked", nullable=True))
     transcript_sha256: str | None = Field(default=None, max_length=SHA256_HEX)
+    comeback: float | None = None
     created_at: datetime = Field(sa_type=UtcDateTime)
     finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
@@ -203,6 +205,10 @@ class Attempt(SQLModel, table=True):
         Index(None, "match_id"),
         index_where("ix_attempt_version_id", "version_id", where="version_id IS NOT NULL"),
         Index(None, "season_id", "cause"),
+        # The few that lists of late answers search for those that were nobody's fault.
+        index_where(
+            "ix_attempt_late", "id", where="cause <> 'played' OR CAST(evidence AS TEXT) LIKE '%past_deadline%'"
+        ),
     )
 
     id: int = Field(default=None, primary_key=True)

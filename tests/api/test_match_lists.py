@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -212,6 +213,26 @@ def test_a_list_shows_the_closest_matches_or_those_with_a_fault(played: Played) 
     only = page(site, f"/seasons/{played.season}/matches?bot={played.bots[1]}")
     assert f"/matches/{whole}" in only.links
     assert site.client.get(f"/seasons/{played.season}/matches?show=x", headers=HTML).status_code == 422
+
+
+def test_a_list_shows_the_biggest_turn_arounds_where_a_game_has_a_lead(site: Site) -> None:
+    world = site.world
+    world.season(2, series_length=4, games_per_pair=4)
+    job = world.claimed()
+    behind = (0.0, 2.5, 12_000.0, None)
+    assert world.finish(job, [replace(won(one), comeback=by) for one, by in zip(job.matches, behind, strict=True)])
+    never, little, most, _ = (match.match_id for match in job.matches)
+    for path in ("/seasons/1/matches", "/bots/1/matches"):
+        assert f"{path}?show=comebacks" in page(site, path).links
+        assert walked(site, f"{path}?show=comebacks") == [most, little]
+        text = page(site, f"{path}?show=comebacks").text
+        assert "came back from 12,000 behind" in text and "came back from 2.5 behind" in text
+    for number, told in ((most, True), (never, False)):
+        assert ("came back from" in page(site, f"/matches/{number}").text) == told
+    assert [site.client.get(f"/v1/matches/{one.match_id}").json()["comeback"] for one in job.matches] == [*behind]
+    world.season(2, game="liars-dice", series_length=4, games_per_pair=4)
+    assert "/seasons/2/matches?show=comebacks" not in page(site, "/seasons/2/matches").links
+    assert "No winner came back" in page(site, "/seasons/2/matches?show=comebacks").text
 
 
 def test_the_closest_match_has_the_smallest_share_between_first_and_last() -> None:

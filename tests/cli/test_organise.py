@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from deadheat.cli.server.api_client import Refused
+from deadheat.league.tables import Match
 from tests.api.site import Site
 from tests.api.test_matches import Played
 from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
@@ -34,7 +35,9 @@ def desk(site: Site, server: str) -> Desk:
 def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
     match, (bot, _), season = desk.played.ids[0], desk.played.bots, desk.played.season
     why = ("--reason", "the host was overloaded")
-    assert "done, counts" in desk.says("ada", "matches", match)
+    desk.site.world.change(Match, match, comeback=2.5)
+    told = desk.says("ada", "matches", match)
+    assert "done, counts" in told and "The winner came back from 2.5 behind." in told
     assert "no longer counts" in desk.says("boss", "organise", "void", match, *why)
     assert "was already void; nothing changed" in desk.says("boss", "organise", "void", match, *why)
     told = desk.says("ada", "matches", match)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deadheat.engine.games import GAMES
-from deadheat.engine.scenes import DIRECTORS, document, scenes
+from deadheat.engine.scenes import DIRECTORS, comeback, document, scenes
 from deadheat.engine.scenes.core import moments
 from tests.engine.golden import NAMES, every_match, read
 
@@ -39,6 +39,24 @@ def test_every_answer_but_that_to_ready_is_shown_once(name: str) -> None:
     places = [(scene.exchange, answer.seat) for scene, answer in told]
     assert len(places) == len(set(places)), "none stands with two events"
     assert all(command == "READY" or transcript.result.faults for _, command, _ in given - shown)
+
+
+@every_match
+def test_a_comeback_is_the_winners_largest_deficit_at_the_end_of_a_round_on_the_chart(name: str) -> None:
+    transcript = read(name)
+    ranks, made = transcript.result.ranks, document(transcript, NAMES[: transcript.seats])
+    if transcript.game == "liars-dice" or transcript.result.faults:
+        assert comeback(transcript) is None
+        return
+    ends = {scene["round"]: scene["figures"] for scene in made["scenes"] if scene["round"] is not None}
+    assert comeback(transcript) == max(0, *(one[ranks.index(2)] - one[ranks.index(1)] for one in ends.values()))
+
+
+def test_a_match_that_nobody_won_or_of_other_rules_has_no_comeback() -> None:
+    won = read("yacht-auction")
+    assert comeback(won) is not None
+    assert comeback(replace(won, result=replace(won.result, ranks=(1, 1)))) is None
+    assert comeback(replace(won, rules_version=won.rules_version + 1)) is None
 
 
 def test_the_last_scene_of_yacht_auction_has_the_final_sheets() -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event, current_thread, main_thread
+from typing import Any
 
 import pytest
+from sqlalchemy import event
 from sqlmodel import Session, select
 
 from deadheat.api.exhibitions import told_table
@@ -345,6 +348,51 @@ def test_of_two_matches_that_end_at_once_each_lets_somebody_in(world: World) -> 
     world.at_once(
         *(lambda session, job=job: exhibiting.finish_exhibition(session, job, WON, "c" * 64) for job in jobs[:2])
     )
+    assert swept(world) == waiting[:2]
+    assert {state(world, one) for one in waiting} == {JobState.QUEUED}
+
+
+def overtaken(world: World, monkeypatch: pytest.MonkeyPatch, first: Callable[[Session], object], second: Any) -> None:
+    """Begin `second` while `first` is not committed. If it counts the free places before that, it acts afterwards."""
+    count, committed = exhibitions.places_left, Event()
+
+    def places_left(session: Session) -> int:
+        left = count(session)
+        if current_thread() is not main_thread():
+            assert committed.wait(60)
+        return left
+
+    def begins(session: Session) -> None:
+        event.listen(session, "after_commit", lambda _: committed.set())
+        first(session)
+
+    with monkeypatch.context() as patched:
+        for module in (exhibitions, exhibiting):
+            patched.setattr(module, "places_left", places_left, raising=False)
+        world.at_once(begins, second)
+
+
+@pytest.mark.databases
+def test_nobody_is_thrown_out_because_the_place_was_taken_while_the_free_ones_were_counted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people, jobs, waiting = full(world, 2)
+    long_after(world, jobs)
+    leave(world, people[0], jobs[0].exhibition_id)
+    claims = partial(exhibiting.claim_next_exhibition, nudged_id=waiting[0], worker="w1", host=world.host)
+    overtaken(world, monkeypatch, claims, exhibiting.give_up_waiting)
+    assert [state(world, one) for one in waiting] == [JobState.RUNNING, JobState.QUEUED]
+
+
+@pytest.mark.databases
+def test_a_match_that_ends_while_another_ones_place_is_given_lets_in_somebody_else(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, jobs, waiting = full(world, 3)
+    long_after(world, jobs)
+    swept(world)
+    ends = (partial(exhibiting.finish_exhibition, job=job, result=WON, transcript_sha256="c" * 64) for job in jobs[:2])
+    overtaken(world, monkeypatch, *ends)
     assert swept(world) == waiting[:2]
     assert {state(world, one) for one in waiting} == {JobState.QUEUED}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from deadheat.league.service.views import matches, overview
 from deadheat.league.states import SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import Entry
 from deadheat.league.words import Exported
+from tests.league.outcomes import won
 from tests.league.refusals import refused
 from tests.league.world import World
 
@@ -37,18 +39,20 @@ def test_moves_are_withheld_until_the_standings_are_published(world: World) -> N
     (series_id,) = world.tick()
     job = world.claimed(series_id)
     assert world.read(watch, 1).withheld
-    assert world.finish(job)
+    assert world.finish(job, lambda match: replace(won(match), comeback=7.5))
     told = world.read(matches.match_detail, 1)
-    assert (told.withheld, told.seed, told.transcript_sha256) == (True, None, None)
+    assert (told.withheld, told.seed, told.transcript_sha256, told.comeback) == (True, None, None, None)
     assert told.seats[0].rank is not None, "results are public at once"
     assert all(one.withheld for one in world.read(matches.matches))
     refused(WrongState, world.read, matches.transcript_of, 1)
     assert world.read(overview.worth_watching) == [], "the home page shows none of them"
     ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
-    assert (row["seed"], row["transcript_sha256"]) == (None, None)
+    assert (row["seed"], row["transcript_sha256"], row["comeback"]) == (None, None, None)
     published(world, season_id)
     told = world.read(matches.match_detail, 1)
     assert (told.withheld, told.transcript_sha256) == (False, world.read(matches.transcript_of, 1))
+    ((row, *_), _) = world.read(export_page, Scope(season_id), Exported.MATCHES)
+    assert told.comeback == row["comeback"] == 7.5
     assert 1 in world.read(overview.worth_watching)
 
 

@@ -156,6 +156,22 @@ def test_every_cell_leads_to_its_matches(world: World) -> None:
     assert listed(late=Whose.VOID, machine=machine) == [last.match_id, third.match_id]
 
 
+@pytest.mark.databases
+@pytest.mark.parametrize("late", [Whose.HOST, Whose.VOID])
+def test_attempts_with_late_answers_are_found_without_reading_others(world: World, late: Whose) -> None:
+    asked: list[tuple[str, Any]] = []
+    event.listen(world.read(Session.get_bind), "before_cursor_execute", lambda *given: asked.append(given[2:4]))
+    world.read(lambda session: matches(session, late=late))
+    (search,) = [one for one in asked if "attempt.evidence" in one[0]]
+    with world.db.reading() as session:
+        connection, explain = session.connection(), "EXPLAIN QUERY PLAN"
+        if connection.dialect.name == "postgresql":
+            explain = "EXPLAIN"
+            connection.exec_driver_sql("SET LOCAL enable_seqscan = off")  # it would read so few rows as they are
+        plan = [str(row[-1]) for row in connection.exec_driver_sql(f"{explain} {search[0]}", search[1])]
+    assert any("ix_attempt_late" in line for line in plan), plan
+
+
 def tried_elsewhere(session: Session, season_id: int, match_id: int) -> int:
     """Note a void attempt of another machine; return the machine's number."""
     series_id = session.get_one(Match, match_id).series_id

@@ -42,6 +42,7 @@ def told(transcript: Transcript, sha256: str = "") -> Match:
         seats=tuple(_seat(transcript, seat) for seat in range(transcript.seats)),
         uncounted=None,
         repeats_id=None,
+        comeback=None,
         variant=[f"{name}={value}" for name, value in transcript.variant.items()] or None,
     )
 

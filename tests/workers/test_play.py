@@ -104,6 +104,15 @@ def test_a_series_is_played_stored_and_finished(world: PlayingWorld) -> None:
     assert world.left_behind() == []
 
 
+def test_how_far_the_winner_was_behind_is_stored_and_costs_no_match(world: PlayingWorld, monkeypatch) -> None:
+    series_id = world.queued(3)
+    with monkeypatch.context() as patched:
+        patched.setattr(play, "comeback", mock.Mock(side_effect=[12.5, KeyError("totals"), 0.0]))
+        play_series(world.context, series_id)
+    assert [match.comeback for match in matches(world, series_id)] == [12.5, None, 0.0]
+    assert_played_once(world, series_id)
+
+
 def test_matches_are_counted_for_their_season_and_from_nothing_on(world: PlayingWorld, monkeypatch) -> None:
     """A rate could not see the first matches of a counter that began with them."""
     series_id = world.queued(3)

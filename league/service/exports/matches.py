@@ -38,6 +38,7 @@ def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "seed": match.seed.hex() if match.state is MatchState.DONE and match.id not in untold else None,
             **cells(match, "deal", "attempt"),
             "transcript_sha256": None if match.id in untold else match.transcript_sha256,
+            "comeback": None if match.id in untold else match.comeback,
             **cells(match, "created_at", "finished_at"),
         }
         for match in found

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 
-from sqlalchemy import Update, bindparam, text
+from sqlalchemy import Update, bindparam
 from sqlmodel import Session, and_, case, col, select
 
 from deadheat.engine.advice import ADVISERS
@@ -27,7 +27,7 @@ from deadheat.league.jobs import Failure, Host, Job, ProgramRef
 from deadheat.league.records import from_row
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.ground.storable import storable_word
-from deadheat.league.service.jobs.exhibitions import CLOSED, WAITING, abandon, deadline, let_next_in, places_left
+from deadheat.league.service.jobs.exhibitions import CLOSED, WAITING, abandon, deadline, let_next_in, lock_places
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.service.series.games import games_here, same_as
 from deadheat.league.service.series.hosts import blame_host, may_judge, told_of
@@ -43,9 +43,6 @@ EXHIBITIONS = Life(
 
 QUEUE_SECONDS = 600
 """How long a person may wait for a worker once there is a place. For a place, it is as long as a match may take."""
-
-PLACES_LOCK = 7_341_555
-"""PostgreSQL advisory lock under which new matches take places one at a time; SQLite's writers queue anyway."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +81,7 @@ def claim_next_exhibition(session: Session, nudged_id: int, worker: str, host: H
 
 
 def _next_in_line(session: Session) -> int | None:
-    if session.get_bind().dialect.name == "postgresql":
-        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({PLACES_LOCK})"))
-    return session.exec(WAITING.limit(1)).first() if places_left(session) > 0 else None
+    return session.exec(WAITING.limit(1)).first() if lock_places(session) > 0 else None
 
 
 def note_wait(session: Session, job: ExhibitionJob, waits: bool) -> bool:
@@ -169,6 +164,7 @@ def note_void(session: Session, job: ExhibitionJob, cause: str) -> bool:
 
 def finish_exhibition(session: Session, job: ExhibitionJob, result: Result, transcript_sha256: str) -> bool:
     """Store the result. Return False if it is too late; nothing was changed then."""
+    lock_places(session)
     ended = EXHIBITIONS.end(
         session,
         job.exhibition_id,
@@ -219,19 +215,14 @@ def give_back_exhibition(
         mine = col(Exhibition.attempt) == attempt
         log.error("exhibition %d is abandoned after %d attempts: %s", exhibition_id, attempt, cause)
         return abandon(session, exhibition_id, JobState.RUNNING, cause, mine)
-    told = {
-        "failures": failures,
-        "voids": Exhibition.voids + 1,
-        "cause": cause,
-        "asked_at": None,
-        "waits_since_at": None,
-    }
+    told = {"failures": failures, "voids": Exhibition.voids + 1, "cause": cause}
+    told |= {"asked_at": None, "waits_since_at": None}
     return EXHIBITIONS.give_back(session, exhibition_id, attempt, max(1, failures), **told)
 
 
 def give_up_waiting(session: Session) -> None:
     """Free the places of people whose matches no worker took in time."""
-    at, left, longest = now(session), places_left(session), settings_of(session).exhibition_seconds
+    at, left, longest = now(session), lock_places(session), settings_of(session).exhibition_seconds
     queue = select(Exhibition.id, Exhibition.attempt, Exhibition.queued_at).where(Exhibition.state == JobState.QUEUED)
     for exhibition_id, attempt, queued_at in session.exec(queue.order_by(col(Exhibition.id))).all():
         left -= attempt == 0

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam
+from sqlalchemy import ColumnElement, bindparam, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, exists, func, or_, select, update
@@ -58,6 +58,9 @@ from deadheat.league.tables import Bot, BotVersion, Entry, Exhibition, Match, Pa
 
 MOST_WAITING = 20
 """The most people who wait for a place: at some minutes for a match, more would wait for longer than they stay."""
+
+PLACES_LOCK = 7_341_555
+"""PostgreSQL advisory lock of `lock_places`; SQLite's writers queue anyway."""
 
 PER_HOUR = 20
 """Seats that one person may take in an hour. Opening a bot's boxes takes a slot of the league's for a second, so
@@ -280,13 +283,21 @@ WAITING = select(Exhibition.id).where(*NEW).order_by(col(Exhibition.id))
 BEFORE = select(func.count()).where(*NEW, col(Exhibition.id) < bindparam("id"))
 
 
+def lock_places(session: Session) -> int:
+    """Return `places_left` and lock it until the transaction ends. Call this before using or changing the number:
+    otherwise a place that another person has just taken seems to be one that its owner left unused.
+    """
+    if session.get_bind().dialect.name == "postgresql":
+        session.connection().execute(text(f"SELECT pg_advisory_xact_lock({PLACES_LOCK})"))
+    return places_left(session)
+
+
 def let_next_in(session: Session) -> None:
     """Let the next sweep send messages about as many new matches as places are free, because a match has ended or left
-    the queue. The last of them could not begin before: its wait for a worker begins now. Of two matches that end at
-    once, each lets in another, because a row that is being changed is skipped.
+    the queue. The last of them could not begin before: its wait for a worker begins now. Places are locked.
     """
     left, at = max(0, places_left(session)), now(session)
-    chosen = session.exec(WAITING.limit(left).with_for_update(skip_locked=True)).all()
+    chosen = session.exec(WAITING.limit(left)).all()
     for row_id in chosen:
         set_values(session, Exhibition, where={"id": row_id, "state": JobState.QUEUED}, nudge_at=at)
     for row_id in chosen[left - 1 :]:
@@ -361,18 +372,9 @@ def resign(session: Session, person: Person, exhibition_id: int) -> None:
 
 def abandon(session: Session, exhibition_id: int, before: JobState, cause: str, *conditions: Any) -> bool:
     """Abandon the match. Return False if it is not in that state."""
-    abandoned = move(
-        session,
-        Exhibition,
-        exhibition_id,
-        before,
-        JobState.ABANDONED,
-        *conditions,
-        cause=cause,
-        lease_until=None,
-        finished_at=now(session),
-        **CLOSED,
-    )
+    lock_places(session)
+    closed = {**CLOSED, "cause": cause, "lease_until": None, "finished_at": now(session)}
+    abandoned = move(session, Exhibition, exhibition_id, before, JobState.ABANDONED, *conditions, **closed)
     if abandoned:
         let_next_in(session)
     return abandoned

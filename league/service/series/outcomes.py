@@ -114,6 +114,7 @@ def _write_results(
                 "state": MatchState.DONE,
                 "rated": may_rate and result.rated,
                 "transcript_sha256": outcome.transcript_sha256,
+                "comeback": outcome.comeback,
                 "finished_at": at,
             }
         )

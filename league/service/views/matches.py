@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Text, bindparam, cast, exists, or_, text
+from sqlalchemy import ColumnElement, Row, bindparam, exists, or_, text
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, func, select
@@ -71,8 +71,8 @@ def matches(
 ) -> list[MatchInfo]:
     """Return matches, the newest first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
     `lost`: only those in which it was not first. `late`: only those with late answers, of `bot_id` and to `command` if
-    they are bots' faults, and otherwise among the `NEWEST` attempts. `machine`: its number. `challenge_id`: those of a
-    challenge that the caller may see; no other list contains private matches.
+    they are bots' faults, and otherwise of the `NEWEST` such attempts. `machine`: its number. `challenge_id`: those of
+    a challenge that the caller may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
@@ -82,18 +82,9 @@ def matches(
     Raises:
         BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
-    asked = {
-        "season": season_id,
-        "bot": bot_id,
-        "opponent": opponent_id,
-        "above": 1 if lost else None,
-        "since": finished_since,
-        "game": game,
-        "command": command,
-        "machine": machine,
-        "challenge": challenge_id,
-        "before": before,
-    }
+    asked: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
+    asked |= {"since": finished_since, "before": before, "challenge": challenge_id}
+    asked |= {"game": game, "command": command, "machine": machine}
     given = {name: value for name, value in asked.items() if value is not None}
     state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
@@ -169,8 +160,12 @@ LATE = text("participant.fault = 'timeout'")
 rows.
 """
 
-NEWEST = 20_000
-"""The number of newest attempts that are searched for late answers that were nobody's fault."""
+GIVEN_BACK = text("CAST(attempt.evidence AS TEXT) LIKE '%past_deadline%'")
+UNDECIDED = text("attempt.cause <> 'played' AND CAST(attempt.evidence AS TEXT) LIKE '%\"seat\"%'")
+"""The conditions on `Attempt` that answers counted past their deadlines, or one was awaited when it became void."""
+
+NEWEST = 1000
+"""The number of newest attempts of either kind whose matches are listed."""
 
 
 def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
@@ -184,15 +179,13 @@ def _late(given: frozenset[str], late: Whose) -> Iterator[ColumnElement[bool]]:
         yield ~voided
         yield ~exists().where(*before)
     else:
-        tried = select(Attempt).order_by(col(Attempt.id).desc()).limit(NEWEST).subquery()
-        played = tried.c.cause == Cause.PLAYED
-        kind, word = (played, "past_deadline") if late is Whose.HOST else (~played, "seat")
-        found = select(tried.c.match_id).where(kind, cast(tried.c.evidence, Text).contains(f'"{word}"'))
-        of_these: ColumnElement[bool] = col(Match.id).in_(found)
+        tried = columns(col(Attempt.match_id)).where(GIVEN_BACK if late is Whose.HOST else UNDECIDED)
+        found: Any = columns(tried.order_by(col(Attempt.id).desc()).limit(NEWEST).subquery())
         if late is Whose.VOID:
-            ruled = select(VoidedMatch.match_id).join(other, col(other.match_id) == VoidedMatch.match_id)
-            of_these, there = or_(of_these, col(Match.id).in_(ruled.where(timed_out))), or_(~there, voided)
-        yield of_these
+            # With a join, SQLite reads all faults instead of the few rulings.
+            ruled = exists().where(col(other.match_id) == VoidedMatch.match_id, timed_out)
+            found, there = found.union(columns(col(VoidedMatch.match_id)).where(ruled)), or_(~there, voided)
+        yield col(Match.id).in_(found)
     if "game" in given:
         yield col(Season.game) == bindparam("game")
     if "machine" in given:
@@ -379,6 +372,7 @@ def _view(row: Row[Any], seats: tuple[SeatView, ...], bearing: Bearing, told: bo
         row,
         seed=row.seed.hex() if told and row.state is MatchState.DONE else None,
         transcript_sha256=row.transcript_sha256 if told else None,
+        comeback=row.comeback if told else None,
         seats=seats,
         uncounted=bearing.uncounted,
     )
