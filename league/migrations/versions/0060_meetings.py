@@ -8,7 +8,7 @@ from deadheat.league.migrations.checks import edit_in_sqlite, replaced
 from deadheat.league.migrations.sql import run
 
 revision = "0060"
-down_revision = "0058"
+down_revision = "0059"
 
 TABLES = """
 CREATE TABLE meeting (
