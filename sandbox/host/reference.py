@@ -34,9 +34,7 @@ SPIN = "SPIN"
 """The order to compute forever: late on any host that gives it a CPU."""
 
 REFERENCE_WATCH_NS = 3 * NS_PER_S
-"""How long past its deadline a reference bot is watched: its own time decides before, unless it gets less than a
-fiftieth of a processor. A real bot is watched for minutes, but a check is repeated anyway, and holds a slot meanwhile.
-"""
+"""How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
 
 
 def sleep(milliseconds: float) -> str:
