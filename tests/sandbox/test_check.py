@@ -12,7 +12,7 @@ from deadheat.engine.core import NS_PER_MS, Reply
 from deadheat.engine.own_time import Evidence
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
+from deadheat.sandbox.box import Meter, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host import check, reference
 from deadheat.sandbox.host.check import GUILTY, INNOCENT, Host, check_host, doubtful, shares, stat, steal_told
@@ -105,13 +105,13 @@ def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
-    report = check_host(Metered(NoMeter()), (), 1)
+    report = check_host(Metered(Meter()), (), 1)
     assert report.facts.signals == ()
     assert (report.facts.convicted, report.facts.escaped) == (0, len(GUILTY)), "unknown convicts nobody"
     assert report.reasons[0].startswith("Nothing shows whether a bot was kept from running")
 
 
-class Frozen(NoMeter):
+class Frozen(Meter):
     """A meter by which all of a bot's time was stolen."""
 
     def counters(self, fresh: bool = True) -> Counters:
