@@ -218,15 +218,9 @@ _BY_SUFFIX = tuple(recipe for recipe in _RECIPES if recipe.suffixes)
 
 
 def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[str, str]:
-    """Detect an upload's language and first file.
-
-    Args:
-        filename: as uploaded; it decides if the upload is a single file, i.e. `names` is only this name. names: files
-        of the archive, with ``/`` between folders. toml_text: content of the manifest at the archive's root, if there
-        is one.
-
-    Raises:
-        LanguageError: no language or first file fits, several do, or the manifest is not valid.
+    """Detect an upload's language and first file, from the `filename` if `names` is only this name, else from the names
+    of an archive's files, with ``/`` between folders, and its manifest, if there is one. Raises LanguageError: no
+    language or first file fits, several do, or the manifest is not valid.
     """
     if list(names) == [filename]:
         return _of_single_file(filename)
