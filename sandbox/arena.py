@@ -46,7 +46,7 @@ Holding = Callable[[], contextlib.AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One finished match."""
+    """One match that has been played to its end."""
 
     transcript: Transcript
     exits: Mapping[Seat, Exit]  # without a seat whose box failed after the result was fixed

@@ -48,7 +48,7 @@ NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A container runtime."""
+    """A container runtime of the engine."""
 
     name: str  # the engine's; "" if it does not name its default
     gvisor: bool = False
