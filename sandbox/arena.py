@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from random import SystemRandom
 
-from deadheat.engine.chance import Chance, turns_seed
+from deadheat.engine.chance import turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import WATCH_NS
@@ -31,7 +31,7 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.local import pinned
-from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.pipes import InTurn, PipeTransport
 
 log = logging.getLogger(__name__)
 
@@ -224,33 +224,6 @@ class _Resting:
         with self._awake():
             replies = self._transport.exchange(theirs)
         return {self._places[player]: reply for player, reply in replies.items()}
-
-
-class InTurn:
-    """Turns on one processor: the seat that is asked takes precedence over all others. See `sandbox.pipes.Turns`."""
-
-    def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
-        """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
-        self._boxes = boxes
-        self._chance = Chance(seed)
-        self._all = frozenset(range(len(boxes)))
-        self._favoured = self._all
-
-    def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """Return the seats in a new random order, because the second one sees how long the first one thought."""
-        for last in range(len(asked) - 1, 0, -1):
-            other = self._chance.below(last + 1)
-            asked[last], asked[other] = asked[other], asked[last]
-        return asked
-
-    def give(self, seat: Seat | None) -> None:
-        """Favour this seat alone, or all. The last one loses its weight before the next gains any."""
-        wanted = self._all if seat is None else frozenset((seat,))
-        for other in self._favoured - wanted:
-            self._boxes[other].favour(False)
-        for other in wanted - self._favoured:
-            self._boxes[other].favour(True)
-        self._favoured = wanted
 
 
 @contextlib.contextmanager

@@ -227,7 +227,7 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
     language, entry = ("", "") if toml_text is None else _read_manifest(toml_text)
     if language:
         recipe = LANGUAGES[language]
-        return language, _named_entry(recipe, entry, names) if entry else _found_entry(recipe, names)
+        return language, _entry(recipe, entry, names)
     found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=True))}
     if not found:
         found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
@@ -270,21 +270,18 @@ def _read_manifest(text: str) -> tuple[str, str]:
     return language, entry
 
 
-def _named_entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
+def _entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
+    if not entry:
+        entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
+        if not entry:
+            said = N_("A %(language)s bot needs %(names)s at the archive's root.")
+            raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
     if entry not in names:
         said = N_("%(file)s names the entry %(entry)r, which is not in the archive.")
         raise LanguageError("no-entry", said, entry=entry[:200])
     if "/" in entry and not _TABLE[recipe.name].needs_entry:
         said = N_("The entry of a %(language)s bot must be at the archive's root.")
         raise LanguageError("no-entry", said, language=recipe.name)
-    return entry
-
-
-def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
-    entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
-    if not entry:
-        said = N_("A %(language)s bot needs %(names)s at the archive's root.")
-        raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
     return entry
 
 

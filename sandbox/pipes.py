@@ -12,7 +12,7 @@ at its deadline is *watched* until it answers, until its own time exceeds the li
 until the machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
 
 *Seats are asked one after the other* (ruling C-17). An opponent that spins while a bot thinks costs it its caches,
-which no counter shows. So a seat's prompt is written when the seat before it is decided, and `Turns` gives the
+which no counter shows. So a seat's prompt is written when the seat before it is decided, and `InTurn` gives the
 processor to it alone.
 
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
@@ -43,13 +43,14 @@ import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from time import monotonic_ns, thread_time_ns
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from deadheat.engine.chance import Chance
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
-from deadheat.sandbox.box import Channel
+from deadheat.sandbox.box import Box, Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
 from deadheat.sandbox.held import Referee
 
@@ -142,14 +143,31 @@ class _Round(NamedTuple):
     delay_ns: int
 
 
-class Turns(Protocol):
-    """Says which seats think when, and sees to it that no other disturbs them."""
+class InTurn:
+    """Turns on one processor: the seat that is asked takes precedence over all others."""
+
+    def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
+        """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
+        self._boxes = boxes
+        self._chance = Chance(seed)
+        self._all = frozenset(range(len(boxes)))
+        self._favoured = self._all
 
     def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """Return the seats of one exchange in the order in which they are to think."""
+        """Return the seats in a new random order, because the second one sees how long the first one thought."""
+        for last in range(len(asked) - 1, 0, -1):
+            other = self._chance.below(last + 1)
+            asked[last], asked[other] = asked[other], asked[last]
+        return asked
 
     def give(self, seat: Seat | None) -> None:
-        """Give the processor to this seat, which is about to be asked; None: nobody is asked, and all may run."""
+        """Favour this seat, which is about to be asked, alone, or all. It gains weight when others have lost theirs."""
+        wanted = self._all if seat is None else frozenset((seat,))
+        for other in self._favoured - wanted:
+            self._boxes[other].favour(False)
+        for other in wanted - self._favoured:
+            self._boxes[other].favour(True)
+        self._favoured = wanted
 
 
 class PipeTransport:
@@ -159,7 +177,7 @@ class PipeTransport:
         self,
         channels: Sequence[Channel],
         heartbeat: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        turns: InTurn | None = None,
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange. Without

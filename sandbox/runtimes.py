@@ -14,9 +14,8 @@ with Debian 12's version, 0.0~20221219:
   up). It obeys a system-call filter only with ``--oci-seccomp``, and then refuses only with EPERM.
 * The bot's actions cost threads and memory of the sentry, in the container's own control groups: usage there is the
   bot's doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
-* The sentry joins no unified control group besides those of version 1; `sandbox.cgroup.join_unified` makes one, because
-  otherwise there would be no pressure to read. The threads that carry the bot's first process cannot be identified from
-  outside, so there is no run-queue delay.
+* The sentry joins no unified control group besides those of version 1 (`sandbox.cgroup.join_unified` does, for the
+  pressure). The threads of the bot's first process cannot be told from outside, so there is no run-queue delay.
 """
 
 from __future__ import annotations

@@ -10,10 +10,8 @@ that file, which the kernel drops with the last process that has it open.
 The files stay empty: the holder is read from the kernel (`holders`), never from a process's own claim. The folder is
 sticky, so nobody can remove another user's file, and links are not followed, so a planted file can at most be locked.
 
-Processes that want processors wait in a queue, which is one more lock. So a tournament that releases its processors for
-a moment (`wanted`) cannot take them back before a process that waits.
-
-This keeps honest users out of each other's way. It is no protection: anybody can run programs without the registry.
+Processes that want processors wait in a queue, which is one more lock: a tournament that releases its processors for a
+moment (`wanted`) cannot take them back before one that waits. It is no protection: any program can run without it.
 """
 
 from __future__ import annotations
@@ -74,7 +72,9 @@ class Holder:
 
     def __str__(self) -> str:
         which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
-        return f"{which}: {_described(self.pid)}"
+        if (found := _known(self.pid)) is None:
+            return f"{which}: {f'process {self.pid}' if self.pid else 'a process that this one cannot see'}"
+        return f"{which}: {found[0]} (process {self.pid}, {found[1]})"
 
     @property
     def brief(self) -> str:
@@ -223,14 +223,6 @@ def _locks() -> Iterator[tuple[int, int]]:
             words = line.split()
             if len(words) > 5 and words[1] == "FLOCK":
                 yield int(words[5].rpartition(":")[2]), max(0, int(words[4]))
-
-
-def _described(pid: int) -> str:
-    """Describe a process, as far as this user may know it."""
-    found = _known(pid)
-    if found is None:
-        return f"process {pid}" if pid else "a process that this one cannot see"
-    return f"{found[0]} (process {pid}, {found[1]})"
 
 
 def _known(pid: int) -> tuple[str, str] | None:

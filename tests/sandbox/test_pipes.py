@@ -22,7 +22,7 @@ from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Channel, Limits, Meter, Program
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.sandbox.pipes import LOOK_NS, PipeTransport
+from deadheat.sandbox.pipes import LOOK_NS, InTurn, PipeTransport
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def test_both_seats_are_looked_at_even_if_the_first_fails_at_once() -> None:
     assert replies[0].fault is Fault.EXITED and replies[1].line == "late but fine"
 
 
-class Noted:
+class Noted(InTurn):
     """Turns in a given order, which note who was given the processor, and what the others had been sent by then."""
 
     def __init__(self, order: Sequence[int], inputs: Sequence[int]) -> None:

@@ -22,7 +22,6 @@ from deadheat.sandbox.host.processors import (
     Holder,
     NoRegistry,
     Processors,
-    _described,
     _shown,
     shared_folder,
 )
@@ -78,18 +77,19 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
     script.chmod(0o755)
     words = ["tournament", "yacht-auction", *(f"bot-{number}" for number in range(100))]
     started = subprocess.Popen([script, *words], start_new_session=True)
+    holder = Holder(started.pid, (0,))
     try:
         give_up_at = time.monotonic() + 10
-        while "tournament" not in (told := _described(started.pid)) and time.monotonic() < give_up_at:
+        while "tournament" not in (told := str(holder)) and time.monotonic() < give_up_at:
             time.sleep(0.001)  # until it has become another program, whose arguments appear a moment later
-        assert told.startswith("deadheat tournament yacht-auction bot-0 bot-1 ")
+        assert told.startswith("processor 0: deadheat tournament yacht-auction bot-0 bot-1 ")
         assert f"… (process {started.pid}, " in told
     finally:
         os.killpg(started.pid, signal.SIGKILL)
         os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)
-        assert _described(started.pid).startswith("deadheat (process"), "of one that has ended the name remains"
+        assert str(holder).startswith("processor 0: deadheat (process"), "of one that has ended the name remains"
         started.wait()
-    assert _described(started.pid) == f"process {started.pid}"
+    assert str(holder) == f"processor 0: process {started.pid}"
 
 
 def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
