@@ -166,11 +166,6 @@ static void *read_stderr(void *nothing) {
     return nothing;
 }
 
-static size_t append(char *to, size_t at, const char *data, long long count) {
-    memcpy(to + at, data, (size_t)count);
-    return at + (size_t)count;
-}
-
 /* Sends an answer with the stderr kept so far, as one message. */
 static void answer(const char *what) {
     static char message[HEAD_BYTES + TAIL_BYTES + 512];
@@ -181,13 +176,12 @@ static void answer(const char *what) {
         oldest = rest % TAIL_BYTES;
         rest = TAIL_BYTES;
     }
-    long long noted = (long long)strlen(note);
-    size_t sent = 0, all = (size_t)snprintf(message, 256, "%s %lld\n", what, in_head + noted + rest);
-    all = append(message, all, head, in_head);
-    all = append(message, all, note, noted);
-    all = append(message, all, tail + oldest, rest - oldest);
-    all = append(message, all, tail, oldest);
-    for (ssize_t now; sent < all && (now = write(answers, message + sent, all - sent)) > 0; sent += (size_t)now) {}
+    int words = snprintf(message, 256, "%s %lld\n", what, in_head + (long long)strlen(note) + rest);
+    char *from = message, *end = mempcpy(message + words, head, (size_t)in_head);
+    end = mempcpy(end, note, strlen(note));
+    end = mempcpy(end, tail + oldest, (size_t)(rest - oldest));
+    end = mempcpy(end, tail, (size_t)oldest);
+    for (ssize_t sent; from < end && (sent = write(answers, from, (size_t)(end - from))) > 0; from += sent) {}
 }
 
 static void become_bot(void) {
@@ -341,7 +335,7 @@ static void look_after(pid_t first) {
             } else if (strncmp(order, "kill", 4) == 0) {
                 if (alive) kill(first, SIGKILL);
             } else {
-                drain_stderr(4);
+                if (!reader_started) drain_stderr(4); /* else the thread does, and may sleep there */
                 answer("told");
             }
         }
