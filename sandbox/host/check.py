@@ -19,15 +19,37 @@ from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox.arena import quiet
-from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
+from deadheat.sandbox.box import Box, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.containers import Confined
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
-from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
 from deadheat.sandbox.host.slots import MEMORY_BYTES
 from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
+
+CODE = """
+import sys, time
+for line in sys.stdin:
+    read_at = time.monotonic()
+    order, _, milliseconds = line.strip().partition(" ")
+    if order == "SLEEP":
+        until = read_at + float(milliseconds) / 1000
+        time.sleep(max(0.0, until - time.monotonic() - 0.0005))
+        while time.monotonic() < until: pass
+    elif order == "WORK":
+        until = time.process_time() + float(milliseconds) / 1000
+        while time.process_time() < until: pass
+    elif order == "SPIN":
+        while True: pass
+    print("OK", flush=True)
+"""
+
+CHATTER, SPIN = "CHATTER", "SPIN"
+"""The orders to answer at once, and to compute forever: late on any host that gives the bot a CPU."""
+
+REFERENCE_WATCH_NS = 3 * NS_PER_S
+"""How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
 
 LIMIT_MS = 50
 WORK_MS = LIMIT_MS / 2
@@ -47,6 +69,23 @@ PAUSE_SECONDS = 0.02
 
 Order = Callable[[int], str]
 """Makes an order from the runtime's margin in ms. Where it is large, CPU clocks are coarse: 25 ms by them may be 60."""
+
+
+def sleep(milliseconds: float) -> str:
+    """Make the order to answer after this time, and to sleep most of it."""
+    return f"SLEEP {milliseconds}"
+
+
+def work(milliseconds: float) -> str:
+    """Make the order to answer after using this much CPU time; the host decides how long that takes."""
+    return f"WORK {milliseconds}"
+
+
+def reference_program(folder: Path) -> Program:
+    """Write the program of all reference bots into an empty folder; each prompt is an order to be one of them."""
+    (folder / "main.py").write_text(CODE)
+    return Program(folder, ("/usr/bin/python3", "main.py"), "reference")
+
 
 INNOCENT: tuple[Order, ...] = (
     lambda margin_ms: sleep(LIMIT_MS - margin_ms),

@@ -14,9 +14,18 @@ from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Meter, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.host import check, reference
-from deadheat.sandbox.host.check import GUILTY, INNOCENT, Host, check_host, doubtful, shares, stat, steal_told
-from deadheat.sandbox.host.reference import reference_program
+from deadheat.sandbox.host import check
+from deadheat.sandbox.host.check import (
+    GUILTY,
+    INNOCENT,
+    Host,
+    check_host,
+    doubtful,
+    reference_program,
+    shares,
+    stat,
+    steal_told,
+)
 from deadheat.sandbox.local import LocalSandbox
 from tests.sandbox.boxes import Metered
 from tests.stillness import judged, unless_still
@@ -99,7 +108,7 @@ def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPat
 
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     # The bots' clock runs slowly instead: a fast clock would make the referee oversleep and give that time back.
-    monkeypatch.setattr(reference, "CODE", reference.CODE.replace("/ 1000", "/ 800"))
+    monkeypatch.setattr(check, "CODE", check.CODE.replace("/ 1000", "/ 800"))
     report = check_host(LocalSandbox(), (), ROUNDS)
     assert report.facts.convicted > 0 and not report.fit
 
@@ -156,7 +165,7 @@ def test_a_busy_host_does_not_keep_a_check_for_ever(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.host.reference.CODE", "raise SystemExit")
+    monkeypatch.setattr("deadheat.sandbox.host.check.CODE", "raise SystemExit")
     with pytest.raises(SandboxError, match="a reference bot exited"):
         check_host(LocalSandbox(), (), 1)
 
