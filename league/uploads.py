@@ -52,8 +52,7 @@ def accept(
 
 def _recognise(file: BinaryIO, filename: str, settings: Settings) -> tuple[str, str]:
     if is_zip_name(filename):
-        listing = inspect_zip(file, Bounds(total_bytes=settings.unpacked_limit_bytes))
-        return detect(filename, listing.files, listing.manifest)
+        return detect(filename, *inspect_zip(file, Bounds(total_bytes=settings.unpacked_limit_bytes)))
     language, entry = detect(filename, [filename], None)
     file.seek(0)
     while chunk := file.read(256 * 1024):

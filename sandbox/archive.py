@@ -9,10 +9,8 @@ unpacked. Because no link is ever created and every file is newly created, nothi
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
 actually unpacked. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
-Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, because parsing
-costs half a kilobyte of memory per entry, and an upload of 16 MiB has room for a third of a million.
-
-The standard library's own extraction filters came with Python 3.11.4; Debian 12 has 3.11.2.
+Fifield, "A better zip bomb", 2019). A zip's directory is bounded before the standard library parses it, which takes
+half a kilobyte of memory per entry. (Its own filters of tars came with Python 3.11.4; Debian 12 has 3.11.2.)
 """
 
 from __future__ import annotations
@@ -77,19 +75,9 @@ class Bounds:
     total_bytes: int = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """The contents of an inspected zip: its file names and the text of its manifest."""
-
-    files: tuple[str, ...]
-    manifest: str | None
-
-
-def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
-    """Check everything, and unpack each entry once without storing it.
-
-    Raises:
-        BadArchive: with the first mistake that was found.
+def inspect_zip(file: BinaryIO, bounds: Bounds) -> tuple[tuple[str, ...], str | None]:
+    """Check everything, and unpack each entry once without storing it. Return the files' names, and the text of the
+    manifest, if there is one. Raises BadArchive: the first mistake found.
     """
     with _opened(file, bounds) as archive:
         entries = _checked_entries(archive, bounds)
@@ -100,42 +88,32 @@ def inspect_zip(file: BinaryIO, bounds: Bounds) -> Listing:
                 if info.filename == MANIFEST and len(data) <= MAX_MANIFEST_BYTES:
                     data += chunk
             if info.filename == MANIFEST:
-                manifest = _manifest_text(bytes(data))
-    return Listing(tuple(info.filename for info in entries if not info.is_dir()), manifest)
+                try:
+                    manifest = data.decode()
+                except UnicodeDecodeError as error:
+                    raise BadArchive("bad-name", f"{MANIFEST} is not UTF-8.") from error
+    return tuple(info.filename for info in entries if not info.is_dir()), manifest
 
 
 def extract_upload(upload: bytes, filename: str, recipe: Recipe, directory: Path, bounds: Bounds | None = None) -> None:
-    """Write an upload's sources into a new directory: a zip's content, or the single file under its usual name.
-
-    Raises:
-        BadArchive: the upload should not have been accepted.
-    """
+    """Write an upload's sources into a new directory. Raises BadArchive: it should not have been accepted."""
     directory.mkdir()
     if not is_zip_name(filename):
         (directory / recipe.entries[0]).write_bytes(upload)
         return
     with _opened(io.BytesIO(upload), bounds or Bounds()) as archive:
         for info in _checked_entries(archive, bounds or Bounds()):
-            target = directory / info.filename
-            if info.is_dir():
-                target.mkdir(parents=True, exist_ok=True)
-                continue
-            target.parent.mkdir(parents=True, exist_ok=True)
-            executable = bool((info.external_attr >> 16) & stat.S_IXUSR)
-            _write(target, _content(archive, info), executable=executable)
+            content = None if info.is_dir() else _content(archive, info)
+            _write(directory / info.filename, content, executable=bool((info.external_attr >> 16) & stat.S_IXUSR))
 
 
 def extract_program(tar: bytes, directory: Path, limit_bytes: int) -> None:
-    """Unpack a built program into an existing empty directory.
-
-    Raises:
-        BadArchive: the archive holds anything but regular files and directories, or too much.
-    """
+    """Unpack a built program into an empty directory. Raises BadArchive: it is too much, or not only plain files."""
     try:
         with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
             _extract_members(archive, directory, limit_bytes)
     except (tarfile.TarError, EOFError, ValueError, OverflowError) as error:
-        raise BadArchive("not-an-archive", f"Not a readable tar: {_phrase(error)}.") from error
+        raise BadArchive("not-an-archive", f"Not a readable tar: {str(error).rstrip('.')}.") from error
 
 
 def is_zip_name(filename: str) -> bool:
@@ -150,7 +128,7 @@ def _opened(file: BinaryIO, bounds: Bounds) -> zipfile.ZipFile:
     except UnicodeDecodeError as error:
         raise BadArchive("bad-name", "The archive has a name that is not UTF-8.") from error
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, OverflowError) as error:
-        raise BadArchive("not-an-archive", f"Not a readable zip: {_phrase(error)}.") from error
+        raise BadArchive("not-an-archive", f"Not a readable zip: {str(error).rstrip('.')}.") from error
 
 
 def _check_directory(file: BinaryIO, bounds: Bounds) -> None:
@@ -177,21 +155,16 @@ def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.Z
     for info in entries:
         _check_entry(info)
     _check_paths((info.filename.rstrip("/"), info.is_dir()) for info in entries)
-    _check_overlaps(entries)
+    for one, next_one in pairwise(sorted(entries, key=lambda info: info.header_offset)):
+        end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename.encode()) + one.compress_size
+        if end > next_one.header_offset:
+            raise BadArchive("bomb", f"{one.filename[:100]!r} and {next_one.filename[:100]!r} share their content.")
     total = sum(info.file_size for info in entries)
     if total > bounds.total_bytes:
         raise BadArchive("too-large", f"The archive unpacks to more than {bounds.total_bytes} bytes.")
     if total > RATIO_FROM_BYTES and total > MAX_RATIO * sum(info.compress_size for info in entries):
         raise BadArchive("bomb", f"The archive grows more than {MAX_RATIO}-fold when unpacked.")
     return entries
-
-
-def _check_overlaps(entries: Iterable[zipfile.ZipInfo]) -> None:
-    """Check that each entry, with its header, ends before the next begins."""
-    for one, next_one in pairwise(sorted(entries, key=lambda info: info.header_offset)):
-        end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename.encode()) + one.compress_size
-        if end > next_one.header_offset:
-            raise BadArchive("bomb", f"{one.filename[:100]!r} and {next_one.filename[:100]!r} share their content.")
 
 
 def _check_entry(info: zipfile.ZipInfo) -> None:
@@ -255,20 +228,9 @@ def _content(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Iterator[bytes]
                     raise BadArchive("damaged", f"{info.filename!r} is longer than the archive says.")
                 yield chunk
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise BadArchive("damaged", f"{info.filename[:100]!r} cannot be unpacked: {_phrase(error)}.") from error
+        raise BadArchive("damaged", f"{info.filename[:100]!r} cannot be unpacked: {str(error).rstrip('.')}.") from error
     if left:
         raise BadArchive("damaged", f"{info.filename[:100]!r} is shorter than the archive says.")
-
-
-def _phrase(error: Exception) -> str:
-    return str(error).rstrip(".")
-
-
-def _manifest_text(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise BadArchive("bad-name", f"{MANIFEST} is not UTF-8.") from error
 
 
 def _extract_members(archive: tarfile.TarFile, directory: Path, limit_bytes: int) -> None:
@@ -288,18 +250,16 @@ def _extract_members(archive: tarfile.TarFile, directory: Path, limit_bytes: int
         members.append((member, name))
     _check_paths((name, member.isdir()) for member, name in members)
     for member, name in members:
-        target = directory / name
-        if member.isdir():
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
         file = archive.extractfile(member)
-        assert file is not None, "a regular file has content"
-        chunks = iter(partial(file.read, CHUNK_BYTES), b"")
-        _write(target, chunks, executable=bool(member.mode & stat.S_IXUSR))
+        content = None if file is None else iter(partial(file.read, CHUNK_BYTES), b"")
+        _write(directory / name, content, executable=bool(member.mode & stat.S_IXUSR))
 
 
-def _write(target: Path, chunks: Iterable[bytes], *, executable: bool) -> None:
+def _write(target: Path, content: Iterable[bytes] | None, *, executable: bool) -> None:
+    """Write a new file, or make a folder if there is no content."""
+    (target if content is None else target.parent).mkdir(parents=True, exist_ok=True)
+    if content is None:
+        return
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o755 if executable else 0o644)
     with open(descriptor, "wb") as file:  # noqa: PTH123  # a descriptor has no path
-        file.writelines(chunks)
+        file.writelines(content)

@@ -20,9 +20,10 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from random import SystemRandom
 
-from deadheat.engine.chance import Chance, turns_seed
+from deadheat.engine.chance import turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import WATCH_NS
@@ -30,7 +31,7 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.local import pinned
-from deadheat.sandbox.pipes import PipeTransport
+from deadheat.sandbox.pipes import InTurn, PipeTransport
 
 log = logging.getLogger(__name__)
 
@@ -45,13 +46,11 @@ Holding = Callable[[], contextlib.AbstractContextManager[object]]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """One finished match. `exits` lacks a seat whose box failed after the result was fixed; `convictions` is the
-    evidence of every time-out (see `sandbox.attribution`).
-    """
+    """One match that has been played to its end."""
 
     transcript: Transcript
-    exits: Mapping[Seat, Exit]
-    convictions: Sequence[Mapping[str, object]] = ()
+    exits: Mapping[Seat, Exit]  # without a seat whose box failed after the result was fixed
+    convictions: Sequence[Mapping[str, object]] = ()  # the evidence of every time-out
 
 
 class Arena:
@@ -67,13 +66,13 @@ class Arena:
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`limits` are those of every box. `referee_cpus` are processors without bots, if there are any. A referee that
-        is not `favoured` runs on any processor, like an ordinary program; own time then excludes what bots lose by
-        this. A silent seat is watched for at most `watch_ns` past its deadline.
+        is not `favoured` runs on any processor, like an ordinary program. A silent seat is watched for at most
+        `watch_ns` past its deadline.
         """
         self._sandbox = sandbox
         self._programs = programs
         self._limits = limits
-        self._referee_cpus = referee_cpus
+        self._away_from_bots = referee_cpus or limits.cpu_numbers
         self._favoured = favoured
         self._watch_ns = watch_ns
         self._boxes: dict[int, Box] = {}
@@ -86,9 +85,7 @@ class Arena:
         self.close()
 
     def open(self) -> None:
-        """Open every box that is not open yet, before anything is timed; raises SandboxError. A bot can see in which
-        order its box and others were opened, so it says nothing about the programs.
-        """
+        """Open every box that is not open yet, in an order that tells bots nothing. Raises SandboxError."""
         for player in SystemRandom().sample(range(len(self._programs)), len(self._programs)):
             if player not in self._boxes:
                 self._boxes[player] = self._sandbox.open(self._programs[player], self._limits)
@@ -106,15 +103,13 @@ class Arena:
         """Play one match with the dice of its n-th attempt; `seating[seat]` is the index of the program in that seat.
 
         `between` is called before every exchange, and now and then while a late seat is watched; use it for a
-        heartbeat. `around` gets the match's transport and returns the one to use; use it to listen.
-
-        Raises:
-            TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
+        heartbeat. `around` gets the match's transport and returns the one to use; use it to listen. Raises
+        TransportError: the attempt is void. All boxes are closed; the next match opens new ones.
         """
         try:
             self.open()
             pipes = self._begin(seating, seed, attempt, between)
-            with quiet(self._away_from_bots()) if self._favoured else uncollected():
+            with quiet(self._away_from_bots) if self._favoured else uncollected():
                 transcript = run_match(game, len(seating), seed, around(_Pausing(pipes, between)), about, attempt)
             return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
@@ -136,11 +131,7 @@ class Arena:
         """Play one match in which the programs have the seats `places`, and a person who takes minutes has the others.
 
         `beside` gets the programs' transport and returns one for all `seats`. Between two of their exchanges the
-        programs rest, and `hold` is released: it is entered whenever any of them runs. `heartbeat` continues while a
-        late seat is watched.
-
-        Raises:
-            TransportError: as for `play`.
+        programs rest, and `hold` is released. `heartbeat` continues while a late seat is watched. Raises as `play`.
         """
         try:
             seating = dict(zip(places, range(len(self._programs)), strict=True))
@@ -148,7 +139,7 @@ class Arena:
                 self.open()
                 pipes = self._begin([*seating.values()], seed, attempt, heartbeat)
                 self._rest(True)
-            resting = _Resting(_Placed(pipes, places), self._awake, hold)
+            resting = _Resting(pipes, places, partial(self._awake, hold))
             transcript = run_match(game, seats, seed, beside(resting), about, attempt)
             with hold():
                 self._rest(False)
@@ -164,19 +155,17 @@ class Arena:
         return PipeTransport([box.start() for box in boxes], heartbeat, self._turns, self._watch_ns)
 
     @contextlib.contextmanager
-    def _awake(self) -> Iterator[None]:
+    def _awake(self, hold: Holding) -> Iterator[None]:
         """Let the boxes run, without disturbances of the clock."""
-        self._rest(False)
-        with quiet(self._away_from_bots()):
-            yield
-        self._rest(True)
+        with hold():
+            self._rest(False)
+            with quiet(self._away_from_bots):
+                yield
+            self._rest(True)
 
     def _rest(self, yes: bool) -> None:
         for box in self._boxes.values():
             box.rest(yes)
-
-    def _away_from_bots(self) -> Collection[int]:
-        return self._referee_cpus or self._limits.cpu_numbers
 
     def close(self) -> None:
         """Close every box; idempotent."""
@@ -199,7 +188,7 @@ class Arena:
                 with _collect(failed, seat):
                     exits[seat] = self._boxes[player].stopped()
         for seat, error in failed.items():
-            # The container itself is gone: the end of file that we saw may not have been the bot's doing. (After
+            # The box itself is gone: the end of file that we saw may not have been the bot's doing. (After
             # Fault.MEMORY there is other evidence, and no bot can make its box merely *look* dead.)
             if transcript.result.faults.get(seat) is Fault.EXITED and error.cause == "container-died":
                 raise TransportError(error.cause, f"seat {seat_number(seat)}: {error.detail}", seat=seat) from error
@@ -223,57 +212,18 @@ class _Pausing:
 
 
 class _Resting:
-    """A transport for bots that pause between two exchanges."""
+    """A transport for programs that pause between two exchanges; the n-th has the n-th seat of `places`."""
 
-    def __init__(self, transport: Transport, awake: Holding, hold: Holding) -> None:
-        self._transport = transport
-        self._awake = awake
-        self._hold = hold
-
-    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        with self._hold(), self._awake():
-            return self._transport.exchange(messages)
-
-
-class _Placed:
-    """A transport for programs that do not have the first seats: the n-th program has the n-th seat of `places`."""
-
-    def __init__(self, transport: Transport, places: Sequence[Seat]) -> None:
+    def __init__(self, transport: Transport, places: Sequence[Seat], awake: Holding) -> None:
         self._transport = transport
         self._places = places
+        self._awake = awake
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
         theirs = [message._replace(seat=self._places.index(message.seat)) for message in messages]
-        return {self._places[player]: reply for player, reply in self._transport.exchange(theirs).items()}
-
-
-class InTurn:
-    """Turns on one processor: the seat that is asked takes precedence over all others. See `sandbox.pipes.Turns`."""
-
-    def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
-        """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
-        self._boxes = boxes
-        self._chance = Chance(seed)
-        self._all = frozenset(range(len(boxes)))
-        self._favoured = self._all
-
-    def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """Return the seats in a random order. All orders are equally likely and independent of those before, because
-        the second seat sees how long the first one thought.
-        """
-        for last in range(len(asked) - 1, 0, -1):
-            other = self._chance.below(last + 1)
-            asked[last], asked[other] = asked[other], asked[last]
-        return asked
-
-    def give(self, seat: Seat | None) -> None:
-        """Favour this seat alone, or all. The last one loses its weight before the next gains any."""
-        wanted = self._all if seat is None else frozenset((seat,))
-        for other in self._favoured - wanted:
-            self._boxes[other].favour(False)
-        for other in wanted - self._favoured:
-            self._boxes[other].favour(True)
-        self._favoured = wanted
+        with self._awake():
+            replies = self._transport.exchange(theirs)
+        return {self._places[player]: reply for player, reply in replies.items()}
 
 
 @contextlib.contextmanager
@@ -286,9 +236,7 @@ def _collect(failed: dict[Seat, SandboxError], seat: Seat) -> Iterator[None]:
 
 @contextlib.contextmanager
 def quiet(cpus: Collection[int] = ()) -> Iterator[None]:
-    """Keep disturbances away from the clock: no garbage collection, real-time priority if permitted, and only these
-    processors (without any, the process keeps those that it has).
-    """
+    """Keep disturbances from the clock: no garbage collection, real-time priority if permitted, these processors."""
     with uncollected(), pinned(cpus), _realtime():
         yield
 

@@ -6,10 +6,7 @@ Theory of operation
 silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not, and
 an unfinished wait is not counted yet. So the referee keeps *watching*. If the seat answers, its own time decides. If
 its own time exceeds the limit by `SETTLE_NS`, not counting a wait that may last, the bot is to blame. A watch that
-ends without either, after minutes, shows that this machine gives a bot no time at all: the machine has failed, and the
-bot is judged elsewhere.
-
-This module is pure: nothing here reads a clock or a file.
+ends without either, after minutes, shows that this machine gives a bot no time at all: the machine has failed.
 """
 
 from __future__ import annotations
@@ -47,8 +44,7 @@ class Counters(NamedTuple):
 
 
 STEAL_TICK_NS = 10_000_000
-"""The hypervisor's share is reported in ticks of /proc/stat, by CPU. One more tick may mean that next to nothing was
-taken; only the ticks beyond the first certainly were."""
+"""The hypervisor's share is reported in ticks (/proc/stat). Only those beyond the first were certainly taken."""
 
 MAX_STEAL_SHARE = 0.02
 """The share of a machine's CPU time taken by the hypervisor above which it gets a remark."""
@@ -63,11 +59,8 @@ def between(
     earlier_ns: int = 0,
     read_ns: int = 0,
 ) -> Evidence:
-    """Return the evidence of an interval from the readings at its ends.
-
-    A first thread that existed at the beginning but is gone from a container that is still counted has ended itself:
-    its waits count as none, not as unknown.
-    """
+    """Return the evidence of an interval from the readings at its ends."""
+    # A first thread that is gone from a container that is still counted has ended itself: it no longer waits.
     if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
         after = after._replace(delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
     return Evidence(

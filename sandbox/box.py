@@ -62,69 +62,44 @@ BOT_MEMORY_BYTES = 1024 * 1024 * 1024
 
 
 def bot_limits(cpus: Sequence[int]) -> Limits:
-    """Return the limits of a bot's box; judge and local kit share them. All bots of a match are pinned to the first of
-    these processors, where those that are not asked can be kept from running (ruling C-17).
-    """
+    """Return the limits of a bot's box, pinned to the first of these processors, as all of a match (ruling C-17)."""
     return Limits(memory_bytes=BOT_MEMORY_BYTES, cpus=str(cpus[0]) if cpus else "")
 
 
-class Meter(Protocol):
-    """Reads one box's counters, which may count from any origin; None stands for one that cannot be measured."""
-
-    cpus: Collection[int]
-    """The processors to which the box is confined, if it is."""
-
-    def mark(self) -> None:
-        """Note everything that attribution needs, as a prompt begins. Cheap enough for every prompt."""
-
-    def spent_ns(self) -> int | None:
-        """Return the CPU time used since the mark; cheap enough for every reply."""
-
-    def marked(self) -> Counters:
-        """Return the counters noted at the mark."""
-
-    def counters(self, fresh: bool = True) -> Counters:
-        """Return the present values of everything that attribution needs. If not `fresh`, values that rarely change may
-        be some milliseconds old, which makes this cheap enough for every slow reply.
-        """
-
-    def waiting_ns(self) -> int:
-        """Return the longest time for which the bot may have been waiting for a processor, if the counters show a wait
-        only when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
-        """
-
-
-NOTHING = Counters()
-
-
-class NoMeter:
-    """Measures nothing. Simple meters derive from it and override `cpu_ns` and `counters`."""
+class Meter:
+    """Reads one box's counters, which may count from any origin; None stands for one that cannot be measured. This one
+    measures nothing. Simple ones override `cpu_ns` and `counters`.
+    """
 
     cpus: Collection[int] = ()
-    _marked = NOTHING
+    """The processors to which the box is confined, if it is."""
+
+    _marked = Counters()
 
     def cpu_ns(self) -> int | None:
         """Return the CPU time used so far."""
         return None
 
     def counters(self, fresh: bool = True) -> Counters:
-        """See `Meter`."""
-        return NOTHING
+        """Return all that attribution needs. If not `fresh`, what rarely changes may be some ms old, which is cheap."""
+        return Counters()
 
     def waiting_ns(self) -> int:
-        """See `Meter`."""
+        """Return the longest time for which the bot may be waiting for a processor, if the counters show a wait only
+        when it is over. Call this before `counters`, and repeatedly: it compares with the previous call.
+        """
         return 0
 
     def mark(self) -> None:
-        """See `Meter`."""
+        """Note everything that attribution needs, as a prompt begins. Cheap enough for every prompt."""
         self._marked = self.counters()
 
     def marked(self) -> Counters:
-        """See `Meter`."""
+        """Return the counters noted at the mark."""
         return self._marked
 
     def spent_ns(self) -> int | None:
-        """See `Meter`."""
+        """Return the CPU time used since the mark; cheap enough for every reply."""
         before_ns, now_ns = self._marked.cpu_ns, self.cpu_ns()
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
@@ -135,7 +110,7 @@ class Channel:
 
     stdin_fd: int
     stdout_fd: int
-    meter: Meter = field(default_factory=NoMeter)
+    meter: Meter = field(default_factory=Meter)
     out_of_memory: Callable[[], Blame | None] = lambda: None  # the owner of the limit that a killed process exceeded
     kill: Callable[[], None] = lambda: None  # ends all processes of the run; from any thread
     unsent: bytes = b""
@@ -162,21 +137,16 @@ class Box(Protocol):
         """Start a fresh process of the program. Raises SandboxError."""
 
     def favour(self, yes: bool) -> None:
-        """Give the box precedence over boxes on its processor that are not favoured, which get almost no time while it
-        wants any. Each box is favoured at first.
-        """
+        """Give the box precedence over those on its processor that are not favoured; each is at first."""
 
     def rest(self, yes: bool) -> None:
         """Pause everything in the box, or resume it. If pausing fails, it keeps running, but behind all favoured boxes.
-        Raises SandboxError if it cannot be resumed.
-
-        Do not call it while a prompt is open: it takes tens of milliseconds.
+        Not while a prompt is open: it takes tens of milliseconds. Raises SandboxError if it cannot be resumed.
         """
 
     def stderr_so_far(self) -> bytes:
-        """Return the run's stderr kept so far, as `stopped` would. Raises SandboxError.
-
-        Do not call it in matches: the answer may need the bot's own processor.
+        """Return the run's stderr kept so far, as `stopped` would. Not in matches: the answer may need the bot's own
+        processor. Raises SandboxError.
         """
 
     def ask_stop(self, grace_ns: int) -> None:

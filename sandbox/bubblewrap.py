@@ -8,20 +8,19 @@ process 1 of the namespace, which also belongs to bwrap; process 2, first a shel
 
 * The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
   on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is
-  set up, including its limits. Nobody is charged for the time that the sandbox took.
+  set up, including its limits.
 * The bot's three descriptors pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
-  bot closes its output or ends, we notice at once, as with plain programs. bwrap reports on its own stderr.
-* Killing process 1 ends a run. The kernel then kills everything in the namespace, daemons too, and process 1 ends last.
-  If we die, bwrap does (`--die-with-parent`), and everything with it.
+  bot closes its output or ends, we notice at once. bwrap reports on its own stderr.
+* Killing process 1 ends a run: the kernel kills everything in the namespace, and process 1 ends last. If we die, bwrap
+  does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
   would wait forever if bwrap died then: so bwrap itself holds a reader of what it tells us, and signals are blocked
-  meanwhile. Only a kill within the microseconds between bwrap's tie to us and its signal to process 1 can still leave
-  that process behind, without a bot: one of 200 kills aimed at the beginning did so.
+  meanwhile. Only a kill within a few microseconds can still leave that process behind, without a bot: one of 200 kills
+  aimed at the beginning did so.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
 
-docs/security.md lists what this confines and what it does not. The largest gap: memory is limited for each process but
-not in total, because that takes a control group, which an ordinary user seldom has.
+docs/security.md lists what this confines and what it does not.
 """
 
 from __future__ import annotations
@@ -31,18 +30,17 @@ import fcntl
 import json
 import os
 import resource
-import select
 import shutil
 import signal
 import socket
 import struct
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
 from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, wait
+from deadheat.sandbox.pipes import readable
 
 PATIENCE_S = 10
 """How long bwrap may take until the bot can begin, and the kernel to end everything."""
@@ -64,13 +62,11 @@ DATA_FACTOR = 2
 """RLIMIT_DATA counts what a process reserved, and virtual machines reserve more than they use."""
 
 COUNTS_BY_NAMESPACE = (5, 14)
-"""Since this version of Linux a limit on processes counts those of a user namespace. Before, it counted all of the
-user's, so a browser would exceed a bot's limit."""
+"""Since this version of Linux a limit on processes counts those of a namespace; before, all of the user's."""
 
 _STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
 _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
-"""The shell script that starts the bot; its input and output are the socket. Some shells know no descriptors above 9.
-"""
+"""Starts the bot; its input and output are the socket. Some shells know no descriptors above 9."""
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
 
@@ -79,11 +75,7 @@ class BubblewrapSandbox:
     """See `sandbox.box.Sandbox`."""
 
     def __init__(self) -> None:
-        """Start bubblewrap once to see that it works.
-
-        Raises:
-            SandboxError: this machine has no bubblewrap, or does not let this user use it; the text names a remedy.
-        """
+        """Start bubblewrap once to see that it works. Raises SandboxError: it does not; the text names a remedy."""
         if os.geteuid() == 0:
             raise SandboxError("no-start", "bubblewrap does not confine what root starts: use an ordinary account")
         self._bwrap = shutil.which("bwrap") or ""
@@ -99,7 +91,6 @@ class BubblewrapSandbox:
             raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}{_cure()}") from error
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """Open a box that starts `program` in namespaces of its own for each run."""
         return _Box(self._bwrap, program, limits)
 
 
@@ -113,7 +104,8 @@ class _Box(LocalBox):
 
     def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
         with contextlib.ExitStack() as stack:
-            stack.enter_context(_undisturbed())
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+            stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)  # else bwrap may be left half started
             ours, theirs = socket.socketpair()
             told, tells = os.pipe()
             complaints, complains = os.pipe()
@@ -132,7 +124,8 @@ class _Box(LocalBox):
                 os.close(tells)
                 os.close(complains)
             try:
-                first, init = _init(told)
+                first = _init(told)
+                init = os.pidfd_open(first)
                 bot = _first_word(ours)
                 _limit(bot, self._limits)
                 ours.send(b"\n")
@@ -142,18 +135,12 @@ class _Box(LocalBox):
                 if not wait(bwrap, PATIENCE_S):
                     os.kill(bwrap, signal.SIGKILL)
                 os.waitpid(bwrap, 0)
-                why = _said(complaints) or str(error)
+                os.set_blocking(complaints, False)  # the process at its other end may still be ending
+                said = b""
+                with contextlib.suppress(BlockingIOError):
+                    said = os.read(complaints, 1000).strip()
+                why = said.decode("utf-8", "replace") or str(error)
                 raise SandboxError("no-start", f"{self._program.label} cannot be confined: {why}") from error
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Block signals while a run begins: an interruption would leave bwrap half started."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
@@ -178,9 +165,7 @@ def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
 
 
 def _inheritable() -> Iterator[int]:
-    """Yield the descriptors that a program would inherit from this process: those that it was given, and locks
-    (`sandbox.host.processors`).
-    """
+    """Yield the descriptors that a program would inherit: those that we were given, and locks (`Hold.inherit`)."""
     for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
         with contextlib.suppress(OSError):  # the descriptor of the listed folder itself
             if os.get_inheritable(fd):
@@ -189,31 +174,19 @@ def _inheritable() -> Iterator[int]:
 
 def _await(fd: int) -> None:
     """Wait until there is something to read. Raises TimeoutError."""
-    poller = select.poll()
-    poller.register(fd, select.POLLIN)
-    if not poller.poll(PATIENCE_S * 1000):
+    if not readable(fd, PATIENCE_S):
         raise TimeoutError(f"nothing happened for {PATIENCE_S} s")
 
 
-def _said(complaints: int) -> str:
-    """Return bwrap's error report; the process at the other end may still be ending."""
-    os.set_blocking(complaints, False)
-    try:
-        return os.read(complaints, 1000).decode("utf-8", "replace").strip()
-    except BlockingIOError:
-        return ""
-
-
-def _init(told: int) -> tuple[int, int]:
-    """Return the namespace's process 1, which bwrap names in JSON, by its id on this host and a descriptor."""
+def _init(told: int) -> int:
+    """Return the id on this host of the namespace's process 1, which bwrap names in JSON."""
     text = b""
     while b"}" not in text:
         _await(told)
         if not (data := os.read(told, 4096)):
             raise OSError("bwrap ended")
         text += data
-    first: int = json.loads(text)["child-pid"]
-    return first, os.pidfd_open(first)
+    return int(json.loads(text)["child-pid"])
 
 
 def _first_word(ours: socket.socket) -> int:
@@ -234,19 +207,14 @@ def _limit(pid: int, limits: Limits) -> None:
         resource.RLIMIT_FSIZE: MAX_FILE_BYTES,
         resource.RLIMIT_CORE: 1,  # with 0, a crash is still piped into a program of the host; see core(5)
     }
-    if _linux() >= COUNTS_BY_NAMESPACE:
+    major, minor = os.uname().release.split(".")[:2]
+    if (int(major), int(minor.partition("-")[0])) >= COUNTS_BY_NAMESPACE:
         values[resource.RLIMIT_NPROC] = limits.processes
     for kind, value in values.items():
         _, most = resource.prlimit(pid, kind)
         least = value if most == resource.RLIM_INFINITY else min(value, most)
         resource.prlimit(pid, kind, (least, least))
     Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # killed first when memory runs out; the bot may undo that
-
-
-@cache
-def _linux() -> tuple[int, int]:
-    major, minor = os.uname().release.split(".")[:2]
-    return int(major), int(minor.partition("-")[0])
 
 
 class _Confined:
@@ -270,7 +238,7 @@ class _Confined:
             told |= new
 
     def end(self) -> tuple[int | None, int | None]:
-        """See `Running`. Like a shell, bwrap reports the end by signal n as exit code 128 + n."""
+        """Like a shell, bwrap reports the end by signal n as exit code 128 + n."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._init, signal.SIGKILL)
         try:

@@ -1,16 +1,13 @@
 """Builds sources into a program inside a box, without network and under its own limits.
 
-A build is a box whose output is a tar of the result. It cannot write anything outside, so nothing needs cleaning, and
-its output is bounded like any bot's stderr. The tar is untrusted and is unpacked by `sandbox.archive` only.
-
-The tools' output is read while they run, so that an author can follow it. Each read takes everything that is kept,
-which is bounded, so a flood costs no more than a line.
+A build is a box whose output is a tar of the result. It cannot write anything outside, so nothing needs cleaning. The
+tar is untrusted and is unpacked by `sandbox.archive` only. The tools' output is read while they run, so that an author
+can follow it; what is kept of it is bounded, so a flood costs no more than a line.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import shlex
 import time
 from collections.abc import Callable
@@ -22,16 +19,13 @@ from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Blame, Counters, between, while_silent
 from deadheat.sandbox.box import Box, Channel, Exit, Limits, Meter, Program, Sandbox, SandboxError
 from deadheat.sandbox.languages import Recipe
+from deadheat.sandbox.pipes import readable
 
 BUILD_SECONDS = 60
-"""The most of its own time that a build may take (see `engine.own_time`): where the box's pressure is counted, waiting
-for a processor breaks no version. Elsewhere this is time by the clock on the wall.
-"""
+"""The most of its own time that a build may take (`engine.own_time`); time on the wall where no pressure is counted."""
 
 WATCH_FACTOR = 4
-"""The ratio of wall time to the limit at which this host has failed. It is smaller than for a bot's reply, because a
-build that makes itself wait keeps a whole slot.
-"""
+"""The ratio of wall time to the limit at which this host has failed: a build that makes itself wait keeps a slot."""
 
 END_SECONDS = 3
 """How long the processes of a build may take to end after its output."""
@@ -97,10 +91,8 @@ def build(
     between: Callable[[], None] = lambda: None,
     hear: Hear | None = None,
 ) -> Built:
-    """Build the sources in `sources` by the recipe. `between` is called a few times a second, `hear` about once.
-
-    Raises:
-        BuildFailed: the author's fault. SandboxError: the service's.
+    """Build the sources in `sources` by the recipe. `between` is called a few times a second, `hear` about once. Raises
+    BuildFailed: the author's fault; SandboxError: the service's.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
@@ -110,8 +102,15 @@ def build(
         channel = box.start()
         with suppress(OSError):  # the box has died, which `_run` sees
             os.write(channel.stdin_fd, b"\n")  # let its shell begin: from here on, the kernel would kill it before init
-        tar, why, end = _run(box, channel, listening, between)
-        log = _text(end.stderr)
+        try:
+            tar, why = _collect(channel, between, listening)
+            box.ask_stop(0 if why else END_SECONDS * NS_PER_S)
+            end = box.stopped()
+        except SandboxError as error:  # a box may not survive when its program runs out of memory (gVisor)
+            if channel.out_of_memory() is Blame.BOT:
+                raise BuildFailed(_too_much_memory(), listening.heard) from error
+            raise
+        log = end.stderr.decode("utf-8", "replace")
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
@@ -134,34 +133,9 @@ class _Listening:
     def __call__(self) -> None:
         if self._hear is None or time.monotonic() < self._due_at:
             return
-        self.heard = _text(self._box.stderr_so_far())
+        self.heard = self._box.stderr_so_far().decode("utf-8", "replace")
         self._hear(self.heard)
         self._due_at = time.monotonic() + LOOK_SECONDS
-
-
-def _run(
-    box: Box, channel: Channel, listening: _Listening, between: Callable[[], None]
-) -> tuple[bytes, str | None, Exit]:
-    """Return the output, the reason for a refusal, and how the build ended. If the box does not survive when its
-    program runs out of memory (see `sandbox.runtimes`), only the reason and the output so far remain.
-    """
-
-    def meanwhile() -> None:
-        between()
-        listening()
-
-    try:
-        tar, why = _collect(channel, meanwhile)
-        box.ask_stop(0 if why else END_SECONDS * NS_PER_S)
-        return tar, why, box.stopped()
-    except SandboxError as error:
-        if channel.out_of_memory() is Blame.BOT:
-            raise BuildFailed(_too_much_memory(), listening.heard) from error
-        raise
-
-
-def _text(stderr: bytes) -> str:
-    return stderr.decode("utf-8", "replace")
 
 
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
@@ -178,18 +152,17 @@ def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
         raise BuildFailed(f"the build command failed with {how}", log)
 
 
-def _collect(channel: Channel, meanwhile: Callable[[], None]) -> tuple[bytes, str | None]:
+def _collect(channel: Channel, *meanwhile: Callable[[], None]) -> tuple[bytes, str | None]:
     """Return the build's whole output, and the reason for a refusal, if any."""
     began_at, before = time.monotonic(), channel.meter.counters()
     chunks: list[bytes] = []
     total = 0
-    poller = select.poll()
-    poller.register(channel.stdout_fd, select.POLLIN)
     while True:
         if _took_too_long(channel.meter, before, int((time.monotonic() - began_at) * NS_PER_S)):
             return b"", f"the build took longer than {BUILD_SECONDS} s"
-        meanwhile()
-        if not poller.poll(POLL_SECONDS * 1000):
+        for work in meanwhile:
+            work()
+        if not readable(channel.stdout_fd, POLL_SECONDS):
             continue
         try:
             data = os.read(channel.stdout_fd, 64 * 1024)

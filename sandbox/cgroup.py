@@ -17,12 +17,11 @@ from pathlib import Path
 from time import monotonic_ns
 
 from deadheat.sandbox.attribution import Blame, Counters
-from deadheat.sandbox.box import Exit
+from deadheat.sandbox.box import Exit, Meter
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
-"""Enough for what is read at every prompt. Python allocates up to this size without asking the system, which saves a
-tenth of a read."""
+"""Enough for what is read at every prompt. Python allocates this without asking the system: a tenth of a read."""
 _STAT_BYTES = 64 * 1024
 """Enough for the lines of many hundred CPUs, which come first in /proc/stat."""
 
@@ -49,7 +48,7 @@ _Texts = tuple[bytes, bytes, bytes, Counters]
 """An unparsed reading: CPU time, pressure and leader as in the files, and the slow counters."""
 
 
-class Cgroup:
+class Cgroup(Meter):
     """The counters of one run, which begins now, in `groups` (see `groups_of`), pinned to `cpus` (empty: to none).
     `leader` is the process id of the bot's first process on this host, if it is known.
     """
@@ -68,34 +67,28 @@ class Cgroup:
         self._slow_at_ns = 0
         self._mark: _Texts = (b"", b"", b"", self._slow)
         self._leader = Leader(leader, proc)
-        self._stat = self._open(proc, "stat")
-        unified = groups.get("")
-        self._pressure = self._open(unified, "cpu.pressure")
-        self._frozen_time = self._open(unified, "cgroup.stat.local")
-        self._freezer = self._open(groups.get("freezer"), "freezer.state", os.O_RDWR)
-        self._freeze = self._open(unified, "cgroup.freeze", os.O_WRONLY) if self._freezer == _NONE else _NONE
-        self._events = self._open(unified, "cgroup.events")
-        self._throttled_v1 = self._open(groups.get("cpu"), "cpu.stat")
+        unified, memory = groups.get(""), groups.get("memory")
+        self._stat = self._open((proc, "stat"))
+        self._pressure = self._open((unified, "cpu.pressure"))
+        self._frozen_time = self._open((unified, "cgroup.stat.local"))
+        self._freezer = self._open((groups.get("freezer"), "freezer.state"), how=os.O_RDWR)
+        self._freeze = self._open((unified, "cgroup.freeze"), how=os.O_WRONLY) if self._freezer == _NONE else _NONE
+        self._events = self._open((unified, "cgroup.events"))
+        self._throttled = self._open((groups.get("cpu"), "cpu.stat"), (unified, "cpu.stat"))
         self.weight = weight = weight_file(groups)
         self._weights = (b"", b"") if weight is None else (OTHER[weight.name], FAVOURED[weight.name])
-        self._weight = _NONE if weight is None else self._open(weight.parent, weight.name, os.O_WRONLY)
-        self._throttled_v2 = self._open(unified, "cpu.stat") if self._throttled_v1 == _NONE else _NONE
-        self._cpu = self._open(groups.get("cpuacct"), "cpuacct.usage")
+        self._weight = _NONE if weight is None else self._open((weight.parent, weight.name), how=os.O_WRONLY)
+        self._cpu = self._open((groups.get("cpuacct"), "cpuacct.usage"))
         self._cpu_in_ns = self._cpu != _NONE  # version 2 counts microseconds, among other things
         if self._cpu == _NONE:
-            self._cpu = self._open(unified, "cpu.stat")
-        self._oom = self._open(groups.get("memory"), "memory.oom_control")
-        if self._oom == _NONE:
-            self._oom = self._open(unified, "memory.events")
-        self._limit = self._open(groups.get("memory"), "memory.limit_in_bytes")
-        self._peak = self._open(groups.get("memory"), "memory.max_usage_in_bytes")
-        if self._peak == _NONE:
-            self._peak = self._open(unified, "memory.peak")
+            self._cpu = self._open((unified, "cpu.stat"))
+        self._oom = self._open((memory, "memory.oom_control"), (unified, "memory.events"))
+        self._limit = self._open((memory, "memory.limit_in_bytes"))
+        self._peak = self._open((memory, "memory.max_usage_in_bytes"), (unified, "memory.peak"))
         now_ns, leader_ns = self.cpu_ns(), leader_times(self._leader.text())[0] or 0
         self._begun_ns = None if now_ns is None else now_ns - leader_ns  # without what it took to set the run up
 
     def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
         with contextlib.suppress(OSError):  # the container is gone, or has no weight
             os.pwrite(self._weight, self._weights[yes], 0)
 
@@ -109,7 +102,6 @@ class Cgroup:
         return seen == [True, True]
 
     def cpu_ns(self) -> int | None:
-        """Return the CPU time used by everything in the container so far."""
         return self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
 
     def _cpu_ns(self, text: bytes) -> int | None:
@@ -134,25 +126,20 @@ class Cgroup:
         """Return whose lack of memory killed a process of this run: the bot's (at its own limit) or the host's."""
         if not _field(self._oom, b"oom_kill"):
             return None
-        return Blame.BOT if _field(self._oom, b"oom") or self._peaked() else Blame.HOST
-
-    def _peaked(self) -> bool:
-        """Say whether the peak is at the limit, because version 1 does not count hits on every kernel."""
-        limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes()
-        return limit_bytes is not None and peak_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES
+        # Version 1 does not count hits of the limit on every kernel, so there the peak tells.
+        limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes() or 0
+        peaked = limit_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES
+        return Blame.BOT if _field(self._oom, b"oom") or peaked else Blame.HOST
 
     def peak_memory_bytes(self) -> int | None:
         """Return the peak memory use of this run."""
         return _integer(self._peak)
 
     def counters(self, fresh: bool = True) -> Counters:
-        """See `sandbox.box.Meter`."""
         return self._counters(self._texts(fresh))
 
     def mark(self) -> None:
-        """See `sandbox.box.Meter`. The files' content is kept unparsed: few deadlines are missed, and parsing costs as
-        much again as reading.
-        """
+        """The content stays unparsed: few deadlines are missed, and parsing costs as much again as reading."""
         if monotonic_ns() - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_counters(fresh=True)
         try:  # `_texts`, without a call for each file
@@ -163,31 +150,24 @@ class Cgroup:
             self._mark = self._texts(fresh=False)
 
     def marked(self) -> Counters:
-        """See `sandbox.box.Meter`."""
         return self._counters(self._mark)
 
-    def waiting_ns(self) -> int:
-        """See `sandbox.box.Meter`. The pressure counts unfinished waits; without it, none is known before its end."""
-        return 0
-
     def spent_ns(self) -> int | None:
-        """See `sandbox.box.Meter`."""
         before_ns, now_ns = self._cpu_ns(self._mark[0]), self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def _texts(self, fresh: bool) -> _Texts:
-        """Read the counters. If not `fresh`, the slow and rarely changing ones (throttling, freezing, steal) may be up
-        to SLOW_AGE_NS old, which makes a reading cost 5 instead of 40 microseconds.
-        """
+        """Read the counters: 40 microseconds if `fresh`, else 5, because the slow ones may be SLOW_AGE_NS old."""
         slow = self._slow_counters(fresh)
         return (_read(self._cpu, _SHORT_BYTES), _read(self._pressure, _SHORT_BYTES), self._leader.text(), slow)
 
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
         leader_cpu_ns, delay_ns = leader_times(leader)
+        _, _, full = pressure.partition(b"full ")  # this line is the last, and ends with the total in microseconds
         return slow._replace(
             cpu_ns=self._cpu_ns(cpu),
-            full_ns=_pressure_full_ns(pressure),
+            full_ns=int(full[full.rindex(b"=") + 1 :]) * 1000 if full else None,
             leader_cpu_ns=leader_cpu_ns,
             delay_ns=delay_ns,
             processors=self._processors,
@@ -197,22 +177,15 @@ class Cgroup:
         now_ns = monotonic_ns()
         if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_at_ns = now_ns
+            throttled = _read(self._throttled)
+            frozen_by_v1 = _read(self._freezer).strip() not in (b"THAWED", b"")
             self._slow = Counters(
-                throttled_ns=self._throttled_ns(),
+                throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
                 steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
-                frozen_ns=(_field(self._frozen_time, b"frozen_usec") or 0) * 1000,
-                frozen=self._frozen(),
+                frozen_ns=1000 * (_field(self._frozen_time, b"frozen_usec") or 0),
+                frozen=frozen_by_v1 or _field(self._events, b"frozen") == 1,
             )
         return self._slow
-
-    def _frozen(self) -> bool:
-        by_v1 = _read(self._freezer).strip() not in (b"THAWED", b"")
-        return by_v1 or _field(self._events, b"frozen") == 1
-
-    def _throttled_ns(self) -> int:
-        if self._throttled_v1 != _NONE:
-            return _field(self._throttled_v1, b"throttled_time") or 0
-        return (_field(self._throttled_v2, b"throttled_usec") or 0) * 1000
 
     def close(self) -> None:
         """Close the files; idempotent."""
@@ -220,16 +193,18 @@ class Cgroup:
         while self._fds:
             os.close(self._fds.pop())
 
-    def _open(self, directory: Path | None, name: str, how: int = os.O_RDONLY) -> int:
-        fd = _NONE if directory is None else _opened(f"{directory}/{name}", how)
-        if fd != _NONE:
-            self._fds.append(fd)
-        return fd
+    def _open(self, *places: tuple[Path | None, str], how: int = os.O_RDONLY) -> int:
+        """Open the first of these files that exists."""
+        for directory, name in places:
+            if directory is not None and (fd := _opened(f"{directory}/{name}", how)) != _NONE:
+                self._fds.append(fd)
+                return fd
+        return _NONE
 
 
 def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
-    """Return the control groups of a container's process: directories by controller; the unified hierarchy's key is ''.
-    Hierarchies are left out in which its runtime made no group for it.
+    """Return a container's control groups: directories by controller, '' for the unified hierarchy; those only in which
+    its runtime made a group for it.
     """
     found: dict[str, Path] = {}
     unified = root / "unified" if (root / "unified").is_dir() else root
@@ -252,29 +227,23 @@ def weight_file(groups: Mapping[str, Path]) -> Path | None:
 
 def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path("/sys/fs/cgroup")) -> dict[str, Path]:
     """Make a unified group for a container whose runtime made `groups` of version 1 only, and move its processes there:
-    the kernel measures pressure by unified groups, whichever version sets the limits.
-
-    Return `groups` with that group, which is to be removed when the container is gone, or unchanged if there is one
-    already or none can exist.
+    the kernel measures pressure by unified groups, whichever version sets the limits. Return `groups` with that group,
+    which `leave_unified` removes, or unchanged if there is one already or none can exist.
     """
     group = root / "unified" / OWN_GROUPS / name
     if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
         return groups
     for _ in range(JOIN_TRIES):
         with contextlib.suppress(OSError):  # not permitted: the meter will report no pressure
-            _move_all(groups["cpuacct"], pid, group)
+            group.mkdir(parents=True, exist_ok=True)
+            moved: set[str] = set()
+            while fresh := {str(pid), *(groups["cpuacct"] / "cgroup.procs").read_text().split()} - moved:
+                for process in fresh:
+                    with contextlib.suppress(ProcessLookupError):  # it has ended
+                        (group / "cgroup.procs").write_text(process)
+                moved |= fresh
             return {**groups, "": group}
     return groups
-
-
-def _move_all(members: Path, pid: int, group: Path) -> None:
-    moved: set[str] = set()
-    group.mkdir(parents=True, exist_ok=True)
-    while fresh := {str(pid), *(members / "cgroup.procs").read_text().split()} - moved:
-        for process in fresh:
-            with contextlib.suppress(ProcessLookupError):  # it has ended
-                (group / "cgroup.procs").write_text(process)
-        moved |= fresh
 
 
 def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
@@ -313,11 +282,9 @@ def _opened(path: str, how: int = os.O_RDONLY) -> int:
 
 
 def _read(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
-    if fd == _NONE:
-        return b""
     try:
         return pread(fd, size_bytes, 0)
-    except OSError:  # ENODEV: the container is gone, and its control groups with it
+    except OSError:  # it is missing, or ENODEV: the container is gone, and its control groups with it
         return b""
 
 
@@ -326,15 +293,9 @@ def _integer(fd: int) -> int | None:
     return int(text) if text else None
 
 
-def _pressure_full_ns(text: bytes) -> int | None:
-    """Return the total of the last line, "full", which the file gives in microseconds."""
-    at = text.rfind(b"full ")
-    return None if at < 0 else int(text[text.rindex(b"=") + 1 :]) * 1000
-
-
 def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
-    """Return the time that the hypervisor took from the most affected of these CPUs, by /proc/stat, which counts in
-    ticks of 10 ms. Return 0 without CPUs, because a whole host's steal cannot be attributed.
+    """Return the time that the hypervisor took from the most affected of these CPUs, in ticks of 10 ms (/proc/stat); 0
+    without CPUs, because a whole host's steal cannot be attributed.
     """
     ticks = 0
     for cpu in cpus:
@@ -345,8 +306,8 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
 
 
 def thaw(container: str, root: Path = Path("/sys/fs/cgroup")) -> None:
-    """Resume everything in a container, which version 1 cannot end while it is frozen (2 can). Its groups are found by
-    its id: its first process has ended with its owner, and such a process is in no group of version 1.
+    """Resume everything in a container, which version 1 cannot end while it is frozen (2 can). Its id finds its groups:
+    its first process may have ended with its owner.
     """
     pattern = f"{root}/freezer/**/*{container}*/**/freezer.state"
     for state in glob.iglob(pattern, recursive=True):  # noqa: PTH207  Path.glob fails if a folder goes meanwhile
@@ -356,11 +317,9 @@ def thaw(container: str, root: Path = Path("/sys/fs/cgroup")) -> None:
 
 def first_child(pid: int, proc: Path = Path("/proc")) -> int | None:
     """Return a process's oldest child, None if it has none or this kernel does not tell."""
-    try:
-        found = (proc / f"{pid}/task/{pid}/children").read_bytes().split(None, 1)
-    except OSError:
-        return None
-    return int(found[0]) if found else None
+    with contextlib.suppress(OSError, IndexError):
+        return int((proc / f"{pid}/task/{pid}/children").read_bytes().split(None, 1)[0])
+    return None
 
 
 class Leader:
@@ -371,10 +330,7 @@ class Leader:
 
     def text(self) -> bytes:
         """Return the kernel's text, which `leader_times` parses."""
-        try:
-            return pread(self.fd, _SHORT_BYTES, 0)
-        except OSError:
-            return b""
+        return _read(self.fd, _SHORT_BYTES)
 
     def close(self) -> None:
         """Close the files; may be called repeatedly."""
@@ -388,20 +344,14 @@ _this_thread = threading.local()
 
 def own_times() -> bytes:
     """Return the kernel's text about the calling thread, for `delay_between`; parsing it costs more than reading it."""
-    try:
-        text: bytes = _this_thread.times.text()
-    except AttributeError:  # the first call, also after a fork
+    if not hasattr(_this_thread, "times"):  # the first call, also after a fork
         _this_thread.times = Leader(threading.get_native_id())
-        text = _this_thread.times.text()
+    text: bytes = _this_thread.times.text()
     return text
 
 
-def _forget() -> None:
-    """Leave the parent's file to the parent after a fork."""
-    _this_thread.__dict__.clear()
-
-
-os.register_at_fork(after_in_child=_forget)
+# The file is the parent's. Only in the child is this the dictionary of the thread that forked.
+os.register_at_fork(after_in_child=lambda: _this_thread.__dict__.clear())  # noqa: PLW0108
 
 
 def delay_between(before: bytes, after: bytes) -> int:

@@ -3,15 +3,11 @@ and boxes that are a container for each run: builds, and everything under gVisor
 
 Theory of operation
 -------------------
-The engine handles only a container's life cycle: create, start, inspect (once, for the process id), wait for removal,
-and kill if it does not end by itself. Every engine call has a time-out.
-
 A program that runs alone in a container is a child of the image's init, with which we talk through FIFOs in a directory
 that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
 
 *Nothing survives its owner.* init exits when our end of `ctl` closes, which happens even when this process is killed,
-and the engine removes an exited container by itself (`auto_remove`). Only a directory remains; it is locked while its
-owner lives, and `sandbox.folders` deletes directories whose lock is free.
+and the engine removes an exited container by itself (`auto_remove`). The folder is deleted by `sandbox.folders`.
 """
 
 from __future__ import annotations
@@ -20,7 +16,6 @@ import contextlib
 import os
 import re
 import secrets
-import select
 import shutil
 import stat
 import time
@@ -39,11 +34,12 @@ from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified
 from deadheat.sandbox.folders import LockedFolder
 from deadheat.sandbox.host import weight as weights
 from deadheat.sandbox.host.weight import Parent
+from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.runtimes import Runtime, why_not_started
 
 ACK_TIMEOUT_S = 10
-"""How long init may take to answer an order beyond the time that the order itself allows. An idle host takes a
-millisecond; after ten seconds some process in the container cannot be killed."""
+"""How long init may take to answer, beyond the time that an order allows. An idle host takes a millisecond; after this,
+some process in the container cannot be killed."""
 
 AGAIN_SECONDS = 0.1
 
@@ -51,16 +47,13 @@ LABEL = "deadheat.box"
 """Its value is the folder of the container's owner."""
 
 ANY_USER = range(2**20, 2**20 + 2**30, 2)
-"""Every run gets a random user of these, above all users of a host; its group has the same number. The number after it
-is the root of its room."""
+"""Each run's user, above all users of a host, and its group; the number after it is the root of its room."""
 
 FIFOS = ("ctl", "ack", "in", "out")
 
-CAPABILITIES = ["KILL", "SETUID", "SETGID"]  # of a wall, until it has made its maker (see images/init.c)
-ALONE_CAPABILITIES = [
-    *CAPABILITIES,
-    "SETPCAP",
-]  # of the init of a single run, which drops them before the program starts
+CAPABILITIES = ["KILL", "SETUID", "SETGID"]
+"""Those of a wall, until it has made its maker (see images/init.c). The init of a single run drops the program's."""
+
 MASKED = """
 /proc/acpi /proc/asound /proc/kcore /proc/keys /proc/latency_stats /proc/sched_debug /proc/scsi /proc/timer_list
 /proc/timer_stats /sys/devices/virtual/powercap /sys/firmware
@@ -72,8 +65,8 @@ MASKED = """
 /proc/sys/kernel/pty /dev/pts
 """
 """Paths that a box does not see. First, as by default with engines, the machine and its keys. Then host-wide counts and
-lists, which one bot can change and another can read: /proc/locks shows even the byte ranges of locks held in other
-containers. (Runtimes need /proc/stat and /proc/meminfo; those remain.) Last, terminals: a host has 4096 for all."""
+lists, which one bot can change and another can read, such as the locks held in other containers. (Runtimes need
+/proc/stat and /proc/meminfo.) Last, terminals: a host has 4096 for all."""
 
 READ_ONLY = ["/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"]
 """What changes the host. The rest of /proc, which rooms do not have, is where a wall maps their users."""
@@ -98,7 +91,7 @@ def host_config(
         mounts=mounts,
         tmpfs={"/tmp": tmp, **limits.scratch},
         cap_drop=["ALL"],
-        cap_add=CAPABILITIES if wall else ALONE_CAPABILITIES,
+        cap_add=CAPABILITIES if wall else [*CAPABILITIES, "SETPCAP"],
         # AppArmor's usual profile forbids mounts, in rooms too. It would guard /proc and /sys, which no room has.
         security_opt=["no-new-privileges:true", f"seccomp={filter_of_calls}", *(["apparmor=unconfined"] * wall)],
         mem_limit=limits.memory_bytes,
@@ -113,19 +106,10 @@ def host_config(
         auto_remove=True,
     )
     # The library has no arguments for these.
-    config["ReadonlyPaths"] = READ_ONLY if wall else ["/proc"]  # all of it: see `to_be_killed_first`
+    config["ReadonlyPaths"] = READ_ONLY if wall else ["/proc"]  # all of it: see `ContainerBox.start`
     config["MaskedPaths"] = MASKED.split()
     runtime.adapt(config, limits)
     return config
-
-
-def to_be_killed_first(pid: int) -> None:
-    """Make the kernel, when out of memory, kill a build's first process before init, however little memory it uses: a
-    dead init looks like our failure. The process cannot undo this, because its /proc is read-only. In matches init does
-    this.
-    """
-    with contextlib.suppress(OSError):  # it has already ended
-        Path(f"/proc/{pid}/oom_score_adj").write_text("1000", "ascii")
 
 
 class Container:
@@ -162,16 +146,14 @@ class Container:
         return pid
 
     def close(self) -> None:
-        """Wait until the engine has removed it, and remove the folder. Kill it if it does not end by itself. Ask each
-        second: asked while it removes the container, an engine may never answer (Docker 20.10).
-        """
+        """Wait until the engine has removed it, killed if it does not end by itself, and remove the folder."""
         if self.id is not None:
             self._remove(self.id)
             self.id = None
         self._folder.remove()
 
     def _remove(self, container: str) -> None:
-        for second in range(2 * ACK_TIMEOUT_S):
+        for second in range(2 * ACK_TIMEOUT_S):  # asked while it removes the container, an engine may never answer
             try:
                 if second == ACK_TIMEOUT_S:
                     self._client.kill(container)
@@ -186,7 +168,7 @@ class Container:
 
 
 class Confined:
-    """A box on an engine, and its present run. Rooms and containers take orders in different ways."""
+    """A `sandbox.box.Box` on an engine, and its present run. Rooms and containers take orders in different ways."""
 
     def __init__(self, weight: float | None) -> None:
         """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
@@ -225,30 +207,25 @@ class Confined:
         return self._meter is not None and self._meter.can_favour()
 
     def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
         self._favoured = yes
         if self._meter is not None:
             self._meter.favour(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
         if self._meter is not None and yes != self._resting:
             self._meter.freeze(yes)
             self._meter.favour(self._favoured and not yes)  # what cannot be frozen runs behind everything else
             self._resting = yes
 
     def stderr_so_far(self) -> bytes:
-        """See `sandbox.box.Box`."""
         self._order("tell")
         return self._hear("told", ACK_TIMEOUT_S)[1]
 
     def ask_stop(self, grace_ns: int) -> None:
-        """See `sandbox.box.Box`."""
         self._stop_timeout_s = grace_ns / NS_PER_S + ACK_TIMEOUT_S
         self._order(f"stop {grace_ns // NS_PER_MS}")
 
     def stopped(self) -> Exit:
-        """See `sandbox.box.Box`."""
         words, stderr = self._hear("done", self._stop_timeout_s)
         assert self._meter is not None
         if not re.fullmatch(r"done [ESK] \d+ \d+", " ".join(words)):
@@ -264,7 +241,7 @@ class Confined:
 
 
 class ContainerBox(Confined):
-    """A box whose every run has a container of its own. See `sandbox.box.Box`."""
+    """A box whose every run has a container of its own."""
 
     def __init__(
         self,
@@ -286,14 +263,20 @@ class ContainerBox(Confined):
         self._fds: dict[str, int] = {}
         self._said = b""
         self._copy = LockedFolder(run_dir, "box")
-        copy_program(program.directory, self._copy.path / "program")
+        target = self._copy.path / "program"
+        shutil.copytree(program.directory, target)
+        for path in (target, *target.rglob("*")):  # the box's user can read it, whatever modes the original has
+            path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`."""
         self._end()
         image, program, limits = self._opened_with
         self._container = container = Container(self._client, self._run_dir)
-        self._make_fifos(container.judge)
+        for name in FIFOS:
+            os.mkfifo(container.judge / name, 0o600)
+            # Those that we write to are open for reading, too, so that opening never waits and the bot's end may close.
+            flags = os.O_RDWR if name in ("ctl", "in") else os.O_RDONLY
+            self._fds[name] = os.open(container.judge / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
         places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
         mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
         config = host_config(self._client, mounts, limits, self._runtime)
@@ -304,13 +287,15 @@ class ContainerBox(Confined):
         self._hear("started", ACK_TIMEOUT_S)
         leader = None if self._runtime.gvisor else first_child(self._pid)
         if leader is not None:
-            to_be_killed_first(leader)
+            # When out of memory, the kernel kills this process before init, however little it uses: a dead init looks
+            # like our failure. The process cannot undo this, because its /proc is read-only. In a room init does it.
+            with contextlib.suppress(OSError):  # it has already ended
+                Path(f"/proc/{leader}/oom_score_adj").write_text("1000", "ascii")
         meter = Cgroup(groups, limits.cpu_numbers, leader)
         self._begin(meter)
         return Channel(self._fds["in"], self._fds["out"], meter, meter.killed_for_memory)
 
     def close(self) -> None:
-        """See `sandbox.box.Box`."""
         self._end()
         self._copy.remove()
 
@@ -325,14 +310,6 @@ class ContainerBox(Confined):
         leave_unified(self._container_groups)
         self._container_groups, self._said = {}, b""
 
-    def _make_fifos(self, directory: Path) -> None:
-        for name in FIFOS:
-            os.mkfifo(directory / name, 0o600)
-        # We open the pipes that we write to for both reading and writing, so that opening never waits and the bot's end
-        # may close and reopen.
-        for name, flags in (("ctl", os.O_RDWR), ("in", os.O_RDWR), ("ack", 0), ("out", 0)):
-            self._fds[name] = os.open(directory / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
-
     def _order(self, order: str) -> None:
         try:
             os.write(self._fds["ctl"], order.encode())
@@ -340,7 +317,7 @@ class ContainerBox(Confined):
             raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
 
     def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """See `Confined`. On a FIFO, the last word of a line is the length of the text that follows it."""
+        """On a FIFO, the last word of a line is the length of the text that follows it."""
         give_up_at = time.monotonic() + timeout_s
         while b"\n" not in self._said:
             self._read_more(give_up_at, timeout_s)
@@ -355,22 +332,9 @@ class ContainerBox(Confined):
         return words, text
 
     def _read_more(self, give_up_at: float, timeout_s: float) -> None:
-        poller = select.poll()
-        poller.register(self._fds["ack"], select.POLLIN)
-        ready = poller.poll(max(0.0, give_up_at - time.monotonic()) * 1000)
-        data = os.read(self._fds["ack"], 64 * 1024) if ready else b""
-        if not ready:
+        if not readable(self._fds["ack"], give_up_at - time.monotonic()):
             raise SandboxError("container-stuck", f"init did not answer within {timeout_s} s")
+        data = os.read(self._fds["ack"], 64 * 1024)
         if not data:
             raise SandboxError("container-died", "the container ended unexpectedly")
         self._said += data
-
-
-def copy_program(source: Path, target: Path) -> None:
-    """Copy a program so that the box's user can read it, whatever modes the original has."""
-    shutil.copytree(source, target)
-    for folder, _, files in os.walk(target):
-        Path(folder).chmod(0o755)
-        for name in files:
-            path = Path(folder, name)
-            path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)

@@ -29,12 +29,9 @@ class DockerSandbox:
     """Opens boxes on the engine that the environment names (DOCKER_HOST, or the local socket)."""
 
     def __init__(self, image: str, run_dir: Path, runtime: str = "", only_plays: bool | None = None) -> None:
-        """`run_dir` must be on a file system that this process and the engine see under the same path. `runtime` is one
-        registered with the engine; "" is its default. `only_plays`: whether bots outweigh everything else here (see
-        `sandbox.host.weight`); None leaves their weight to this machine's workers.
-
-        Raises:
-            SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
+        """`run_dir` must have the same path for the engine. `runtime` is one registered with it; "" is its default.
+        `only_plays`: whether bots outweigh everything else here (`sandbox.host.weight`); None leaves that to workers.
+        Raises SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
         """
         self._image = image
         self.only_plays = only_plays
@@ -56,7 +53,6 @@ class DockerSandbox:
         sweep_unified(self._run_dir)
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """See `sandbox.box.Sandbox`."""
         weight = None if self.only_plays is None else wanted(limits.building, self.only_plays)
         try:
             if limits.building or self.runtime.gvisor:
@@ -97,9 +93,8 @@ class DockerSandbox:
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
-        """Remove containers whose owner was killed before starting them (they never run, so they never end), while they
-        started (init waits for us), or while a box rested (what is frozen cannot end). Return their number. Raises
-        SandboxError.
+        """Remove containers that never end, because their owner was killed before they ran or while a box was frozen.
+        Return their number. Raises SandboxError.
         """
         swept = 0
         try:
@@ -108,8 +103,7 @@ class DockerSandbox:
                 folder = Path(found["Labels"][LABEL])
                 if folder.parent != self._run_dir:
                     continue
-                gone = not folder.exists() if found["State"] == "created" else not is_locked(folder)
-                if gone:
+                if not (folder.exists() if found["State"] == "created" else is_locked(folder)):
                     with contextlib.suppress(APIError):  # it is just going, or does not go now
                         thaw(found["Id"])
                         self._client.remove_container(found["Id"], force=True)

@@ -1,7 +1,7 @@
 """The judging environment as described by the image itself: what authors can rely on, and the exact commands.
 
-Nothing here is written by hand. Versions come from the tools in a box of that image, commands from `sandbox.languages`,
-limits from the values that confine boxes. A description is made once for each `fingerprint`.
+Versions come from the tools in a box of that image, commands from `sandbox.languages`, limits from the values that
+confine boxes. A description is made once for each `fingerprint`.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ def fingerprint(image: Image, limits: Limits) -> str:
 
 def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> dict[str, Any]:
     """Ask the tools in `image`, with which `sandbox` opens its boxes. `limits` are those of a match. Return JSON in the
-    shape of `api.schemas.environment.Environment`.
-
-    Raises:
-        SandboxError, BuildFailed: both our failures.
+    shape of `api.schemas.environment.Environment`. Raises SandboxError and BuildFailed, both our failures.
     """
     versions = installed(sandbox, cpus)
     return {

@@ -1,7 +1,7 @@
 """Working folders that disappear with their owner, even when it is killed.
 
 The owner holds a lock on the folder, which the kernel releases with the process; `sweep_folders` deletes folders that
-nobody has locked. A moment passes between creating and locking a folder, so a sweep spares very young ones.
+nobody has locked, but for very young ones, whose owner may not have locked them yet.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 YOUNG_SECONDS = 10
 
 
 class LockedFolder:
-    """A new folder below `parent`, locked until it is removed."""
+    """A new folder below `parent`, locked until it is removed. Also a context manager that gives its path."""
 
     def __init__(self, parent: Path, purpose: str) -> None:
         self.path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
@@ -33,15 +32,11 @@ class LockedFolder:
             os.close(self._fd)
             self._fd = -1
 
+    def __enter__(self) -> Path:
+        return self.path
 
-@contextlib.contextmanager
-def locked_folder(parent: Path, purpose: str) -> Iterator[Path]:
-    """Create a folder that exists for the duration of the block."""
-    folder = LockedFolder(parent, purpose)
-    try:
-        yield folder.path
-    finally:
-        folder.remove()
+    def __exit__(self, *_: object) -> None:
+        self.remove()
 
 
 def is_locked(path: Path) -> bool:
@@ -64,14 +59,8 @@ def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SEC
     swept = 0
     for purpose in purposes:
         for path in parent.glob(f"{purpose}-*"):
-            with contextlib.suppress(OSError):  # BlockingIOError: its owner lives; any other: it is already gone
-                if time.time() - path.stat().st_mtime < young_seconds:
-                    continue
-                fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                try:
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.suppress(OSError):  # it is already gone
+                if time.time() - path.stat().st_mtime >= young_seconds and not is_locked(path):
                     shutil.rmtree(path, ignore_errors=True)
                     swept += 1
-                finally:
-                    os.close(fd)
     return swept

@@ -46,17 +46,15 @@ class Referee:
     def look(self) -> None:
         """Kill a bot in whose pipe the referee has slept since `HELD_LOOKS` looks."""
         held = next((channel for channel in self._channels if channel.inside), None)
-        call = (held, held.calls) if held is not None and self._sleeps() else None
+        call = None
+        if held is not None and self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D":
+            call = held, held.calls
         self._looks = self._looks + 1 if call == self._call else 1
         self._call = call
         if held is not None and call is not None and self._looks == HELD_LOOKS:
             log.warning("a bot that held a pipe is killed")
             held.killed = True
             held.kill()
-
-    def _sleeps(self) -> bool:
-        """Say whether the thread sleeps where no signal wakes it."""
-        return self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D"
 
 
 def _watch() -> None:

@@ -218,22 +218,16 @@ _BY_SUFFIX = tuple(recipe for recipe in _RECIPES if recipe.suffixes)
 
 
 def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[str, str]:
-    """Detect an upload's language and first file.
-
-    Args:
-        filename: as uploaded; it decides if the upload is a single file, i.e. `names` is only this name. names: files
-        of the archive, with ``/`` between folders. toml_text: content of the manifest at the archive's root, if there
-        is one.
-
-    Raises:
-        LanguageError: no language or first file fits, several do, or the manifest is not valid.
+    """Detect an upload's language and first file, from the `filename` if `names` is only this name, else from the names
+    of an archive's files, with ``/`` between folders, and its manifest, if there is one. Raises LanguageError: no
+    language or first file fits, several do, or the manifest is not valid.
     """
     if list(names) == [filename]:
         return _of_single_file(filename)
     language, entry = ("", "") if toml_text is None else _read_manifest(toml_text)
     if language:
         recipe = LANGUAGES[language]
-        return language, _named_entry(recipe, entry, names) if entry else _found_entry(recipe, names)
+        return language, _entry(recipe, entry, names)
     found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=True))}
     if not found:
         found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
@@ -276,21 +270,18 @@ def _read_manifest(text: str) -> tuple[str, str]:
     return language, entry
 
 
-def _named_entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
+def _entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
+    if not entry:
+        entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
+        if not entry:
+            said = N_("A %(language)s bot needs %(names)s at the archive's root.")
+            raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
     if entry not in names:
         said = N_("%(file)s names the entry %(entry)r, which is not in the archive.")
         raise LanguageError("no-entry", said, entry=entry[:200])
     if "/" in entry and not _TABLE[recipe.name].needs_entry:
         said = N_("The entry of a %(language)s bot must be at the archive's root.")
         raise LanguageError("no-entry", said, language=recipe.name)
-    return entry
-
-
-def _found_entry(recipe: Recipe, names: Sequence[str]) -> str:
-    entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
-    if not entry:
-        said = N_("A %(language)s bot needs %(names)s at the archive's root.")
-        raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
     return entry
 
 

@@ -5,9 +5,8 @@ NOT A SANDBOX. A bot runs as the current user, with that user's files, network a
 
 At its end a run's processes are killed: the bot's process group, the rest of its session, and all processes with the
 run's mark in their environment, which catches children with a session of their own. If this process is killed first,
-`sandbox.orphans` does it. A program that hides its children on purpose keeps them; use `sandbox.bubblewrap` for such
-programs. To learn of every child, this process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER), which would
-also affect its other children.
+`sandbox.orphans` does it. A program that hides its children on purpose keeps them: to learn of every child, this
+process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER), also those of its other children.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import contextlib
 import fcntl
 import os
 import resource
-import select
 import signal
 import threading
 import time
@@ -28,9 +26,10 @@ from typing import Protocol
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Meter, Program, SandboxError
 from deadheat.sandbox.cgroup import Leader, leader_times
 from deadheat.sandbox.orphans import MARK, mark
+from deadheat.sandbox.pipes import readable
 
 REAP_TIMEOUT_S = 10
 
@@ -46,22 +45,19 @@ MOST_NEW = 1000
 MOST_ROUNDS = 20
 """How often a run's processes are searched for, because a killed one may just have started another."""
 
-
 HEAD_BYTES, TAIL_BYTES = 8 * 1024, 48 * 1024
 
 CUT_BYTES = 4 * 1024 * 1024
 """The size at which the file is cut. A check costs a microsecond, a cut some fifty."""
 
 MAX_FILE_BYTES = 1024 * 1024 * 1024
-"""The largest file that a plain program may write, as its limit RLIMIT_FSIZE: an endless loop of messages must not take
-all the memory before its time is over. At 4 GB/s, the speed of `yes`, that takes a quarter of a second."""
+"""A plain program's RLIMIT_FSIZE: an endless loop of messages, at 4 GB/s, must not take all the memory."""
 
 
 class Stderr:
-    """The file in memory that a program gets as its stderr. It never blocks the program, and its ends are kept, as in a
-    container. Nobody could read a pipe here: the referee's process does nothing else while a clock runs. So the program
-    appends to the file, which is cut whenever the referee reads the program's counters anyway. Text written between two
-    readings needs memory, which `MAX_FILE_BYTES` bounds. Close it.
+    """The file in memory that a program gets as its stderr, of which the ends are kept. Close it. Nobody could read a
+    pipe here: the referee's process does nothing else while a clock runs. So the file is cut whenever the referee reads
+    the program's counters anyway; `MAX_FILE_BYTES` bounds what is written between two readings.
     """
 
     def __init__(self) -> None:
@@ -117,7 +113,6 @@ class LocalSandbox:
     """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
     def open(self, program: Program, limits: Limits) -> Box:
-        """Open a box that starts `program` as a plain subprocess."""
         return LocalBox(program, limits)
 
 
@@ -141,7 +136,6 @@ class LocalBox:
         return _Plain(self._program, self._environment, stdin, stdout, stderr)
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`."""
         assert self._running is None
         stdin, to_bot = os.pipe()
         from_bot, stdout = os.pipe()
@@ -170,14 +164,11 @@ class LocalBox:
             self._stderr = None
 
     def favour(self, yes: bool) -> None:
-        """See `sandbox.box.Box`. An ordinary user may not give a program back the weight that he took, so one that is
-        not favoured is stopped.
-        """
+        """An ordinary user may not give back the weight that he took: a program that is not favoured is stopped."""
         self._favoured = yes
         self._go(yes)
 
     def rest(self, yes: bool) -> None:
-        """See `sandbox.box.Box`."""
         self._go(self._favoured and not yes)
 
     def _go(self, yes: bool) -> None:
@@ -185,16 +176,13 @@ class LocalBox:
             self._running.signal(signal.SIGCONT if yes else signal.SIGSTOP)
 
     def stderr_so_far(self) -> bytes:
-        """See `sandbox.box.Box`."""
         assert self._stderr is not None
         return self._stderr.kept()
 
     def ask_stop(self, grace_ns: int) -> None:
-        """See `sandbox.box.Box`."""
         self._grace_ends = time.monotonic() + grace_ns / NS_PER_S
 
     def stopped(self) -> Exit:
-        """See `sandbox.box.Box`."""
         running, meter, stderr = self._running, self._meter, self._stderr
         assert running is not None and meter is not None and stderr is not None
         lingered = not running.wait(self._grace_ends - time.monotonic())
@@ -206,7 +194,6 @@ class LocalBox:
         return Exit(None, None, True, kept) if lingered else Exit(code, signalled, False, kept)
 
     def close(self) -> None:
-        """See `sandbox.box.Box`."""
         if self._running is not None:
             self.ask_stop(0)
             self.stopped()
@@ -233,7 +220,7 @@ class _Plain:
             os.killpg(self.pid, number)
 
     def end(self) -> tuple[int | None, int | None]:
-        """See `Running`. The leader is reaped last: until then no other process can have its number."""
+        """The leader is reaped last: until then no other process can have its number."""
         self.signal(signal.SIGKILL)
         killed: set[int] = set()
         for _ in range(MOST_ROUNDS):
@@ -250,26 +237,17 @@ class _Plain:
 
     def _kill(self, pid: int) -> bool:
         """Kill a process if it belongs to the run; return whether it did."""
-        try:
+        with contextlib.suppress(OSError):  # it has ended, or belongs to another user
             fd = os.pidfd_open(pid)
-        except OSError:  # it has ended
-            return False
-        try:
-            if not self._is_ours(pid):
-                return False
-            signal.pidfd_send_signal(fd, signal.SIGKILL)
-            return True
-        except OSError:  # it has just ended, or belongs to another user
-            return False
-        finally:
-            os.close(fd)
-
-    def _is_ours(self, pid: int) -> bool:
-        after_name = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
-        state, session = after_name[0], int(after_name[3])
-        if state in b"ZX":
-            return False
-        return session == self.pid or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            try:
+                state, _, _, session, *_ = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b") ")[2].split()
+                ours = int(session) == self.pid or self._mark in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                if ours and state not in b"ZX":
+                    signal.pidfd_send_signal(fd, signal.SIGKILL)
+                    return True
+            finally:
+                os.close(fd)
+        return False
 
 
 _away = threading.Lock()
@@ -278,10 +256,8 @@ _away = threading.Lock()
 
 def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int]) -> int:
     """Start a program in its directory and in a session of its own, with these files as stdin, stdout and stderr.
-    Return its number.
-
-    `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes to it and back. Its
-    other threads must not use relative paths meanwhile; processes that run plain bots have no such threads.
+    Return its number. `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes
+    to it and back; no other thread of a process that runs plain bots uses relative paths meanwhile.
     """
     _keep_open_files()
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
@@ -325,8 +301,8 @@ def _since(first: int) -> Iterator[int]:
         yield from (int(name) for name in names if name.isdigit() and int(name) != first)
 
 
-class ProcessMeter(NoMeter):
-    """Counters of one plain process, without its children. See `sandbox.box.Meter`."""
+class ProcessMeter(Meter):
+    """Counters of one plain process, without its children."""
 
     def __init__(self, pid: int, stderr: Stderr) -> None:
         self._leader = Leader(pid)
@@ -339,33 +315,29 @@ class ProcessMeter(NoMeter):
         self._ran_after_ns = 0
 
     def cpu_ns(self) -> int | None:
-        """Return the CPU time used so far."""
         try:
             return clock_gettime_ns(self._clock)
         except OSError:  # it has exited and was reaped
             return None
 
     def counters(self, fresh: bool = True) -> Counters:
-        """See `sandbox.box.Meter`."""
         self._stderr.cut()
         return self._counters(self._leader.text(), self.cpu_ns())
 
     def mark(self) -> None:
-        """See `sandbox.box.Meter`. The text is kept unparsed, because few marks are ever read."""
+        """The text is kept unparsed, because few marks are ever read."""
         self._stderr.cut()
         self._mark = self._leader.text(), self.cpu_ns()
 
     def marked(self) -> Counters:
-        """See `sandbox.box.Meter`."""
         return self._counters(*self._mark)
 
     def spent_ns(self) -> int | None:
-        """See `sandbox.box.Meter`."""
         before_ns, now_ns = self._mark[1], self.cpu_ns()
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def waiting_ns(self) -> int:
-        """See `sandbox.box.Meter`. A process that used CPU time since the last call began to wait after that call."""
+        """A process that used CPU time since the last call began to wait after that call."""
         (looked_ns, used_ns), self._looked = self._looked, (time.monotonic_ns(), self.cpu_ns())
         now_ns, cpu_ns = self._looked
         if cpu_ns != used_ns:
@@ -401,8 +373,6 @@ def wait(pid: int, seconds: float) -> bool:
     """Say whether the process ended within that time; it is not reaped."""
     fd = os.pidfd_open(pid)
     try:
-        poller = select.poll()
-        poller.register(fd, select.POLLIN)
-        return bool(poller.poll(max(0.0, seconds) * 1000))
+        return readable(fd, seconds)
     finally:
         os.close(fd)

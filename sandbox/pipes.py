@@ -6,34 +6,31 @@ Theory of operation
 a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline has been
 read. A return of ``poll`` proves nothing.
 
-*Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps,
-and the result is kept beside the reply. A reply counts if and only if its own time is within the limit, whatever the
-wall clock says. So a seat that is silent at its deadline is *watched* until it answers, until its own time exceeds the
-limit by `SETTLE_NS` (`Fault.TIMEOUT`), or until the machine has shown that it cannot judge ("watch-ended": the
-machine's failure, with no conclusion about any bot).
+*Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps.
+A reply counts if and only if its own time is within the limit, whatever the wall clock says. So a seat that is silent
+at its deadline is *watched* until it answers, until its own time exceeds the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or
+until the machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
 
 *Seats are asked one after the other* (ruling C-17). An opponent that spins while a bot thinks costs it its caches,
-which no counter shows. So a seat's prompt is written when the seat before it is decided, and `Turns` gives the
+which no counter shows. So a seat's prompt is written when the seat before it is decided, and `InTurn` gives the
 processor to it alone.
 
 *No seat pays for our lateness.* We may be kept from running anywhere, even between waking up and reading the clock. The
 kernel reports for how long (our run-queue delay), and the seat whose answer waited meanwhile gets that time back. Past
 a deadline the benefit of the doubt reaches back to the last instant at which the seat was certainly silent: a time
 noted *before* the call that then found nothing. We look halfway to a deadline, halfway through what is left, and so on,
-so this is at most twice the time for which we were kept from running. Past the deadline we look every `LOOK_NS`, so a
-bot that aims at it gains less than NOISE_NS unless this host really stood still.
+so this is at most twice the time for which we were kept from running.
 
 *What it used is read where it cannot run.* The kernel books a running thread's CPU time at its ticks, so a reading from
 another processor may lack the last 4 ms, and a bot that then claims to have waited would have them for nothing. So if
 time seems to have been taken, we read again on the bot's own processor, which our priority takes from it.
 
-*No bot can hold us at another's cost.* Descriptors are non-blocking, a line is at most MAX_LINE_BYTES, and one read
-takes at most READ_BYTES. Yet a bot can slow down our calls: hundreds of thousands of waiters on its pipe are woken one
-by one inside our ``write``, and the pipe's lock is held while its other end copies from absent memory. This time is the
-bot's own: its clock runs, only our wait for a CPU is deducted, and stolen time counts from the end of such a write.
-Lines that need no answer are written before any clock runs. Silent seats are checked with ``poll``, which does not need
-the pipe's lock. A read in which we slept is the bot's own time too; one in which we only did not run is not. A bot that
-holds us for seconds is killed (`sandbox.held`).
+*No bot can hold us at another's cost.* Descriptors are non-blocking; lines and reads are bounded. Yet a bot can slow
+down our calls: hundreds of thousands of waiters on its pipe are woken one by one inside our ``write``, and the pipe's
+lock is held while its other end copies from absent memory. This time is the bot's own: its clock runs, only our wait
+for a CPU is deducted, and stolen time counts from the end of such a write. Lines that need no answer are written before
+any clock runs. Silent seats are checked with ``poll``, which does not need the pipe's lock. A read in which we slept is
+the bot's own time too; one in which we only did not run is not. Who holds us for seconds is killed (`sandbox.held`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
@@ -46,13 +43,14 @@ import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from time import monotonic_ns, thread_time_ns
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from deadheat.engine.chance import Chance
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
 from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
-from deadheat.sandbox.box import Channel
+from deadheat.sandbox.box import Box, Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
 from deadheat.sandbox.held import Referee
 
@@ -62,8 +60,7 @@ MAX_UNSENT_BYTES = 256 * 1024
 
 LOOK_NS = NOISE_NS // 2
 """How long before a deadline a silent seat is checked for the last time, and how often afterwards. Output found at the
-next check came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing.
-"""
+next check came less than NOISE_NS ago unless we were kept from running, so aiming at a deadline gains nothing."""
 
 LOOKS_BACK = 400
 """A long watch is checked less often: each time after this share of the time past the deadline."""
@@ -78,8 +75,7 @@ MOST_VISITED = 4
 """The most processors of a box that are visited for a reading. One takes 30 microseconds; a box in a slot has one."""
 
 NO_BEAT_NS = NS_PER_S
-"""How long before a deadline the heartbeat is not called, because output found after it gets the benefit of the doubt.
-"""
+"""How long before a deadline there is no heartbeat, because output found after it gets the benefit of the doubt."""
 
 
 class _Open:
@@ -117,8 +113,8 @@ class _Open:
         return shown._replace(write_cpu_ns=self.write_cpu_ns) if self.write_cpu_ns else shown
 
     def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
-        """Return the evidence about an answer stamped then. If time seems to be taken, the CPU time is read again where
-        the bot cannot run; its waits are not, because it waits for us there.
+        """Return the evidence about an answer. If time seems to be taken, the CPU time is read again where the bot
+        cannot run; its waits are not, because it waits for us there.
         """
         evidence = self.evidence(at_ns, unseen_ns)
         if not evidence.stolen_ns:
@@ -139,9 +135,7 @@ class _Open:
 
 
 class _Round(NamedTuple):
-    """One round of listening. `ready`: whether there is output; `found`: it was there at once after we had been away.
-    `delay_ns`: how long we waited for a CPU meanwhile.
-    """
+    """One round of listening: whether there is output, `found` at once after we had been away; our wait for a CPU."""
 
     ready: bool
     found: bool
@@ -149,25 +143,31 @@ class _Round(NamedTuple):
     delay_ns: int
 
 
-class Turns(Protocol):
-    """Says which seats think when, and sees to it that no other disturbs them."""
+class InTurn:
+    """Turns on one processor: the seat that is asked takes precedence over all others."""
+
+    def __init__(self, boxes: Sequence[Box], seed: bytes) -> None:
+        """`boxes[seat]` are favoured now. `seed` must be secret until the match is over."""
+        self._boxes = boxes
+        self._chance = Chance(seed)
+        self._all = frozenset(range(len(boxes)))
+        self._favoured = self._all
 
     def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """Return the seats of one exchange in the order in which they are to think."""
-
-    def give(self, seat: Seat | None) -> None:
-        """Give the processor to this seat, which is about to be asked; None: nobody is asked, and all may run."""
-
-
-class Unordered:
-    """Turns as the game asks, without precedence."""
-
-    def order(self, asked: list[Seat]) -> Sequence[Seat]:
-        """See `Turns`."""
+        """Return the seats in a new random order, because the second one sees how long the first one thought."""
+        for last in range(len(asked) - 1, 0, -1):
+            other = self._chance.below(last + 1)
+            asked[last], asked[other] = asked[other], asked[last]
         return asked
 
     def give(self, seat: Seat | None) -> None:
-        """See `Turns`."""
+        """Favour this seat, which is about to be asked, alone, or all. It gains weight when others have lost theirs."""
+        wanted = self._all if seat is None else frozenset((seat,))
+        for other in self._favoured - wanted:
+            self._boxes[other].favour(False)
+        for other in wanted - self._favoured:
+            self._boxes[other].favour(True)
+        self._favoured = wanted
 
 
 class PipeTransport:
@@ -177,16 +177,16 @@ class PipeTransport:
         self,
         channels: Sequence[Channel],
         heartbeat: Callable[[], None] = lambda: None,
-        turns: Turns | None = None,
+        turns: InTurn | None = None,
         watch_ns: int = WATCH_NS,
     ) -> None:
-        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange. A silent
-        seat is watched for at most `watch_ns` past its deadline.
+        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange. Without
+        `turns`, seats think as the game asks. A silent seat is watched for at most `watch_ns` past its deadline.
         """
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
         self._heartbeat = heartbeat
-        self._turns = turns or Unordered()
+        self._turns = turns
         self._watch_ns = watch_ns
         self._referee = Referee(channels)
         self._delay = b""
@@ -207,21 +207,26 @@ class PipeTransport:
             texts[seat] = f"{texts[seat]}{line}\n" if seat in texts else line + "\n"
             if limit_ns is not None:
                 limits[seat] = limit_ns
-        if not limits:
+        if not limits and self._turns is not None:
             self._turns.give(None)
         for seat, text in texts.items():
             if seat not in limits:
                 _put(self._channels[seat], text)
                 _flush(self._channels[seat])
-        order = self._turns.order([*limits]) if len(limits) > 1 else limits
+        order = self._turns.order([*limits]) if self._turns is not None and len(limits) > 1 else limits
         return {seat: self._ask(seat, texts[seat], limits[seat]) for seat in order}
 
     def _ask(self, seat: Seat, text: str, limit_ns: int) -> Reply:
         """Write a seat's lines, the last of which is its prompt, and wait for its reply."""
         channel, ear = self._channels[seat], self._ears[seat]
-        self._turns.give(seat)
-        if (channel.unread or ear.poll(0)) and (fault := _early(channel, seat)) is not None:
-            return Reply(None, 0, fault)
+        if self._turns is not None:
+            self._turns.give(seat)
+        if channel.unread or ear.poll(0):  # the bot wrote or exited before it was asked
+            ended = not channel.unread and _read(channel)
+            if channel.unread:
+                return Reply(None, 0, Fault.UNEXPECTED)
+            if ended:
+                return Reply(None, 0, _gone(channel, seat))
         _put(channel, text)
         self._delay = own_times()
         channel.meter.mark()
@@ -230,23 +235,19 @@ class PipeTransport:
         write_ns = monotonic_ns() - started_ns
         prompt = _Open(seat, text, channel, ear, started_ns, limit_ns, write_ns)
         if write_ns > NOISE_NS:
-            self._slow_to_write(prompt)
+            prompt.referee_ns = min(write_ns, self._waited_ns())
+            if prompt.referee_ns > MOST_AWAY_NS:
+                raise prompt.stood_still()
+            before_ns = channel.meter.marked().cpu_ns
+            channel.meter.mark()
+            prompt.write_cpu_ns = (channel.meter.marked().cpu_ns or 0) - (before_ns or 0)
+            prompt.silent_ns += write_ns
         while True:
             reply = self._look(prompt, self._listen(prompt))
             if reply is not None:
                 return reply
             if channel.unsent:
                 _flush(channel)
-
-    def _slow_to_write(self, prompt: _Open) -> None:
-        prompt.referee_ns = min(prompt.write_ns, self._waited_ns())
-        if prompt.referee_ns > MOST_AWAY_NS:
-            raise prompt.stood_still()
-        meter = prompt.channel.meter
-        before_ns = meter.marked().cpu_ns
-        meter.mark()
-        prompt.write_cpu_ns = (meter.marked().cpu_ns or 0) - (before_ns or 0)
-        prompt.silent_ns += prompt.write_ns
 
     def _listen(self, prompt: _Open) -> _Round:
         """Wait until there is output, room for unsent input, or time to check the seat."""
@@ -396,14 +397,6 @@ def _reply(
     return made(Reply, (line, stamp_ns - prompt.started_ns, fault, spent_ns, late_ns, stolen_ns, evidence))
 
 
-def _early(channel: Channel, seat: Seat) -> Fault | None:
-    """Return the fault of a bot that wrote or exited before it was asked, else None."""
-    ended = not channel.unread and _read(channel)
-    if channel.unread:
-        return Fault.UNEXPECTED
-    return _gone(channel, seat) if ended else None
-
-
 def _read(channel: Channel) -> bool:
     """Read at most READ_BYTES of the bot's output. Return whether it has ended with no complete line left."""
     channel.calls += 1
@@ -461,11 +454,15 @@ def _listening(reads: Sequence[int], writes: Sequence[int] = ()) -> select.poll:
     return poller
 
 
+def readable(fd: int, seconds: float) -> bool:
+    """Wait at most that long, and say whether there is something to read, or the end; a pidfd has only the end."""
+    return bool(_listening([fd]).poll(max(0.0, seconds) * 1000))
+
+
 def _sleep(prompt: _Open, left_ns: int) -> Container[int]:
     """Wait at most `left_ns` for output, or for room for unsent input. Return the ready descriptors.
 
-    poll counts in whole milliseconds and Python rounds up, which would make us up to 1 ms late. So poll waits the whole
-    milliseconds only, and select, which counts in microseconds, waits the rest.
+    poll counts in milliseconds and Python rounds up, so it waits the whole ones only, and select waits the rest.
     """
     ear, channel = prompt.ear, prompt.channel
     if channel.unsent or left_ns < NS_PER_MS:  # rarely; otherwise no lists are needed
@@ -481,11 +478,8 @@ def _sleep(prompt: _Open, left_ns: int) -> Container[int]:
 def _on(cpus: Collection[int]) -> Iterator[None]:
     """Visit a bot's processors, and stay on the last, while our priority keeps the bot from running there."""
     before = os.sched_getaffinity(0)
-    if (
-        before == set(cpus)
-        or len(cpus) > MOST_VISITED
-        or os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK != os.SCHED_FIFO
-    ):
+    ahead = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK == os.SCHED_FIFO
+    if before == set(cpus) or len(cpus) > MOST_VISITED or not ahead:
         yield
         return
     with contextlib.suppress(OSError):  # it is not ours to use

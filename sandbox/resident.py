@@ -5,17 +5,17 @@ Theory of operation
 Once a page of a file has been read from a disk, the next read is two hundred times as fast, in any box: 32 of 32 bits
 passed that way. Looking up a missing name leaves a similar trace. So bots never read from a disk. One container per
 judge image, the *keeper*, copies the image's /play (see deploy/images/play.py) into a tmpfs volume once, locks all its
-pages in memory and waits. Every box mounts that volume, read-only and without access times. A file system in memory has
-no backing store to search and evicts no locked page, so no bot's action there changes anything that another could time.
+pages in memory and waits. Walls mount that volume read-only. A file system in memory has no backing store to search and
+evicts no locked page, so no bot's action there changes anything that another could time.
 
 The keeper is found by its name, so all workers of a host share one, and it costs the size of the tree: 62 MB for core.
-Like the image it outlives them; `deploy/images/build --force` removes it, and boxes that have mounted its volume keep
-the volume until they end. On a cold machine with the image `full`, the copy takes longer than a box's init would wait,
-so opening a box waits for the copy; init waits for the lock (`wait_for_the_tree`).
+Like the image it outlives them; `deploy/images/build --force` removes it. On a cold machine with the image `full`, the
+copy takes longer than init would wait, so opening a wall waits for the copy; init waits for the lock.
 """
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import docker
@@ -32,63 +32,42 @@ CONFLICT = 409
 COPY = "cp -a /play/. /resident/"
 KEEPER = f"[ -e /resident/complete ] || {COPY} && exec /sbin/judge-init --keep /resident"
 COPY_SECONDS = 20.0
-"""How long a box waits for the copy. A series has a lease of 30 s, which nobody renews while its boxes are opened. If
-it fails because of this, it is tried again, and the copy continues meanwhile."""
+"""How long a wall waits for the copy: nobody renews a series' lease of 30 s meanwhile. The copy then goes on."""
 
 LOOK_SECONDS = 0.1
 
 _complete: set[tuple[str, str]] = set()
-"""The keepers (id, start) that this process has seen complete. The engine lists processes by running ps on the host,
-for which no match should pay; so it is asked only about others."""
+"""The keepers (id, start) that this process has seen complete. To list others' processes, the engine runs ps."""
 
 
 def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
-    """Return the mount of the tree for a box, once its keeper runs and has copied the tree.
-
-    Raises:
-        SandboxError: the tree is still being copied, or the keeper has ended.
-        DockerException: the engine's own errors.
+    """Return the mount of the tree for a wall, once its keeper has copied it. Raises SandboxError: it has not, or has
+    ended; and the engine's own errors.
     """
     name = f"deadheat-play-{image_id.removeprefix('sha256:')[:12]}"
-    if not _has_copied(client, name):
-        give_up_at = time.monotonic() + COPY_SECONDS
-        _start_keeper(client, image_id, name, give_up_at)
-        _wait_for_the_copy(client, name, give_up_at)
-    return _volume(name, "/play", read_only=True)
-
-
-def _has_copied(client: docker.APIClient, name: str) -> bool:
-    """Say whether the keeper runs and was seen complete, which is the usual case and takes one request."""
-    try:
-        return _life(client, name) in _complete
-    except (NotFound, SandboxError):
-        return False
-
-
-def _start_keeper(client: docker.APIClient, image_id: str, name: str, give_up_at: float) -> None:
-    """Start the keeper, and create it if there is none. While another worker creates it, the engine already refuses its
-    name but does not find it yet.
-    """
+    mount = _volume(name, "/play", read_only=True)
+    with contextlib.suppress(NotFound, SandboxError):
+        if _life(client, name) in _complete:  # as usual
+            return mount
+    give_up_at = time.monotonic() + COPY_SECONDS
     while True:
         try:
             client.start(name)
-            return
+            break
         except NotFound:
             if time.monotonic() > give_up_at:
                 raise
-        if not _create_keeper(client, image_id, name):
+        if not _create_keeper(client, image_id, name):  # another worker does, but the engine does not find it yet
             time.sleep(LOOK_SECONDS)
-
-
-def _wait_for_the_copy(client: docker.APIClient, name: str, give_up_at: float) -> None:
-    while True:
-        life = _life(client, name)
-        if life in _complete or not _copies(client, name):
+    while (life := _life(client, name)) not in _complete:
+        # While the copy lasts, its shell has these words in its arguments too.
+        if not any(COPY in " ".join(process) for process in client.top(name)["Processes"]):
             _complete.add(life)
-            return
+            break
         if time.monotonic() > give_up_at:
             raise SandboxError("engine", f"the bots' files are still being copied after {COPY_SECONDS:.0f} s")
         time.sleep(LOOK_SECONDS)
+    return mount
 
 
 def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
@@ -99,11 +78,6 @@ def _life(client: docker.APIClient, name: str) -> tuple[str, str]:
         ended = f"has ended with code {state['ExitCode']}"
         raise SandboxError("engine", f"the container that holds the bots' files {ended}")
     return found["Id"], state["StartedAt"]
-
-
-def _copies(client: docker.APIClient, name: str) -> bool:
-    # While the copy lasts, its shell has these words in its arguments too.
-    return any(COPY in " ".join(process) for process in client.top(name)["Processes"])
 
 
 def _volume(name: str, where: str, *, read_only: bool) -> Mount:

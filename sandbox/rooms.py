@@ -4,8 +4,7 @@ Theory of operation
 -------------------
 A container takes 150 ms of CPU to start, a match of quick bots ten. So the engine starts one container for a process
 that plays, and the launcher in it (images/init.c) makes a room for each bot of each match in milliseconds: namespaces,
-a /tmp, a copy of the program, a user. Nothing is ever used again, so nothing has to be cleaned. The engine has no part
-in a match.
+a /tmp, a copy of the program, a user. Nothing is ever used again, so nothing has to be cleaned.
 
 *Control groups* below the container's own are made here for each room: limits, weight, and the counters that
 attribution reads. A room's first process joins those of version 1 by descriptors that we opened (`tasks`, because
@@ -13,8 +12,7 @@ attribution reads. A room's first process joins those of version 1 by descriptor
 do because both that group and the common parent are writable for it.
 
 *Nothing survives its owner.* The launcher ends when our end of the line closes, and a room when our end of its
-connection does; both happen even when this process is killed. The engine removes an ended container by itself.
-What stays of a killed owner is a folder (see `sandbox.folders`) and control groups (see `sandbox.cgroup`).
+connection does; both happen even when this process is killed. Folder and control groups are swept later.
 
 *A wall is pinned* to the processors of the match: all rooms that are there together have the same ones, and the maker,
 which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.
@@ -28,11 +26,10 @@ import fcntl
 import itertools
 import os
 import secrets
-import select
 import socket
 import stat
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import docker
@@ -41,6 +38,7 @@ from docker.types import Mount
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, groups_of, join_unified, leave_unified, remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container, host_config
+from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime
 
@@ -55,6 +53,7 @@ LOWEST_ROOT, ROOTS = 2_000_000_000, 100_000_000
 FIFOS = 3
 """The files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr."""
 
+WARDEN_THREADS = 2  # which count in the room's group
 PAGE_BYTES = 4096
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 ANSWER_BYTES = 128 * 1024
@@ -87,11 +86,8 @@ class Wall:
         judge = Mount("/judge", str(self._container.judge), type="bind", read_only=True)
         config = host_config(client, [judge, resident_tree(client, image)], WALL, runtime, wall=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
-            folder = os.open(self._container.judge, os.O_PATH | os.O_CLOEXEC)
-            try:
+            with _opened([self._container.judge], os.O_PATH) as [folder]:
                 door.bind(f"/proc/self/fd/{folder}/line")  # the path itself may be too long for a socket's name
-            finally:
-                os.close(folder)
             door.listen(1)
             door.settimeout(ACK_TIMEOUT_S)
             command = ["/sbin/judge-init", "--rooms", str(self.root)]
@@ -104,9 +100,7 @@ class Wall:
             except TimeoutError as error:
                 why = f"a container does not see {self._container.path}, which must have the same path for the engine"
                 if not Path(f"/proc/{self.pid}").exists():
-                    why = (
-                        "the container that makes rooms ended at once; build the judge image anew (deploy/images/build)"
-                    )
+                    why = "the container of rooms ended at once; build the judge image anew (deploy/images/build)"
                 raise SandboxError("engine", why) from error
         self._line.settimeout(ACK_TIMEOUT_S)
         try:
@@ -138,9 +132,8 @@ class Wall:
     @property
     def way_out(self) -> Path:
         """The file through which a warden leaves its bot's group of memory (see images/init.c)."""
-        if "memory" in self.groups:
-            return self.groups["memory"] / "tasks"
-        return self.groups[""] / "launcher" / "cgroup.procs"
+        memory = self.groups.get("memory")
+        return memory / "tasks" if memory is not None else self.groups[""] / "launcher" / "cgroup.procs"
 
     def pin(self, cpus: str) -> None:
         """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
@@ -154,9 +147,7 @@ class Wall:
     def has_ended(self) -> bool:
         """Say whether the container has ended; otherwise nothing comes from its launcher."""
         assert self._line is not None
-        poller = select.poll()
-        poller.register(self._line, select.POLLIN)
-        return bool(poller.poll(0))
+        return readable(self._line.fileno(), 0)
 
     def request(self, words: str, fds: list[int]) -> None:
         """Ask for a room. Raises SandboxError."""
@@ -197,7 +188,6 @@ class Room(Confined):
         wall.rooms += 1
 
     def start(self) -> Channel:
-        """See `sandbox.box.Box`."""
         self._end()
         try:
             return self._start()
@@ -210,9 +200,7 @@ class Room(Confined):
     def _start(self) -> Channel:
         self._make_groups()
         unified = self._groups.get("")
-        tasks = [
-            group / "tasks" for group in dict.fromkeys(self._groups[name] for name in JOINED if name in self._groups)
-        ]
+        tasks = [group / "tasks" for group in dict.fromkeys(self._groups.values()) if group != unified]
         tmp = f"size={self._limits.tmp_bytes},nr_inodes={self._limits.tmp_inodes + FIFOS},mode=1777"
         self.user = secrets.choice(ANY_USER)
         words = [f"{self.user} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
@@ -226,49 +214,44 @@ class Room(Confined):
             _opened([unified] if unified else [], os.O_DIRECTORY) as born,
         ):
             self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *left, *born])
-        leader = self._await_start()
-        meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
-        self._begin(meter)
-        write, read = self._channel_fds
-        return Channel(write, read, meter, meter.killed_for_memory, self._kill)
-
-    def _await_start(self) -> int:
-        """Wait for the bot's first process, and return its process id on this host."""
-        assert self._line is not None
         said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:
             raise self._lost(f"no room could be made: {_text(said) or 'it ended at once'}")
         self._channel_fds = [*array.array("i", told[socket.SCM_RIGHTS])]
-        return int(struct.unpack("3i", told[socket.SCM_CREDENTIALS])[0])
+        leader, _, _ = struct.unpack("3i", told[socket.SCM_CREDENTIALS])  # the process id on this host
+        meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
+        self._begin(meter)
+        write, read = self._channel_fds
+        return Channel(write, read, meter, meter.killed_for_memory, self._kill)
 
     def _make_groups(self) -> None:
         """Make the room's control groups, with its limits."""
         name = f"room-{next(_numbers)}"
-        memory = b"%d" % (self._limits.memory_bytes + self._program_bytes)
-        processes = b"%d" % (self._limits.processes + 2)  # the warden's threads
+        memory_bytes = self._limits.memory_bytes + self._program_bytes
         above = self._wall.groups
         for controller in (*JOINED, ""):
             if controller in above:
                 group = self._groups[controller] = above[controller] / name
                 group.mkdir(exist_ok=True)  # two controllers may share one
-        unified = self._groups.get("")
         if "memory" in above:
-            _set(self._groups["memory"], {"memory.limit_in_bytes": memory}, {"memory.memsw.limit_in_bytes": memory})
+            memory, swap, swap_bytes = "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", memory_bytes
         else:
-            _set(unified, {"memory.max": memory}, {"memory.swap.max": b"0"})
-        _set(self._groups.get("pids", unified), {"pids.max": processes})
-        if unified is not None:
-            (unified / "cgroup.procs").chmod(0o666)
+            memory, swap, swap_bytes = "memory.max", "memory.swap.max", 0
+        limited = self._groups.get("memory") or self._groups[""]
+        _set(limited / memory, memory_bytes)
+        if (limited / swap).exists():  # not in a kernel without an account of swap
+            _set(limited / swap, swap_bytes)
+        _set((self._groups.get("pids") or self._groups[""]) / "pids.max", self._limits.processes + WARDEN_THREADS)
+        if "" in self._groups:
+            (self._groups[""] / "cgroup.procs").chmod(0o666)
 
     def stopped(self) -> Exit:
-        """See `sandbox.box.Box`."""
         end = super().stopped()
         self._end()
         return end
 
     def close(self) -> None:
-        """See `sandbox.box.Box`."""
         if self._packed >= 0:
             self._end()
             os.close(self._packed)
@@ -328,18 +311,19 @@ class Room(Confined):
 
 
 def packed(directory: Path) -> tuple[int, int]:
-    """Pack a program as a room unpacks it (see images/init.c), so that the room's user can read it whatever modes the
-    original has; after ``./`` a name may begin with spaces. Return the descriptor of a file in memory, and the memory
-    that the unpacked files take. Raises OSError.
+    """Pack a program for `unpack` (images/init.c), so that a room's user can read it whatever modes the original has.
+    Return the descriptor of a file in memory, and the memory that the unpacked files take. Raises OSError.
     """
     taken = 0
     with os.fdopen(os.memfd_create("program", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "wb") as out:
-        for path in _below(directory):
+        walk = os.walk(directory, followlinks=True)
+        # Each folder comes before what is in it.
+        for path in (Path(at, name) for at, folders, files in walk for name in (*sorted(folders), *sorted(files))):
             name = os.fsencode(path.relative_to(directory))
             if b"\n" in name:
                 raise OSError(f"{path} has a line break in its name")
             if path.is_dir():
-                out.write(b"755 -1 ./%s\n" % name)
+                out.write(b"755 -1 ./%s\n" % name)  # a name may begin with spaces
                 continue
             content = path.read_bytes()
             mode = b"755" if path.stat().st_mode & stat.S_IXUSR else b"644"
@@ -350,27 +334,9 @@ def packed(directory: Path) -> tuple[int, int]:
         return os.dup(out.fileno()), taken
 
 
-def _below(directory: Path) -> Iterator[Path]:
-    """Yield everything in a folder, each folder before what is in it; links are followed."""
-    for above, folders, files in os.walk(directory, followlinks=True):
-        yield from (Path(above, name) for name in (*sorted(folders), *sorted(files)))
-
-
-def _set(group: Path | None, needed: Mapping[str, bytes], wanted: Mapping[str, bytes] | None = None) -> None:
-    """Write to files of a control group. Those `wanted` may be missing: a kernel without an account of swap."""
-    assert group is not None
-    for names, missing_ok in ((needed, False), (wanted or {}, True)):
-        for name, value in names.items():
-            try:
-                fd = os.open(group / name, os.O_WRONLY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                if missing_ok:
-                    continue
-                raise
-            try:
-                os.write(fd, value)
-            finally:
-                os.close(fd)
+def _set(limit: Path, value: int) -> None:
+    with limit.open("r+b", buffering=0) as file:  # it must be there
+        file.write(b"%d" % value)
 
 
 @contextlib.contextmanager

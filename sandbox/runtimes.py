@@ -14,11 +14,8 @@ with Debian 12's version, 0.0~20221219:
   up). It obeys a system-call filter only with ``--oci-seccomp``, and then refuses only with EPERM.
 * The bot's actions cost threads and memory of the sentry, in the container's own control groups: usage there is the
   bot's doing, but a limit on threads there kills the sentry. So processes are limited inside, by user.
-* The sentry joins no unified control group besides those of version 1; `sandbox.cgroup.join_unified` makes one, because
-  otherwise there would be no pressure to read. The threads that carry the bot's first process cannot be identified from
-  outside, so there is no run-queue delay.
-
-`find_runtime` identifies a runtime from the engine's own description, and refuses one that could not work.
+* The sentry joins no unified control group besides those of version 1 (`sandbox.cgroup.join_unified` does, for the
+  pressure). The threads of the bot's first process cannot be told from outside, so there is no run-queue delay.
 """
 
 from __future__ import annotations
@@ -35,13 +32,11 @@ from deadheat.sandbox.box import Limits, SandboxError
 
 GVISOR_FLAGS = ("--network=none", "--host-fifo=open", "--oci-seccomp")
 HOST_THREADS_PER_PROCESS = 64
-"""The sentry may need a host thread for each pair of a running thread and an address space. With 64 sleeping processes
-it had 330; this leaves room and still bounds what a bot can take from the host."""
+"""The sentry may need a host thread for each pair of a running thread and an address space: for 64 processes, 330."""
 
 MARGIN_MS, GVISOR_MARGIN_MS = 3, 10
 """How close to a deadline verdicts on reference bots must be right. Under gVisor, 6 of 300 sleepers that aimed 3 ms
-before it were late through its kernel's activity, which no counter distinguishes from theirs; of 400 that aimed 10 ms
-before, none was."""
+before it were late through its kernel's activity, which no counter shows; of 400 that aimed 10 ms before, none was."""
 
 _HOW = "docs/operators.md says how to register one"
 _USER_NAMESPACES = {"name=rootless": "is rootless", "name=userns": "maps users (userns-remap)"}
@@ -52,20 +47,17 @@ NO_PARSER_CURE = "install the Debian package apparmor on the engine's machine"
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """A container runtime. `name` is the engine's name for it, or "" if the engine does not name its default.
-    `systemd`: whether the engine leaves control groups to systemd.
-    """
+    """A container runtime of the engine."""
 
-    name: str
+    name: str  # the engine's; "" if it does not name its default
     gvisor: bool = False
-    systemd: bool = False
+    systemd: bool = False  # the engine leaves control groups to it
 
     def __str__(self) -> str:
         return f"{self.name} (gVisor)" if self.gvisor else self.name or "the engine's default"
 
     @property
     def margin_ms(self) -> int:
-        """See `MARGIN_MS`."""
         return GVISOR_MARGIN_MS if self.gvisor else MARGIN_MS
 
     @property
@@ -87,11 +79,8 @@ class Runtime:
 
 
 def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
-    """Refuse user namespaces of the engine, which have no user for a bot: they have 65536 and we choose from a billion,
-    and the FIFOs belong to nobody there. A bot that init cannot start looks as if it had exited.
-
-    Raises:
-        SandboxError: the engine uses them.
+    """Refuse an engine's user namespaces, which have no user for a bot: they have 65536, we choose from a billion, and
+    the FIFOs belong to nobody there. Raises SandboxError.
     """
     for option, how in _USER_NAMESPACES.items():
         if option in (info.get("SecurityOptions") or ()):
@@ -104,11 +93,7 @@ NO_RUNTIME = Runtime("")
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
-    """Find the runtime of that name ("" for the default) in the engine's description of itself.
-
-    Raises:
-        SandboxError: it is missing, or registered in a way that cannot work.
-    """
+    """Find the runtime `wanted` ("": the default) in the engine's description. Raises SandboxError: none that works."""
     name = wanted or info.get("DefaultRuntime") or ""
     known = info.get("Runtimes") or {}
     if wanted and wanted not in known:
@@ -124,14 +109,9 @@ def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
     return Runtime(name, gvisor=True, systemd=systemd)
 
 
-def lacks_apparmor_parser(error: Exception) -> bool:
-    """Say whether this is the engine's message when the kernel has AppArmor but nothing can load its profiles."""
-    return bool(re.search(r"apparmor_parser.*executable file not found", str(error), re.DOTALL))
-
-
 def why_not_started(error: Exception) -> str:
     """Return why a container does not start, in the engine's words, or in ours if those are unclear."""
-    if lacks_apparmor_parser(error):
+    if re.search(r"apparmor_parser.*executable file not found", str(error), re.DOTALL):
         return f"{NO_PARSER}: {NO_PARSER_CURE}"
     unseen = re.search(r"bind source path does not exist: (\S+)/box-", str(error))
     return f"the engine does not see {unseen[1]}, which must have the same path for it" if unseen else str(error)

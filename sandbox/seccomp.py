@@ -10,33 +10,29 @@ here. Left out on purpose:
 * objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
   keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
   host are one file, and the holder of one notices a lock on any other, byte by byte;
-* moving pages instead of copying them (splice, tee, vmsplice, sendfile): all bots read one tree of files in memory, and
-  faults of kernels that changed such pages went through these calls;
+* moving pages instead of copying them (splice, tee, vmsplice, sendfile): docs/security.md says why;
 * memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
   the kernel must find a process of the bot that is larger than init;
 * calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
   its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
   (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
 * timers that wake all waiters on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in the
-  interrupt, and 100,000 of them made it last 12 to 38 ms, which looked like time that the host took from the bot, or
-  was charged to the bot that happened to run;
+  interrupt; with 100,000 of them that took 12 to 38 ms, which looked like the host's, or another bot's;
 * shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
   as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
-  MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
-  belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx);
+  MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that belong to the referee's
+  user (F_SETPIPE_SZ), the numbers of mounts (statx);
 * filters of a bot's own (seccomp): they can have each call written to the host's audit log (60,000 lines a second), and
   their machine code counts against a limit of the whole kernel;
-* the limit on core dumps, which must stay 1 (see `sandbox.containers`);
-* clocks: setting any of them;
+* the limit on core dumps, which must stay 1 (see `sandbox.containers`); clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 
 Arguments of 32 bits are compared as 64, so rules name allowed values or blocks of them, never "different from" a value:
 otherwise a set upper half would slip through.
 
-init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too: setuid, setgid,
-setgroups, capset and prctl. Without capabilities they are of no use to a bot. A wall also mounts, filters, makes
-namespaces (clone3) and reads signals from a descriptor, and its starter looks at the file system of /proc (fstatfs); a
-second filter of init's own forbids all of this in a room.
+init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too; without
+capabilities they are of no use to a bot. A wall also mounts, filters, makes namespaces (clone3) and reads signals from
+a descriptor, and its starter asks for the file system of /proc (fstatfs); init's own filter forbids these in a room.
 
 A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
 reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
@@ -121,25 +117,20 @@ seccomp setdomainname sethostname setns settimeofday swapoff swapon syslog umoun
 def profile(building: bool = False, says_eperm: bool = False, rooms: bool = False) -> str:
     """Return the filter as JSON for the engine (``--security-opt seccomp=...``). Calls of foreign architectures kill.
 
-    `rooms`: allow the calls with which rooms are made, and which are then forbidden in them.
-
-    `says_eperm`: the runtime refuses only with EPERM. The C library needs ENOSYS to do without clone3; a kernel without
-    that call (gVisor's) must be allowed to say so itself.
+    `rooms`: allow the calls with which rooms are made, and which are then forbidden in them. `says_eperm`: the runtime
+    refuses only with EPERM. The C library needs ENOSYS to do without clone3, which gVisor's kernel then says itself.
     """
     allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
     absent = ["splice", "tee", "vmsplice"]  # named, because engines before 23.0 refuse what is not named (EPERM)
     (allowed if building else absent).extend(_OF_BUILDS.split())
     (allowed if says_eperm or rooms else absent).append("clone3")
+    sockets = ["socket", "socketpair"]
     of_makers = {"mount", "umount2", "pivot_root", "seccomp"} if rooms else set()
     rules: list[dict[str, object]] = [
         {"names": sorted({*allowed, *of_makers}), "action": "SCMP_ACT_ALLOW"},
         {"names": sorted({*_REFUSED.split()} - of_makers), "action": "SCMP_ACT_ERRNO", "errnoRet": _EPERM},
-        _if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_EQ"),
-        {
-            **_if_argument(["socket", "socketpair"], 0, _AF_UNIX, "SCMP_CMP_NE"),
-            "action": "SCMP_ACT_ERRNO",
-            "errnoRet": _EAFNOSUPPORT,
-        },
+        _if_argument(sockets, 0, _AF_UNIX, "SCMP_CMP_EQ"),
+        _if_argument(sockets, 0, _AF_UNIX, "SCMP_CMP_NE") | {"action": "SCMP_ACT_ERRNO", "errnoRet": _EAFNOSUPPORT},
         # The flags of clone are an argument; those of clone3 are in memory, which filters cannot read.
         _if_masked("clone", 0, _NAMESPACES | _CLONE_PIDFD),
         {"names": absent, "action": "SCMP_ACT_ERRNO", "errnoRet": _ENOSYS},
@@ -162,10 +153,8 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
 
 
 def _only(name: str, index: int, values: Iterable[int]) -> list[dict[str, object]]:
-    """Allow a call if this argument is one of `values`.
-
-    Make one rule for each block of 2^n values that begins at a multiple of 2^n: every container pays for each rule when
-    its filter is sent, parsed and compiled.
+    """Allow a call if this argument is one of `values`: one rule for each block of 2^n values that begins at a multiple
+    of 2^n, because every container pays for each rule when its filter is sent, parsed and compiled.
     """
     rules, left = [], set(values)
     while left:

@@ -26,8 +26,7 @@ from deadheat.engine.verdicts import took
 from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
-from deadheat.sandbox.host.check import doubtful
-from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
+from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SPIN, doubtful, reference_program, sleep, work
 from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
 

@@ -15,7 +15,7 @@ from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import locked_folder, sweep_folders
+from deadheat.sandbox.folders import LockedFolder, sweep_folders
 from deadheat.sandbox.host.processors import NoRegistry, shared_folder
 from deadheat.sandbox.host.slots import Slots, people
 from deadheat.sandbox.local import LocalSandbox
@@ -75,7 +75,7 @@ class Context:
 
     def folder(self, purpose: str) -> AbstractContextManager[Path]:
         """Create a working folder that disappears with the job."""
-        return locked_folder(self.run_dir, purpose)
+        return LockedFolder(self.run_dir, purpose)
 
     @cached_property
     def host(self) -> Host:

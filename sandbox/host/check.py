@@ -19,15 +19,37 @@ from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox.arena import quiet
-from deadheat.sandbox.box import Box, Limits, Sandbox, SandboxError
+from deadheat.sandbox.box import Box, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.containers import Confined
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
-from deadheat.sandbox.host.reference import CHATTER, REFERENCE_WATCH_NS, SPIN, reference_program, sleep, work
 from deadheat.sandbox.host.slots import MEMORY_BYTES
 from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
+
+CODE = """
+import sys, time
+for line in sys.stdin:
+    read_at = time.monotonic()
+    order, _, milliseconds = line.strip().partition(" ")
+    if order == "SLEEP":
+        until = read_at + float(milliseconds) / 1000
+        time.sleep(max(0.0, until - time.monotonic() - 0.0005))
+        while time.monotonic() < until: pass
+    elif order == "WORK":
+        until = time.process_time() + float(milliseconds) / 1000
+        while time.process_time() < until: pass
+    elif order == "SPIN":
+        while True: pass
+    print("OK", flush=True)
+"""
+
+CHATTER, SPIN = "CHATTER", "SPIN"
+"""The orders to answer at once, and to compute forever: late on any host that gives the bot a CPU."""
+
+REFERENCE_WATCH_NS = 3 * NS_PER_S
+"""How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
 
 LIMIT_MS = 50
 WORK_MS = LIMIT_MS / 2
@@ -46,8 +68,24 @@ PAUSE_SECONDS = 0.02
 """The pause before each order, after which the bot is reading unless this host is very busy."""
 
 Order = Callable[[int], str]
-"""Makes a reference bot's order from the runtime's margin in milliseconds. Under gVisor, where the margin is large, CPU
-clocks are also coarse: 25 ms by them may be 60."""
+"""Makes an order from the runtime's margin in ms. Where it is large, CPU clocks are coarse: 25 ms by them may be 60."""
+
+
+def sleep(milliseconds: float) -> str:
+    """Make the order to answer after this time, and to sleep most of it."""
+    return f"SLEEP {milliseconds}"
+
+
+def work(milliseconds: float) -> str:
+    """Make the order to answer after using this much CPU time; the host decides how long that takes."""
+    return f"WORK {milliseconds}"
+
+
+def reference_program(folder: Path) -> Program:
+    """Write the program of all reference bots into an empty folder; each prompt is an order to be one of them."""
+    (folder / "main.py").write_text(CODE)
+    return Program(folder, ("/usr/bin/python3", "main.py"), "reference")
+
 
 INNOCENT: tuple[Order, ...] = (
     lambda margin_ms: sleep(LIMIT_MS - margin_ms),
@@ -84,10 +122,7 @@ def check_host(
     turn: Turn = nullcontext,
 ) -> Report:
     """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
-    `bots` may run here at a time; 0: unknown. Each round is played in a `turn`.
-
-    Raises:
-        TransportError: the trial could not be carried out.
+    `bots` may run here at a time; 0: unknown. Each round is played in a `turn`. Raises TransportError: there was none.
     """
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
@@ -101,11 +136,13 @@ def check_host(
             weighed = weights(box, sandbox)
         finally:
             box.close()
+    groups = host.root / "sys/fs/cgroup"
+    unified = (groups / "cgroup.controllers").exists()
     cpu = "sys/devices/system/cpu"
     cores = host.texts(f"{cpu}/cpu[0-9]*/topology/thread_siblings_list")
     return judged(
         Facts(
-            cgroups=_cgroups(host),
+            cgroups="2" if unified else "1+2" if (groups / "unified").is_dir() else "1",
             signals=tried.signals,
             clock=host.text("sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
             realtime=_realtime(),
@@ -157,9 +194,7 @@ class Trial:
     _transport: PipeTransport | None = None
 
     def run(self, rounds: int, turn: Turn = nullcontext) -> None:
-        """Run the trial, for `LONGEST_SECONDS` of its turns and the rest of a round at most. Raises TransportError if
-        not one reference bot could be started.
-        """
+        """Run the trial. Raises TransportError if not one reference bot could be started."""
         left_seconds: float = LONGEST_SECONDS
         while self.rounds < rounds and left_seconds > 0:
             with turn():
@@ -176,7 +211,10 @@ class Trial:
             for order in orders:
                 self.seen[truth, self._ask(order(self.margin_ms))] += 1
         for _ in range(TRIPS):
-            self._chat()
+            try:
+                self.trip_ns.append(self._exchange(CHATTER, NS_PER_S).elapsed_ns)
+            except TransportError:
+                self._fresh()
 
     def _ask(self, order: str) -> str:
         """Give one order and return ``in time``, ``doubt``, ``timeout`` or ``void``."""
@@ -194,12 +232,6 @@ class Trial:
         self.late_ns.append(reply.late_ns)
         self._fresh()  # its late answer must not count for the next order
         return "timeout"
-
-    def _chat(self) -> None:
-        try:
-            self.trip_ns.append(self._exchange(CHATTER, NS_PER_S).elapsed_ns)
-        except TransportError:
-            self._fresh()
 
     def _exchange(self, order: str, limit_ns: int) -> Reply:
         assert self._transport is not None
@@ -222,9 +254,8 @@ class Trial:
 
 
 def doubtful(reply: Reply, limit_ns: int) -> bool:
-    """Say whether a late reply counted only because this host, by its own counters, stood still (the hypervisor took
-    ticks from it, or the referee did not look), or because of a wait that began before the prompt: only the pressure
-    tells when a wait began.
+    """Say whether a late reply counted only because this host, by its own counters, stood still, or because of a wait
+    that began before the prompt: only the pressure tells when a wait began.
     """
     shown = reply.evidence
     if shown is None:
@@ -254,12 +285,6 @@ def steal_told(host: Host) -> bool:
     """Return False on a virtual machine whose hypervisor has never reported taking anything."""
     flags = (line for line in host.text("proc/cpuinfo").splitlines() if line.startswith("flags"))
     return stat(host)[-1] > 0 or not any("hypervisor" in line.split() for line in flags)
-
-
-def _cgroups(host: Host) -> str:
-    if (host.root / "sys/fs/cgroup/cgroup.controllers").exists():
-        return "2"
-    return "1+2" if (host.root / "sys/fs/cgroup/unified").is_dir() else "1"
 
 
 def _realtime() -> bool:

@@ -9,13 +9,11 @@ protection is missing, wrong, or endless:
 * no counter shows whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than the differences that decide verdicts;
 * a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it (a
-  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load), and then counts the pause
-  as the bot's own time;
-* more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or the host
-  reported that it stood still.
+  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load);
+* more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or in doubt.
 
 A host whose known verdicts are *mostly* void or in doubt is not unfit for that (862 matches without a void were played
-on a machine whose canary matches were void), but the check has shown little: it says so and is soon repeated.
+on one), but the check has shown little: it says so and is soon repeated.
 """
 
 from __future__ import annotations
@@ -33,8 +31,8 @@ MAX_ESCAPE_SHARE = 0.8
 """Above this share, a late bot escapes more often than not, move after move."""
 
 BUSY_VOID_SHARE, MOSTLY_VOID_SHARE = 0.05, 0.5
-"""Above the first share of void and doubtful verdicts a host gets a remark, above the second the check counts little.
-"""
+"""Above these shares of void and doubtful verdicts a host gets a remark, and the check counts little."""
+
 SAME = 0.99
 """The share of a weight that counts as all of it: the kernel keeps whole numbers."""
 
@@ -67,36 +65,29 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """The facts about a host. The defaults are those of a host without problems.
-
-    `innocent` and `guilty` count the prompts to reference bots that are in time and too late. Of the former,
-    `convicted` got wrong verdicts and `disturbed` were void; of the latter, `acquitted` got wrong verdicts and
-    `escaped` were void or in doubt. `signals` are the counters that show waiting (see `engine.own_time`). `weight` is
-    that of all boxes against other processes, on each processor, and should be `weight_wanted` (see
-    `sandbox.host.weight`); None: they have no group of their own.
-    """
+    """The facts about a host. The defaults are those of a host without problems."""
 
     cgroups: str = "2"  # or "1", or "1+2": version 1 with a unified hierarchy beside it
-    signals: tuple[str, ...] = ("pressure", "run-delay")
+    signals: tuple[str, ...] = ("pressure", "run-delay")  # the counters that show waiting
     clock: str = "tsc"
     realtime: bool = True
     governors: tuple[str, ...] = ()
     waiters: int = 65_536  # the most descriptors that one user may register in epolls; 0: unknown
     swap: bool = False
     shared_cores: str = ""
-    innocent: int = 60
-    guilty: int = 60
-    convicted: int = 0
-    acquitted: int = 0
-    disturbed: int = 0
-    escaped: int = 0
+    innocent: int = 60  # prompts to reference bots that are in time
+    guilty: int = 60  # and too late
+    convicted: int = 0  # of the innocent
+    acquitted: int = 0  # of the guilty
+    disturbed: int = 0  # of the innocent: void
+    escaped: int = 0  # of the guilty: void or in doubt
     late_ns: Percentiles = (30_000, 100_000, 200_000)  # how late the referee wakes up at deadlines
     trip_ns: Percentiles = (40_000, 100_000, 200_000)  # from the prompt to the reply of a bot that answers at once
     steal_share: float = 0.0
     steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
-    weight: float | None = 1.0
-    weight_wanted: float = 1.0
+    weight: float | None = 1.0  # of all boxes, by processor; None: they have no group of their own
+    weight_wanted: float = 1.0  # see `sandbox.host.weight`
     favours: bool = True  # the weight of a box can be changed
     nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
@@ -223,8 +214,7 @@ def _times(weight: float) -> str:
 
 def _of_the_hypervisor(facts: Facts) -> Finding:
     if not facts.steal_told:
-        # Some hypervisors cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal
-        # it.
+        # Some cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal it.
         text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
         return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
     text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
@@ -251,10 +241,10 @@ def _of_verdicts(facts: Facts) -> Iterator[Finding]:
         yield Finding(Level.UNFIT, text, mend)
     elif voids > BUSY_VOID_SHARE * prompts:
         text = f"{voids} of {prompts} known verdicts were void or in doubt: bots are kept from running"
-        soon = (
-            " Because that is most of them, a worker checks again soon." if voids > MOSTLY_VOID_SHARE * prompts else ""
-        )
-        yield Finding(Level.REMARK, f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %).{soon}", mend)
+        text = f"{text} (CPUs busy for {100 * facts.busy_share:.0f} %)."
+        if voids > MOSTLY_VOID_SHARE * prompts:
+            text += " Because that is most of them, a worker checks again soon."
+        yield Finding(Level.REMARK, text, mend)
 
 
 def _of_times(facts: Facts) -> Iterator[Finding]:

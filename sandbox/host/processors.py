@@ -5,16 +5,13 @@ Theory of operation
 A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
 measures, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
 everything else. A processor is a file in one folder that everybody can use; holding it means holding a lock (flock) on
-that file. The kernel drops a lock with the last process that has it open, however that ends, so no lock goes stale.
+that file, which the kernel drops with the last process that has it open.
 
-The files stay empty: the holder is read from the kernel (`holders`), never from a process's own claim. They need not be
-writable either, because a lock does not require that. The folder is sticky, so nobody can remove another user's file,
-and links are not followed, so a planted file can at most be locked.
+The files stay empty: the holder is read from the kernel (`holders`), never from a process's own claim. The folder is
+sticky, so nobody can remove another user's file, and links are not followed, so a planted file can at most be locked.
 
-Processes that want processors wait in a queue, which is one more lock. So a tournament that releases its processors for
-a moment (`wanted`) cannot take them back before a process that waits.
-
-This keeps honest users out of each other's way. It is no protection: anybody can run programs without the registry.
+Processes that want processors wait in a queue, which is one more lock: a tournament that releases its processors for a
+moment (`wanted`) cannot take them back before one that waits. It is no protection: any program can run without it.
 """
 
 from __future__ import annotations
@@ -75,7 +72,9 @@ class Holder:
 
     def __str__(self) -> str:
         which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
-        return f"{which}: {_described(self.pid)}"
+        if (found := _known(self.pid)) is None:
+            return f"{which}: {f'process {self.pid}' if self.pid else 'a process that this one cannot see'}"
+        return f"{which}: {found[0]} (process {self.pid}, {found[1]})"
 
     @property
     def brief(self) -> str:
@@ -117,33 +116,26 @@ class Processors:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def take(
-        self, count: int, among: Sequence[int], waiting: Callable[[], None] = lambda: None, retry: float = RETRY_SECONDS
-    ) -> Hold:
-        """Wait until `count` of these processors are free, and hold them. `waiting` is called repeatedly meanwhile; an
-        exception from it ends the wait.
-        """
+    def take(self, count: int, among: Sequence[int], waiting: Callable[[], None] = lambda: None) -> Hold:
+        """Wait until `count` of these processors are free, and hold them. An exception from `waiting` ends the wait."""
         assert 0 < count <= len(among)
         with self.queue(waiting):
-            while (hold := self._some(count, among)) is None:
+            while (hold := self.some(count, among)) is None:
                 waiting()
-                time.sleep(retry)
+                time.sleep(RETRY_SECONDS)
             return hold
 
-    def _some(self, count: int, among: Sequence[int]) -> Hold | None:
-        held: list[tuple[int, int]] = []
+    def some(self, count: int, among: Sequence[int]) -> Hold | None:
+        """Hold the first `count` of these processors that are free, or none, without queueing."""
+        held: dict[int, int] = {}
         for cpu in among:
             if len(held) < count and (fd := self._lock(f"cpu-{cpu}")) is not None:
-                held.append((cpu, fd))
-        hold = Hold([cpu for cpu, _ in held], [fd for _, fd in held])
+                held[cpu] = fd
+        hold = Hold([*held], [*held.values()])
         if len(held) == count:
             return hold
         hold.close()
         return None
-
-    def exactly(self, cpus: Sequence[int]) -> Hold | None:
-        """Hold exactly these processors if all are free, without queueing."""
-        return self._some(len(cpus), cpus)
 
     def locked(self, *names: str) -> Hold | None:
         """Hold all locks with these names, or none."""
@@ -158,21 +150,17 @@ class Processors:
     @contextlib.contextmanager
     def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Wait to be first in the queue, and stay first for the duration of the block."""
-        while (fd := self._lock(QUEUE)) is None:
+        while (hold := self.locked(QUEUE)) is None:
             waiting()
             time.sleep(RETRY_SECONDS)
-        try:
+        with hold:
             yield
-        finally:
-            os.close(fd)
 
     def wanted(self) -> bool:
         """Say whether any process waits in the queue."""
-        fd = self._lock(QUEUE)
-        if fd is None:
-            return True
-        os.close(fd)
-        return False
+        if (hold := self.locked(QUEUE)) is not None:
+            hold.close()
+        return hold is None
 
     def holders(self) -> list[Holder]:
         """Return the holders of processors, by process."""
@@ -211,9 +199,7 @@ class Processors:
 
 
 def _opened(path: Path) -> int:
-    """Open an empty file, creating it if needed, in two steps: Linux refuses O_CREAT for another user's file in a
-    sticky folder (fs.protected_regular).
-    """
+    """Open a file, or create it. Linux refuses O_CREAT for another's file in a sticky folder (fs.protected_regular)."""
     for _ in range(100):  # another process may remove it in between
         try:
             fd = os.open(path, OPEN)
@@ -232,22 +218,11 @@ def _opened(path: Path) -> int:
 
 def _locks() -> Iterator[tuple[int, int]]:
     """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
-    try:
-        lines = Path("/proc/locks").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        words = line.split()
-        if len(words) > 5 and words[1] == "FLOCK":
-            yield int(words[5].rpartition(":")[2]), max(0, int(words[4]))
-
-
-def _described(pid: int) -> str:
-    """Describe a process, as far as this user may know it."""
-    found = _known(pid)
-    if found is None:
-        return f"process {pid}" if pid else "a process that this one cannot see"
-    return f"{found[0]} (process {pid}, {found[1]})"
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/locks").read_text().splitlines():
+            words = line.split()
+            if len(words) > 5 and words[1] == "FLOCK":
+                yield int(words[5].rpartition(":")[2]), max(0, int(words[4]))
 
 
 def _known(pid: int) -> tuple[str, str] | None:

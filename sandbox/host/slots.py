@@ -1,12 +1,10 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
 A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
-host also respect. Bots run only on their own slot's processors; the engine's work to start a container runs anywhere.
-
-Others take what is free, and the league keeps its slots: a process that waits in the registry's queue makes tournaments
-let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the same and shares the
-processors with whoever holds them. That costs no bot anything, because time that others take is given back. So besides
-its processors' locks, a slot has locks of the league's own, which exclude only the league's processes from each other.
+host also respect. Others take what is free, and the league keeps its slots: a process that waits in the registry's
+queue makes tournaments let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the
+same and shares the processors with whoever holds them. Time that others take is given back, so that costs no bot
+anything. So a slot has locks of the league's own, too, which exclude only the league's processes from each other.
 """
 
 from __future__ import annotations
@@ -30,9 +28,6 @@ TABLE = 2
 """The number of bots for whose memory a slot has room. Where tables are larger, operators name fewer slots."""
 
 MEMORY_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-"""This machine's memory."""
-
-
 ROOM_BYTES = 2 * 2**30
 """The memory that must be free for a build beside matches: the most that it may take, and as much for the bots."""
 
@@ -61,13 +56,9 @@ def plan(spec: str, cpus: Sequence[int], bots_beside: int = 0, has_bytes: int = 
     """Return the slots of a host with these CPUs.
 
     `spec` names them ("2,3;4,5"). If it is empty, each CPU is a slot, but the first is kept for the referees and the
-    engine if there are more than two. The bots of a match then share a CPU: they hardly ever think at the same time,
-    and time spent waiting for the other is not own time. There are only as many as the memory has room for, besides
-    `bots_beside` without a slot: if it ran out below a bot's limit, that would be the host's fault, and a losing bot
-    could void its match by filling it.
-
-    Raises:
-        ValueError: `spec` is not of that form, or names a CPU twice.
+    engine if there are more than two. There are only as many as the memory has room for, besides `bots_beside` without
+    a slot: if it ran out below a bot's limit, a losing bot could void its match by filling it. Raises ValueError:
+    `spec` is not of that form, or names a CPU twice.
     """
     if spec:
         slots = [tuple(int(cpu) for cpu in slot.split(",")) for slot in spec.split(";")]
@@ -93,19 +84,15 @@ class Slots:
         """The processors on which none of our bots runs; a host with two processors has none."""
 
     def referee(self, cpus: Sequence[int]) -> Sequence[int]:
-        """Return the processors for the referee of a match on this slot, whose bots use the first; empty: there is none
-        but that.
-        """
+        """Return the processors for the referee of a match on this slot, whose bots use the first; maybe none."""
         return self.spare or cpus[1:]
 
     @contextlib.contextmanager
     def take(
         self, waiting: Callable[[], None] = lambda: None, only: tuple[int, ...] | None = None
     ) -> Iterator[tuple[int, ...]]:
-        """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile.
-
-        `only` requests that slot. A particular slot is needed only briefly, by a person who waits or a check, and goes
-        to these between two owners, ahead of the queue.
+        """Wait for a free slot, own it, and yield its CPU numbers. `waiting` is called repeatedly meanwhile. `only`
+        requests that slot: a person who waits, or a check, gets it briefly, between two owners and ahead of the queue.
         """
         slots, retry = (self.slots, RETRY_SECONDS) if only is None else ([only], SHORT_RETRY_SECONDS)
         with contextlib.ExitStack() as held:
@@ -135,9 +122,8 @@ class Slots:
 
     @contextlib.contextmanager
     def share(self, waiting: Callable[[], None] = lambda: None) -> Iterator[tuple[int, ...]]:
-        """Yield the CPU numbers of a free slot, or else of those processors that are no slot's, or of all slots beside
-        the matches there; only one process at a time is beside, and only while `ROOM_BYTES` are free. This is for
-        programs that no clock judges.
+        """Yield the CPU numbers of a free slot, or else of the processors that are no slot's, or of all beside the
+        matches there: one process at a time, and only while `ROOM_BYTES` are free. For programs that no clock judges.
         """
         everywhere = self.spare or tuple(cpu for slot in self.slots for cpu in slot)
         with contextlib.ExitStack() as held:

@@ -37,8 +37,8 @@
  * its own, so their numbers say nothing, and the tree of languages (/play) is memory that nobody can write.
  *
  * In a container of its own, a program runs as the child of process 1, which keeps to the same protocol on FIFOs in
- * /judge: orders come by `ctl`, answers go by `ack`, and the bot has `in` and `out`. There is one more order, "tell",
- * whose answer is "told STDERR_BYTES" and the stderr so far.
+ * /judge: orders come by `ctl`, answers go by `ack`, and the bot has `in` and `out`. One more order, "tell", asks for
+ * "told STDERR_BYTES" and the stderr so far.
  *
  * Trust: a warden reads what bots write to stderr, in the bot's own control groups, so a flood costs nobody else anything.
  * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept. A thread of its
@@ -132,23 +132,16 @@ static long long now_ms(void) {
     return t.tv_sec * 1000LL + t.tv_nsec / 1000000;
 }
 
-static void keep_stderr(const char *data, ssize_t count) {
-    for (ssize_t i = 0; i < count; i++, stderr_bytes++) {
-        if (stderr_bytes < HEAD_BYTES) head[stderr_bytes] = data[i];
-        else tail[(stderr_bytes - HEAD_BYTES) % TAIL_BYTES] = data[i];
-    }
-}
-
 /* Reads what is there; at most `rounds` buffers, so a flood cannot hold us here. */
 static void drain_stderr(int rounds) {
     char buffer[16 * 1024];
     while (stderr_fd >= 0 && rounds-- > 0) {
         ssize_t got = read(stderr_fd, buffer, sizeof buffer);
-        if (got > 0) {
-            keep_stderr(buffer, got);
-        } else {
-            if (got == 0) { close(stderr_fd); stderr_fd = -1; }
-            return;
+        if (got == 0) { close(stderr_fd); stderr_fd = -1; }
+        if (got <= 0) return;
+        for (ssize_t i = 0; i < got; i++, stderr_bytes++) {
+            if (stderr_bytes < HEAD_BYTES) head[stderr_bytes] = buffer[i];
+            else tail[(stderr_bytes - HEAD_BYTES) % TAIL_BYTES] = buffer[i];
         }
     }
 }
@@ -173,27 +166,22 @@ static void *read_stderr(void *nothing) {
     return nothing;
 }
 
-static size_t append(char *to, size_t at, const char *data, long long count) {
-    memcpy(to + at, data, (size_t)count);
-    return at + (size_t)count;
-}
-
 /* Sends an answer with the stderr kept so far, as one message. */
 static void answer(const char *what) {
-    static char message[HEAD_BYTES + TAIL_BYTES + 512], kept[sizeof message - 256];
-    long long in_head = stderr_bytes < HEAD_BYTES ? stderr_bytes : HEAD_BYTES, rest = stderr_bytes - in_head;
-    size_t length = append(kept, 0, head, in_head);
+    static char message[HEAD_BYTES + TAIL_BYTES + 512];
+    char note[64] = "";
+    long long in_head = stderr_bytes < HEAD_BYTES ? stderr_bytes : HEAD_BYTES, rest = stderr_bytes - in_head, oldest = 0;
     if (rest > TAIL_BYTES) {
-        long long from = rest % TAIL_BYTES;
-        length += (size_t)sprintf(kept + length, "\n[... %lld bytes left out ...]\n", rest - TAIL_BYTES);
-        length = append(kept, length, tail + from, TAIL_BYTES - from);
-        length = append(kept, length, tail, from);
-    } else {
-        length = append(kept, length, tail, rest);
+        snprintf(note, sizeof note, "\n[... %lld bytes left out ...]\n", rest - TAIL_BYTES);
+        oldest = rest % TAIL_BYTES;
+        rest = TAIL_BYTES;
     }
-    size_t sent = 0, all = (size_t)snprintf(message, 256, "%s %zu\n", what, length);
-    all = append(message, all, kept, (long long)length);
-    for (ssize_t now; sent < all && (now = write(answers, message + sent, all - sent)) > 0; sent += (size_t)now) {}
+    int words = snprintf(message, 256, "%s %lld\n", what, in_head + (long long)strlen(note) + rest);
+    char *from = message, *end = mempcpy(message + words, head, (size_t)in_head);
+    end = mempcpy(end, note, strlen(note));
+    end = mempcpy(end, tail + oldest, (size_t)(rest - oldest));
+    end = mempcpy(end, tail, (size_t)oldest);
+    for (ssize_t sent; from < end && (sent = write(answers, from, (size_t)(end - from))) > 0; from += sent) {}
 }
 
 static void become_bot(void) {
@@ -347,7 +335,7 @@ static void look_after(pid_t first) {
             } else if (strncmp(order, "kill", 4) == 0) {
                 if (alive) kill(first, SIGKILL);
             } else {
-                drain_stderr(4);
+                if (!reader_started) drain_stderr(4); /* else the thread does, and may sleep there */
                 answer("told");
             }
         }
@@ -468,14 +456,13 @@ static void furnish(int program, int host_ends[3], int bot_ends[3]) {
     if (chdir("/bot") != 0) die("chdir /bot");
     unpack(program);
     int found = realpath(command[0], path) != NULL;
-    if (chdir("/") != 0 || mount(NULL, "/bot", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOATIME, "mode=755"))
-        die("close /bot");
+    if (chdir("/") != 0) die("chdir /");
+    mount_memory("/bot", MS_REMOUNT | MS_RDONLY | MS_NOATIME, "mode=755");
     mount_memory("/proc", MS_NOEXEC, "mode=755,nr_inodes=8");
     if (mkdir("/proc/self", 0755) != 0 || (found && symlink(path, "/proc/self/exe") != 0)) die("/proc/self");
     int maps = open("/proc/self/maps", O_WRONLY | O_CREAT | O_CLOEXEC, 0444);
     if (maps < 0 || write(maps, map, sizeof map - 1) < 0 || close(maps) != 0) die("/proc/self/maps");
-    if (mount(NULL, "/proc", NULL, MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME, "mode=755") != 0)
-        die("close /proc");
+    mount_memory("/proc", MS_REMOUNT | MS_RDONLY | MS_NOEXEC | MS_NOATIME, "mode=755");
     mount_memory("/tmp", MS_NOEXEC, tmp_options);
     bot_ends[0] = make_fifo("/tmp/in", &host_ends[0], O_RDWR, O_RDONLY); /* O_RDWR: writing never finds no reader */
     bot_ends[1] = make_fifo("/tmp/out", &host_ends[1], O_RDONLY, O_WRONLY);
@@ -494,14 +481,6 @@ static void say_started(int in, int out) {
     first->cmsg_len = CMSG_LEN(2 * sizeof(int));
     memcpy(CMSG_DATA(first), (int[2]){in, out}, 2 * sizeof(int));
     if (sendmsg(answers, &message, MSG_NOSIGNAL) < 0) die("started");
-}
-
-/* Makes the kernel end the bot before its warden when memory runs out, however small the bot makes itself: a dead warden
- * looks like our failure. */
-static void offer_to_be_killed_first(void) {
-    int fd = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-    if (fd < 0 || write(fd, "1000", 4) != 4) die("oom_score_adj");
-    close(fd);
 }
 
 /* Process 1 of a room. */
@@ -527,7 +506,9 @@ static void run_in_room(void) {
     pid_t first = fork();
     if (first < 0) die("fork");
     if (first == 0) {
-        offer_to_be_killed_first();
+        /* When memory runs out, the kernel ends the bot before its warden, whose death looks like our failure. */
+        int score = openat(proc_fd, "self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+        if (score < 0 || write(score, "1000", 4) != 4) die("oom_score_adj");
         say_started(host_ends[0], host_ends[1]);
         execute(command, bot_ends[0], bot_ends[1], bot_ends[2]);
     }
@@ -667,20 +648,15 @@ static void make_room(int line) {
     numbers_at_most += NUMBERS + FEW_NUMBERS + numbers_of_a_room;
 }
 
-/* Waits for the keeper, which may just be locking the last pages. */
-static void wait_for_the_tree(void) {
-    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) {
-        if (pass == 5000) die("/play is not complete");
-        nanosleep(&(struct timespec){0, 1000000}, NULL);
-    }
-}
-
 /* The maker moves into the tree in memory: after that the image, the engine's mounts and the host's paths in them are
  * gone for it and for all rooms. */
 static void make_rooms(int line) {
     if (setgroups(0, NULL) != 0 || setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    wait_for_the_tree();
+    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) { /* the keeper may be locking the last pages */
+        if (pass == 5000) die("/play is not complete");
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
     if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0 || chdir("/play") != 0) die("mount /play");
     if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) die("pivot_root");
     await_signals_by_descriptor();

@@ -357,8 +357,8 @@ def test_a_games_page_has_its_rules_and_kits_that_could_be_uploaded(site: Site) 
         kits = [link for link in found.links if link.endswith(".zip")]
         assert f"/games/{name}/kits/starter.zip" in kits
         for link in kits:
-            listing = inspect_zip(io.BytesIO(site.client.get(link).content), Bounds())
-            detect("kit.zip", listing.files, listing.manifest)  # raises LanguageError
+            files, manifest = inspect_zip(io.BytesIO(site.client.get(link).content), Bounds())
+            detect("kit.zip", files, manifest)  # raises LanguageError
     for path in ("/games/yacht-auction/kits/none.zip", "/games/yacht-auction/kits/..zip"):
         assert site.client.get(path).status_code == 404
 

@@ -34,7 +34,7 @@ from deadheat.engine.own_time import NOISE_NS
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import Box, Channel, Limits, NoMeter, Program, Sandbox
+from deadheat.sandbox.box import Box, Channel, Limits, Meter, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.pipes import PipeTransport, _Open, _Round
 from tests.benchmarks import attacks, referees, tricks
@@ -182,7 +182,7 @@ def lateness(sandbox: Sandbox, program: Program, prompts: int) -> int:
     return int(ratio > LATENESS_TARGET and realtime_permitted())
 
 
-class Undisturbed(NoMeter):
+class Undisturbed(Meter):
     """A meter that reports nothing stolen, ever."""
 
     def counters(self, fresh: bool = True) -> Counters:

@@ -25,7 +25,7 @@ from deadheat.engine.core import NS_PER_S, Message, Reply, Result, Seat, Step
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import encode
 from deadheat.sandbox.arena import quiet
-from deadheat.sandbox.box import Channel, Limits, NoMeter, Program, Sandbox
+from deadheat.sandbox.box import Channel, Limits, Meter, Program, Sandbox
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
 
@@ -60,7 +60,7 @@ def measure(sandbox: Sandbox, program: Program, seats: int, requests: int, turns
             [started(stack, where, program, str(cpu)) for _ in range(seats)] for where in (LocalSandbox(), sandbox)
         )
         for channel in local:
-            channel.meter = NoMeter()
+            channel.meter = Meter()
         for _ in range(turns):
             with quiet():
                 spent_ns[ASYNCIO].append(asyncio.run(asyncio_referee(program, game)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import docker
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Message, Reply
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Meter, Program
 from deadheat.sandbox.containers import LABEL
 from deadheat.sandbox.local import LocalSandbox
 from deadheat.sandbox.pipes import PipeTransport
@@ -142,7 +142,7 @@ class Stub:
 class Metered:
     """A sandbox of plain programs whose counters say what `meter` says."""
 
-    meter: NoMeter
+    meter: Meter
 
     def open(self, program: Program, limits: Limits) -> Box:
         box = LocalSandbox().open(program, limits)

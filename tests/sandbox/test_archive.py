@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.sandbox.archive import BadArchive, Bounds, Listing, extract_program, extract_upload, inspect_zip
+from deadheat.sandbox.archive import BadArchive, Bounds, extract_program, extract_upload, inspect_zip
 from deadheat.sandbox.languages import LANGUAGES
 from tests.hostile.making import MIB, ended, entry, member, overlapping, tarred, zipped
 
 PYTHON = LANGUAGES["python"]
 
 
-def inspect(data: bytes, bounds: Bounds | None = None) -> Listing:
+def inspect(data: bytes, bounds: Bounds | None = None) -> tuple[tuple[str, ...], str | None]:
     return inspect_zip(io.BytesIO(data), bounds or Bounds())
 
 
@@ -37,7 +37,7 @@ def refused(data: bytes, bounds: Bounds | None = None) -> str:
 
 def test_a_plain_archive_is_listed_with_its_manifest() -> None:
     data = zipped(("main.py", b"print()"), ("lib/", b""), ("lib/a.py", b""), ("deadheat.toml", b'language = "python"'))
-    assert inspect(data) == Listing(("main.py", "lib/a.py", "deadheat.toml"), 'language = "python"')
+    assert inspect(data) == (("main.py", "lib/a.py", "deadheat.toml"), 'language = "python"')
 
 
 UNSAFE = r"/etc/passwd ../main.py a/../../b a/./b a//b .. a\..\b \\host\share C:\x ./main.py"
@@ -87,7 +87,7 @@ def test_a_name_with_a_nul_byte_is_refused() -> None:
 
 
 def test_names_in_other_scripts_are_fine() -> None:
-    assert inspect(zipped(("main.py", b""), ("données/größe.txt", b""))).files == ("main.py", "données/größe.txt")
+    assert inspect(zipped(("main.py", b""), ("données/größe.txt", b"")))[0] == ("main.py", "données/größe.txt")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_an_encrypted_entry_is_refused() -> None:
 
 def test_too_many_files_are_refused() -> None:
     data = zipped(*((f"f{number}", b"") for number in range(11)))
-    assert refused(data, Bounds(files=10)) == "too-many-files" and len(inspect(data, Bounds(files=11)).files) == 11
+    assert refused(data, Bounds(files=10)) == "too-many-files" and len(inspect(data, Bounds(files=11))[0]) == 11
 
 
 def test_a_huge_directory_is_refused_before_it_is_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +173,10 @@ def test_no_bytes_raise_anything_else(noise: bytes, at: int, patch: bytes) -> No
     valid = zipped(("main.py", b"print()"), ("lib/a.py", b"x" * 50))
     for data in (noise, valid[:at] + patch + valid[at + len(patch) :], valid[:at] + patch + valid[at:]):
         try:
-            listing = inspect(data)
+            names, _ = inspect(data)
         except BadArchive:
             continue
-        assert all(not name.startswith("/") and ".." not in name.split("/") for name in listing.files)
+        assert all(not name.startswith("/") and ".." not in name.split("/") for name in names)
 
 
 def test_an_upload_is_unpacked_as_it_was_inspected(tmp_path: Path) -> None:

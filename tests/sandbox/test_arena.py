@@ -16,12 +16,13 @@ import pytest
 from deadheat.engine.chance import SEED_BYTES, turns_seed
 from deadheat.engine.core import NS_PER_S, Seat, TransportError
 from deadheat.engine.games import GAMES
-from deadheat.sandbox.arena import Arena, InTurn
+from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import Limits, Program, bot_limits
 from deadheat.sandbox.cgroup import Cgroup, groups_of
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.slots import Slots, plan
 from deadheat.sandbox.local import LocalSandbox
+from deadheat.sandbox.pipes import InTurn
 from tests.sandbox.boxes import Stub, asker, python, stops_unless_asked
 
 CPUS = sorted(os.sched_getaffinity(0))

@@ -12,11 +12,20 @@ from deadheat.engine.core import NS_PER_MS, Reply
 from deadheat.engine.own_time import Evidence
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import NoMeter, Sandbox, SandboxError
+from deadheat.sandbox.box import Meter, Sandbox, SandboxError
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.host import check, reference
-from deadheat.sandbox.host.check import GUILTY, INNOCENT, Host, check_host, doubtful, shares, stat, steal_told
-from deadheat.sandbox.host.reference import reference_program
+from deadheat.sandbox.host import check
+from deadheat.sandbox.host.check import (
+    GUILTY,
+    INNOCENT,
+    Host,
+    check_host,
+    doubtful,
+    reference_program,
+    shares,
+    stat,
+    steal_told,
+)
 from deadheat.sandbox.local import LocalSandbox
 from tests.sandbox.boxes import Metered
 from tests.stillness import judged, unless_still
@@ -99,19 +108,19 @@ def test_a_clock_that_runs_too_slowly_is_found_out(monkeypatch: pytest.MonkeyPat
 
 def test_a_clock_that_runs_too_fast_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     # The bots' clock runs slowly instead: a fast clock would make the referee oversleep and give that time back.
-    monkeypatch.setattr(reference, "CODE", reference.CODE.replace("/ 1000", "/ 800"))
+    monkeypatch.setattr(check, "CODE", check.CODE.replace("/ 1000", "/ 800"))
     report = check_host(LocalSandbox(), (), ROUNDS)
     assert report.facts.convicted > 0 and not report.fit
 
 
 def test_a_host_that_sees_no_stolen_time_is_unfit() -> None:
-    report = check_host(Metered(NoMeter()), (), 1)
+    report = check_host(Metered(Meter()), (), 1)
     assert report.facts.signals == ()
     assert (report.facts.convicted, report.facts.escaped) == (0, len(GUILTY)), "unknown convicts nobody"
     assert report.reasons[0].startswith("Nothing shows whether a bot was kept from running")
 
 
-class Frozen(NoMeter):
+class Frozen(Meter):
     """A meter by which all of a bot's time was stolen."""
 
     def counters(self, fresh: bool = True) -> Counters:
@@ -156,7 +165,7 @@ def test_a_busy_host_does_not_keep_a_check_for_ever(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_reference_bot_that_cannot_start_is_our_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deadheat.sandbox.host.reference.CODE", "raise SystemExit")
+    monkeypatch.setattr("deadheat.sandbox.host.check.CODE", "raise SystemExit")
     with pytest.raises(SandboxError, match="a reference bot exited"):
         check_host(LocalSandbox(), (), 1)
 

@@ -20,9 +20,9 @@ import pytest
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox import pipes
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import Channel, Limits, NoMeter, Program
+from deadheat.sandbox.box import Channel, Limits, Meter, Program
 from deadheat.sandbox.local import LocalSandbox
-from deadheat.sandbox.pipes import LOOK_NS, PipeTransport
+from deadheat.sandbox.pipes import LOOK_NS, InTurn, PipeTransport
 
 T = TypeVar("T")
 
@@ -151,7 +151,7 @@ def test_both_seats_are_looked_at_even_if_the_first_fails_at_once() -> None:
     assert replies[0].fault is Fault.EXITED and replies[1].line == "late but fine"
 
 
-class Noted:
+class Noted(InTurn):
     """Turns in a given order, which note who was given the processor, and what the others had been sent by then."""
 
     def __init__(self, order: Sequence[int], inputs: Sequence[int]) -> None:
@@ -182,7 +182,7 @@ def test_c17_seats_that_are_asked_together_think_one_after_the_other() -> None:
 def test_time_that_seems_taken_while_the_bot_ran_was_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """It made its first thread wait behind another of its own. CPU time is read again where the bot cannot run."""
 
-    class Spun(NoMeter):
+    class Spun(Meter):
         """A meter whose second reading after the answer shows more CPU time than the first."""
 
         readings = 0
@@ -252,7 +252,7 @@ class ScriptedClock:
         return now_ns
 
 
-class Stole(NoMeter):
+class Stole(Meter):
     """A meter that reports this much stolen just after the prompt, and nothing since."""
 
     def __init__(self, stolen_ns: int) -> None:
@@ -387,7 +387,7 @@ def test_what_is_only_told_is_written_before_any_clock_runs() -> None:
     os.set_blocking(heard, False)
     before: list[bytes] = []
 
-    class Noting(NoMeter):
+    class Noting(Meter):
         def mark(self) -> None:
             if not before:  # after a slow write, it is called once more
                 before.append(os.read(heard, 99))
@@ -420,7 +420,7 @@ def test_what_was_stolen_counts_from_the_end_of_a_slow_write(monkeypatch: pytest
     channel, _, answer = pair()
     wrote = threading.Event()
 
-    class Waits(NoMeter):
+    class Waits(Meter):
         """Its bot waits while the write lasts."""
 
         at_ns = 0
@@ -500,7 +500,7 @@ def test_time_inside_our_own_write_is_the_readers_unless_we_waited_for_a_cpu(mon
     assert (reply.elapsed_ns, reply.own_ns) == (110 * NS_PER_MS, 90 * NS_PER_MS)
 
 
-class ScriptedMeter(NoMeter):
+class ScriptedMeter(Meter):
     """A meter that reports this share of the time since its first reading stolen."""
 
     def __init__(self, stolen_share: float) -> None:

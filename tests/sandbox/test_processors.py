@@ -22,7 +22,6 @@ from deadheat.sandbox.host.processors import (
     Holder,
     NoRegistry,
     Processors,
-    _described,
     _shown,
     shared_folder,
 )
@@ -33,7 +32,8 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from deadheat.sandbox.host.processors import Processors
-hold = Processors(Path(sys.argv[1])).exactly([int(cpu) for cpu in sys.argv[2].split(",")])
+cpus = [int(cpu) for cpu in sys.argv[2].split(",")]
+hold = Processors(Path(sys.argv[1])).some(len(cpus), cpus)
 print("held" if hold else "taken", flush=True)
 sys.stdin.read()
 """
@@ -58,15 +58,15 @@ def test_a_processor_has_one_holder_and_the_kernel_knows_who(tmp_path: Path) -> 
     ours = Processors(tmp_path)
     other = holding(tmp_path, "0,1")
     try:
-        assert ours.exactly([1]) is None and ours.exactly([1, 2]) is None
-        with ours.exactly([2]) or pytest.fail("a failed attempt keeps nothing"):
+        assert ours.some(1, [1]) is None and ours.some(2, [1, 2]) is None
+        with ours.some(1, [2]) or pytest.fail("a failed attempt keeps nothing"):
             pass
         (holder,) = ours.holders()
         assert (holder.pid, holder.cpus) == (other.pid, (0, 1))
         assert str(holder).startswith("processors 0, 1: ") and f"process {other.pid}" in str(holder)
     finally:
         end(other)
-    with ours.exactly([0, 1]) or pytest.fail("a killed holder's are free at once"):
+    with ours.some(2, [0, 1]) or pytest.fail("a killed holder's are free at once"):
         pass
 
 
@@ -77,18 +77,19 @@ def test_a_holders_command_is_shown_as_people_know_it(tmp_path: Path) -> None:
     script.chmod(0o755)
     words = ["tournament", "yacht-auction", *(f"bot-{number}" for number in range(100))]
     started = subprocess.Popen([script, *words], start_new_session=True)
+    holder = Holder(started.pid, (0,))
     try:
         give_up_at = time.monotonic() + 10
-        while "tournament" not in (told := _described(started.pid)) and time.monotonic() < give_up_at:
+        while "tournament" not in (told := str(holder)) and time.monotonic() < give_up_at:
             time.sleep(0.001)  # until it has become another program, whose arguments appear a moment later
-        assert told.startswith("deadheat tournament yacht-auction bot-0 bot-1 ")
+        assert told.startswith("processor 0: deadheat tournament yacht-auction bot-0 bot-1 ")
         assert f"… (process {started.pid}, " in told
     finally:
         os.killpg(started.pid, signal.SIGKILL)
         os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)
-        assert _described(started.pid).startswith("deadheat (process"), "of one that has ended the name remains"
+        assert str(holder).startswith("processor 0: deadheat (process"), "of one that has ended the name remains"
         started.wait()
-    assert _described(started.pid) == f"process {started.pid}"
+    assert str(holder) == f"processor 0: process {started.pid}"
 
 
 def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
@@ -101,7 +102,7 @@ def test_a_servers_own_processes_are_shown_as_commands_of_deadheat() -> None:
 
 def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:
     ours, got = Processors(tmp_path), []
-    first = ours.exactly([0])
+    first = ours.some(1, [0])
     assert first is not None
     assert not ours.wanted()
     waiter = threading.Thread(target=lambda: got.append(Processors(tmp_path).take(1, [0])), daemon=True)
@@ -117,16 +118,16 @@ def test_those_who_wait_come_before_those_who_let_go(tmp_path: Path) -> None:
 
 def test_waiting_ends_by_an_exception(tmp_path: Path) -> None:
     ours = Processors(tmp_path)
-    with ours.exactly([0]) or pytest.fail("free"), pytest.raises(KeyboardInterrupt):
+    with ours.some(1, [0]) or pytest.fail("free"), pytest.raises(KeyboardInterrupt):
         ours.take(1, [0], waiting=lambda: (_ for _ in ()).throw(KeyboardInterrupt))
     assert not ours.wanted()
 
 
 def test_slots_and_others_keep_off_each_others_processors(tmp_path: Path) -> None:
     slots, ours = Slots(tmp_path, "0,1;2,3"), Processors(tmp_path)
-    with ours.exactly([1]) or pytest.fail("free"), slots.take() as cpus:
+    with ours.some(1, [1]) or pytest.fail("free"), slots.take() as cpus:
         assert cpus == (2, 3)
-        assert ours.exactly([3]) is None
+        assert ours.some(1, [3]) is None
         with ours.take(1, [3, 2, 0]) as hold:
             assert hold.cpus == (0,)
 
@@ -135,7 +136,7 @@ def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monke
     """Neither for those who hold its processors, nor behind those who wait for more than the league leaves free."""
     monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 1)
     first, second, ours = Slots(tmp_path, "0;1"), Slots(tmp_path, "0;1"), Processors(tmp_path)
-    with ours.exactly([0, 1]) or pytest.fail("free"), ours.queue():
+    with ours.some(2, [0, 1]) or pytest.fail("free"), ours.queue():
         assert [holder.pid for holder in first.others()] == [os.getpid()]
         with first.take() as cpus, second.take() as more:
             assert {cpus, more} == {(0,), (1,)}
@@ -151,7 +152,7 @@ def test_more_slots_do_not_shorten_the_leagues_patience(
 ) -> None:
     monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 10.5 * RETRY_SECONDS)
     slots, rounds = Slots(tmp_path, spec), itertools.count()
-    held = Processors(tmp_path).exactly([0, 1, 2, 3]) or pytest.fail("free")
+    held = Processors(tmp_path).some(4, [0, 1, 2, 3]) or pytest.fail("free")
     with held, slots.take(waiting=lambda: None if next(rounds) < 60 else pytest.fail("it waits without bound")):
         assert next(rounds) == 11
 
@@ -194,7 +195,7 @@ def interrupted_at(round_number: int) -> Callable[[], None]:
 
 def test_the_league_takes_what_is_free_before_it_shares(tmp_path: Path) -> None:
     slots, ours = Slots(tmp_path, "0;1"), Processors(tmp_path)
-    with ours.exactly([0]) or pytest.fail("free"), slots.take() as cpus:
+    with ours.some(1, [0]) or pytest.fail("free"), slots.take() as cpus:
         assert cpus == (1,) and not ours.wanted()
 
 
@@ -207,7 +208,7 @@ def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> 
     before = os.umask(0o077)
     try:
         folder = shared_folder([tmp_path / "missing", tmp_path])
-        with Processors(folder).exactly([0]) or pytest.fail("free"):
+        with Processors(folder).some(1, [0]) or pytest.fail("free"):
             assert (folder / "cpu-0").stat().st_mode & 0o777 == 0o644
     finally:
         os.umask(before)
@@ -216,10 +217,10 @@ def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> 
     secret.write_text("mine")
     (folder / "cpu-1").symlink_to(secret)
     with pytest.raises(OSError, match="symbolic"):
-        Processors(folder).exactly([1])
+        Processors(folder).some(1, [1])
     os.mkfifo(folder / "cpu-2")
     with pytest.raises(OSError, match="plain"):
-        Processors(folder).exactly([2])
+        Processors(folder).some(1, [2])
     linked = tmp_path / "linked"
     linked.mkdir()
     (linked / processors.NAME).symlink_to(folder)
@@ -242,11 +243,11 @@ def _lock_as_two_users(parent: Path) -> None:
         code = 1
         try:
             os.setuid(65534)
-            mine = Processors(shared_folder([parent])).exactly([0])
-            code = 0 if mine is not None and Processors(folder).exactly([0]) is None else 2
+            mine = Processors(shared_folder([parent])).some(1, [0])
+            code = 0 if mine is not None and Processors(folder).some(1, [0]) is None else 2
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert (folder / "cpu-0").stat().st_uid == 65534
-    with Processors(folder).exactly([0]) or pytest.fail("root locks another user's file"):
+    with Processors(folder).some(1, [0]) or pytest.fail("root locks another user's file"):
         pass

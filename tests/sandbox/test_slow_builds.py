@@ -10,7 +10,7 @@ import pytest
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
-from deadheat.sandbox.box import Box, Channel, Exit, Limits, NoMeter, Program, SandboxError
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Meter, Program, SandboxError
 from deadheat.sandbox.build import BUILD_SECONDS, WATCH_FACTOR, BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES
 from tests.sandbox.boxes import Stub
@@ -29,7 +29,7 @@ class Clock:
 
 
 @dataclass
-class Busy(NoMeter):
+class Busy(Meter):
     """A host that takes a share of all time."""
 
     clock: Clock
@@ -39,7 +39,7 @@ class Busy(NoMeter):
         return Counters(cpu_ns=0, full_ns=int(self.clock.now * self.share * NS_PER_S))
 
 
-class Frozen(NoMeter):
+class Frozen(Meter):
     def counters(self, fresh: bool = True) -> Counters:
         return Counters(frozen=True)
 
@@ -48,7 +48,7 @@ class Frozen(NoMeter):
 class Endless(Stub):
     """A sandbox and its one box, whose program never ends."""
 
-    meter: NoMeter
+    meter: Meter
 
     def open(self, program: Program, limits: Limits) -> Box:
         return self
@@ -75,7 +75,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.mark.parametrize("share", [None, 0.0, 0.5, 0.7])
 def test_it_may_take_as_much_longer_as_the_host_takes(clock: Clock, tmp_path: Path, share: float | None) -> None:
-    meter = NoMeter() if share is None else Busy(clock, share)
+    meter = Meter() if share is None else Busy(clock, share)
     with pytest.raises(BuildFailed, match="the build took longer than 60 s"):
         build(Endless(meter), tmp_path, LANGUAGES["c"])
     due = BUILD_SECONDS / (1 - (share or 0))

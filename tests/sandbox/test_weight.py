@@ -10,7 +10,7 @@ from deadheat.league.config import Settings
 from deadheat.sandbox.box import Limits
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.host.reference import reference_program
+from deadheat.sandbox.host.check import reference_program
 from deadheat.sandbox.host.weight import ALONE, MOST, SHARED, Parent, parent, wanted
 from deadheat.sandbox.rooms import Room
 

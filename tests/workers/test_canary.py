@@ -20,7 +20,7 @@ from deadheat.league.states import Fitness, JobState
 from deadheat.league.tables import Attempt, Match
 from deadheat.sandbox import pipes
 from deadheat.sandbox.arena import Arena
-from deadheat.sandbox.host.reference import REFERENCE_WATCH_NS
+from deadheat.sandbox.host.check import REFERENCE_WATCH_NS
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.workers import canary
 from deadheat.workers.canary import SCRIPT, play_canary, play_canary_when_due
