@@ -11,7 +11,6 @@ from deadheat.league.errors import NotAllowed
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import ForecastEvaluation
-from deadheat.league.service.evaluations import forecast as reckoning
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.declared import preview_file
@@ -23,9 +22,12 @@ from deadheat.league.service.series.pace import (
     Pace,
     Played,
     Work,
+    done_in_gaps,
+    foresee,
     measured,
     tournament,
     tournaments,
+    warnings,
 )
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
@@ -63,7 +65,7 @@ def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
 def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[ForecastEvaluation]:
     took = {one.name: (10, seconds) for one in lines}
     since = {one.name: START - timedelta(seconds=1) for one in lines}
-    return reckoning.foresee(lines, took, since, START, until)
+    return foresee(lines, took, since, START, until)
 
 
 def test_the_pace_is_fitted_to_series_of_different_lengths() -> None:
@@ -132,14 +134,14 @@ def test_what_is_done_in_time_is_not_late() -> None:
     found = ahead(every(15, 4), seconds=14 * 60)
     assert minutes(found) == [(0, 14), (15, 29), (30, 44), (45, 59)]
     assert not any(one.late for one in found)
-    assert list(reckoning.warnings(found, None)) == []
+    assert list(warnings(found, None)) == []
 
 
 def test_what_takes_longer_is_late_and_leaves_times_out() -> None:
     found = ahead(every(15, 4), seconds=31 * 60)
     assert minutes(found) == [(0, 31), (31, 62), (62, 93)]
     assert [(one.skipped, one.late) for one in found] == [(0, True), (1, True), (0, False)]
-    late, skipped = reckoning.warnings(found, None)
+    late, skipped = warnings(found, None)
     assert late.startswith("2 of 3 evaluations") and skipped.startswith("1 times")
 
 
@@ -147,7 +149,7 @@ def test_what_the_season_ends_before_is_late_and_named() -> None:
     until = START + timedelta(minutes=20)
     found = ahead(every(15, 4), seconds=600, until=until)
     assert (minutes(found), [one.late for one in found]) == ([(0, 10), (15, 25)], [False, True])
-    (said,) = reckoning.warnings(found, until)
+    (said,) = warnings(found, until)
     assert "cut off" in said
 
 
@@ -160,15 +162,15 @@ def test_two_lines_are_played_one_after_the_other() -> None:
 def test_one_that_is_played_comes_first() -> None:
     running = ForecastEvaluation("Interim", START, START, START + timedelta(minutes=20), 10)
     began = {"Interim": START}
-    found = reckoning.foresee([every(15, 3)], {"Interim": (10, 60.0)}, began, START, running=running)
+    found = foresee([every(15, 3)], {"Interim": (10, 60.0)}, began, START, running=running)
     assert (minutes(found), [one.late for one in found]) == ([(0, 20), (20, 21), (30, 31)], [True, False, False])
 
 
 def test_other_work_is_done_in_the_gaps() -> None:
     found = ahead(every(15, 2), seconds=600)
-    assert reckoning.done_in_gaps(200, START, found) == START + timedelta(seconds=800)
-    assert reckoning.done_in_gaps(400, START, found) == START + timedelta(minutes=25, seconds=100)
-    assert reckoning.done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
+    assert done_in_gaps(200, START, found) == START + timedelta(seconds=800)
+    assert done_in_gaps(400, START, found) == START + timedelta(minutes=25, seconds=100)
+    assert done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
 
 
 @pytest.mark.databases

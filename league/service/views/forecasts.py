@@ -17,14 +17,22 @@ from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.course.finals_played import rounds_of
 from deadheat.league.service.evaluations.beginning import due_since, running_evaluation
-from deadheat.league.service.evaluations.forecast import done_in_gaps, foresee, warnings
 from deadheat.league.service.evaluations.playing import form_of, last_round
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.capacity import machines_for
 from deadheat.league.service.series.hosts import judging_slots
-from deadheat.league.service.series.pace import Machines, Pace, Work, tournament, tournaments
+from deadheat.league.service.series.pace import (
+    Machines,
+    Pace,
+    Work,
+    done_in_gaps,
+    foresee,
+    tournament,
+    tournaments,
+    warnings,
+)
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.states import (
     IN_PLAY,

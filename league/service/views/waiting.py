@@ -128,8 +128,9 @@ def _seconds(
         return None
     took = {series.id: paces[series.season_id].seconds(series.matches) for series in wanted}
     if is_played:
-        return max(0, round(min(took[one.id] - (at - one.started_at).total_seconds() for one in own)))
-    work = sum(took[one.id] for one in ahead) + sum(took[one.id] / 2 for one in played)
+        left: float = min(took[one.id] - (at - one.started_at).total_seconds() for one in own)
+        return max(0, round(left))
+    work: float = sum(took[one.id] for one in ahead) + sum(took[one.id] / 2 for one in played)
     return round(work / len(played) + took[own[0].id])
 
 
