@@ -228,21 +228,19 @@ def done_in_gaps(seconds: float, since: datetime, busy: Sequence[ForecastEvaluat
 
 def warnings(found: Sequence[ForecastEvaluation], until: datetime | None) -> Iterator[str]:
     """Return warnings for the organiser, in sentences."""
-    late = [one for one in found if one.late and (until is None or one.done_at <= until)]
-    if late:
-        first = late[0]
+    if late := [one for one in found if one.late and (until is None or one.done_at <= until)]:
         told = _(
             "%(late)s of %(all)s evaluations will not be done before the next is due; the first is %(name)s, due "
             "%(due)s, done %(done)s."
         )
-        due, done = stamp(first.due_at), stamp(first.done_at)
-        yield told % {"late": len(late), "all": len(found), "name": first.name, "due": due, "done": done}
+        yield told % {"late": len(late), "all": len(found), **_dated(late[0])}
     if skipped := sum(one.skipped for one in found):
-        told = _("%(n)s times of the timetable will be skipped, because another evaluation is played then.")
-        yield told % {"n": skipped}
-    if until is not None:
-        for one in found:
-            if one.done_at > until:
-                told = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
-                due, done = stamp(one.due_at), stamp(one.done_at)
-                yield told % {"name": one.name, "due": due, "done": done, "until": stamp(until)}
+        yield _("%(n)s times of the timetable will be skipped, because another evaluation is played then.", n=skipped)
+    for one in found:
+        if until is not None and one.done_at > until:
+            told = _("%(name)s, due %(due)s, will take until %(done)s, and is cut off at %(until)s.")
+            yield told % {**_dated(one), "until": stamp(until)}
+
+
+def _dated(one: ForecastEvaluation) -> dict[str, str]:
+    return {"name": one.name, "due": stamp(one.due_at), "done": stamp(one.done_at)}

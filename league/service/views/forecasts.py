@@ -21,7 +21,7 @@ from deadheat.league.service.evaluations.playing import form_of, last_round
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.capacity import machines_for
+from deadheat.league.service.series.capacity import SEASONS, machines_for
 from deadheat.league.service.series.hosts import judging_slots
 from deadheat.league.service.series.pace import (
     Machines,
@@ -35,7 +35,6 @@ from deadheat.league.service.series.pace import (
 )
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
 from deadheat.league.states import (
-    IN_PLAY,
     WITH_RESULT,
     EvaluationFormat,
     FinalsFormat,
@@ -236,8 +235,7 @@ def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]
         yield _("Fewer than two bots have entered; say how many you expect.")
     if season.state.holds and _resumes_at(season) is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
-    others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
-    if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
+    if beside := session.exec(SEASONS.where(Season.id != (season.id or 0))).one():
         yield ngettext(
             "%(n)s other season is being played on the same machines; this does not take them into account.",
             "%(n)s other seasons are being played on the same machines; this does not take them into account.",

@@ -63,13 +63,12 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         seconds = _seconds(session, playing or waits[:1], ahead, played)
         stop = stopped(session)
         expected = "" if stop and seconds is None else _expected(seconds, bool(played))
-        sentences = (_place(_matches(playing), _matches(waits), before), expected, stop)
-        sentence = " ".join(filter(None, sentences))
+        sentence = " ".join(filter(None, (_place(_matches(playing), _matches(waits), before), expected, stop)))
         return Waiting(_matches(playing), _matches(waits), before, seconds, over=False, sentence=sentence)
-    if is_at_panel(session, season_id, bot_id, version):
-        return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
-    why_not = _no_more(season, entry, version)
-    return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
+    at_panel = is_at_panel(session, season_id, bot_id, version)
+    why_not = "" if at_panel else _no_more(season, entry, version)
+    coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
+    return Waiting(0, 0, before, None, why_not != "", why_not or coming)
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
