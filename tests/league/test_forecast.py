@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from sqlmodel import update
 
 from deadheat.league.errors import NotAllowed
 from deadheat.league.pairing.stages import stages
@@ -15,6 +17,7 @@ from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.declared import preview_file
 from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series import capacity
 from deadheat.league.service.series.pace import (
     ENOUGH,
     FITTED,
@@ -31,11 +34,12 @@ from deadheat.league.service.series.pace import (
 )
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.tables import Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.people import GAME
-from tests.league.test_evaluations import line, season
+from tests.league.test_evaluations import due, line, season
 from tests.league.test_notices import told
 from tests.league.world import World
 
@@ -206,6 +210,29 @@ def test_a_forecast_is_measured_with_what_was_played(world: World) -> None:
     assert found.bots == 6
     assert found.series_measured >= ENOUGH
     assert (found.ladder_matches, found.ladder_done_at) == (0, None)
+    later = world.season(2)
+    assert world.read(season_forecast, world.boss, later).series_measured == found.series_measured, "its game's last"
+    with world.db.transaction() as session:
+        session.execute(update(Series).values(attempt=2))
+    assert world.read(season_forecast, world.boss, season_id).series_measured == 0, "these may have played a part only"
+
+
+@pytest.mark.parametrize(("format_", "rounds"), [(EvaluationFormat.SWISS, 3), (ROUND_ROBIN, None)])
+def test_an_evaluation_in_progress_takes_as_long_as_its_unsettled_share(
+    world: World, format_: EvaluationFormat, rounds: int | None
+) -> None:
+    season_id = due(world, 4, line(format=format_, rounds=rounds))
+    made = world.tick()
+
+    def left() -> timedelta:
+        return world.read(season_forecast, world.boss, season_id).evaluations[0].done_at - world.clock.now
+
+    with patch.object(capacity, "PLAYED", capacity.PLAYED.limit(0)):  # the pace stays the estimate
+        whole = left()
+        assert whole > timedelta()
+        world.play(made[:2])
+        world.tick()
+        assert left() == pytest.approx(whole * 2 / 3, abs=timedelta(milliseconds=1))
 
 
 def test_a_ladder_still_has_what_is_planned_and_not_played(world: World) -> None:
