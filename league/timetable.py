@@ -5,8 +5,9 @@ This module is pure, as `league.terms` is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -112,6 +113,21 @@ class DeclaredEvaluation(BaseModel):
             coming = max(self.first_at, self.first_at + ((at - self.first_at) // step + 1) * step)
             due += [coming] if coming <= self.last_at else []
         return min(due, default=None)
+
+
+def earliest_due(
+    lines: Iterable[DeclaredEvaluation], since: Mapping[str, datetime], at: datetime
+) -> tuple[datetime, DeclaredEvaluation] | None:
+    """Return the earliest of the lines' newest times until `at`, with its line; None if none is due. `since`: by name,
+    the instant after which its times are due.
+    """
+    due = [(time, line) for line in lines if (time := line.newest_due(since[line.name], at)) is not None]
+    return min(due, key=itemgetter(0), default=None)
+
+
+def next_after(lines: Iterable[DeclaredEvaluation], at: datetime) -> datetime | None:
+    """Return the next time of any line after that instant."""
+    return min(filter(None, (line.next_due(at) for line in lines)), default=None)
 
 
 def stamp(at: datetime) -> str:

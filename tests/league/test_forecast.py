@@ -4,30 +4,47 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
+from sqlmodel import update
 
 from deadheat.league.errors import NotAllowed
 from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import ForecastEvaluation
-from deadheat.league.service.evaluations import forecast as reckoning
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.service.evaluations.forecast import FEWEST_MEASURED, Machines, Work, measured
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.seasons.declared import preview_file
 from deadheat.league.service.seasons.seasons import create_season
+from deadheat.league.service.series import capacity
+from deadheat.league.service.series.pace import (
+    ENOUGH,
+    FITTED,
+    Machines,
+    Pace,
+    Played,
+    Work,
+    done_in_gaps,
+    foresee,
+    measured,
+    tournament,
+    tournaments,
+    warnings,
+)
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.tables import Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.people import GAME
-from tests.league.test_evaluations import line, season
+from tests.league.test_evaluations import due, line, season
 from tests.league.test_notices import told
 from tests.league.world import World
 
 ROUND_ROBIN = EvaluationFormat.ROUND_ROBIN
-PACE = reckoning.Pace(1.0, 0.5, 100)
+PACE = Pace(1.0, 0.5, 100)
 
 
 def every(minutes: int, times: int, **given: Any) -> DeclaredEvaluation:
@@ -39,88 +56,96 @@ def minutes(found: list[ForecastEvaluation]) -> list[tuple[float, float]]:
     return [((one.begins_at - START).total_seconds() / 60, (one.done_at - START).total_seconds() / 60) for one in found]
 
 
-def played(*series: tuple[int, float], turn: float = 0.5) -> list[reckoning.Played]:
+def played(*series: tuple[int, float], turn: float = 0.5) -> list[Played]:
     """Return series, given as (matches, seconds), that one slot played in turn; all waited from the start."""
     at, found = START, []
     for matches, seconds in series:
         ended = at + timedelta(seconds=seconds)
-        found.append(reckoning.Played(matches, START, at, ended))
+        found.append(Played(at, ended, START, matches))
         at = ended + timedelta(seconds=turn)
     return found
 
 
 def ahead(*lines: DeclaredEvaluation, seconds: float, until: datetime | None = None) -> list[ForecastEvaluation]:
     took = {one.name: (10, seconds) for one in lines}
-    return reckoning.foresee(lines, took, reckoning.Course(START - timedelta(seconds=1), START, until))
+    since = {one.name: START - timedelta(seconds=1) for one in lines}
+    return foresee(lines, took, since, START, until)
 
 
 def test_the_pace_is_fitted_to_series_of_different_lengths() -> None:
-    found = measured(played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FEWEST_MEASURED)]), PACE)
+    found = measured(played(*[(count, 2.0 + 0.25 * count) for count in (2, 10) for _ in range(FITTED)]), 1, PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((2.0, 0.25))
-    assert found.series == 2 * FEWEST_MEASURED
+    assert found.series == 2 * FITTED
 
 
 def test_series_of_one_length_leave_the_start_as_it_was_estimated() -> None:
-    found = measured(played(*[(10, 3.0)] * FEWEST_MEASURED), PACE)
+    found = measured(played(*[(10, 3.0)] * FITTED), 1, PACE)
     assert (found.start_seconds, found.match_seconds) == pytest.approx((1.0, 0.2))
     assert found.seconds(10) == pytest.approx(3.0)
-    quick = measured(played(*[(10, 0.5)] * FEWEST_MEASURED), PACE)
+    quick = measured(played(*[(10, 0.5)] * FITTED), 1, PACE)
     assert quick.seconds(10) == pytest.approx(0.5)
     assert quick.match_seconds > 0
 
 
-@pytest.mark.parametrize("count", [0, FEWEST_MEASURED - 1])
+@pytest.mark.parametrize("count", [0, ENOUGH - 1])
 def test_too_few_series_are_an_estimate(count: int) -> None:
-    assert measured(played(*[(10, 3.0)] * count), reckoning.Pace(1.0, 0.5)) == reckoning.Pace(1.0, 0.5)
+    assert measured(played(*[(10, 3.0)] * count), 1, Pace(1.0, 0.5)) == Pace(1.0, 0.5)
+
+
+def test_a_few_series_of_different_lengths_say_how_long_they_take_but_not_what_each_part_takes() -> None:
+    found = measured(played((10, 3.0), (10, 7.0), (2, 5.0)), 1, PACE)
+    assert (found.start_seconds, found.seconds(22)) == pytest.approx((1.0, 13.0)), "a line through them would be flat"
 
 
 def test_what_passes_between_two_series_is_measured_but_not_the_time_without_any() -> None:
-    one = played(*[(10, 3.0)] * FEWEST_MEASURED, turn=0.5)
-    assert measured(one, PACE).turn_seconds == pytest.approx(0.5)
+    one = played(*[(10, 3.0)] * FITTED, turn=0.5)
+    assert measured(one, 1).turn_seconds == pytest.approx(0.5)
     hours = timedelta(hours=3)
-    later = [reckoning.Played(10, *(at + hours for at in (a.queued_at, a.started_at, a.finished_at))) for a in one]
-    assert measured([*one, *later], PACE).turn_seconds == pytest.approx(0.5, abs=0.03)
-    assert measured([*one, *one], PACE, slots=2).turn_seconds == pytest.approx(0.5)
+    later = [Played(a.started_at + hours, a.finished_at + hours, a.queued_at + hours, 10) for a in one]
+    assert measured([*one, *later], 1).turn_seconds == pytest.approx(0.5, abs=0.03)
+    assert measured([*one, *one], slots=2).turn_seconds == pytest.approx(0.5)
 
 
 def test_matches_that_seem_to_take_no_time_or_less_do_not() -> None:
-    assert measured(played(*[(2, 3.0), (10, 1.0)] * FEWEST_MEASURED), PACE).match_seconds == 0.0
-    steep = measured(played(*[(2, 0.1), (10, 9.0)] * FEWEST_MEASURED), PACE)
+    assert measured(played(*[(2, 3.0), (10, 1.0)] * FITTED), 1).match_seconds == 0.0
+    steep = measured(played(*[(2, 0.1), (10, 9.0)] * FITTED), 1)
     assert steep.start_seconds == pytest.approx(0.0, abs=1e-9)
 
 
 def test_work_follows_from_the_format_and_the_field() -> None:
-    assert reckoning.evaluation_work(line(rounds=20), 1603, 2, 1, 2) == Work(20, 801, 2)
-    assert reckoning.evaluation_work(line(rounds=20), 1603, 2, 1, 1).all_matches == 16_020
-    assert reckoning.evaluation_work(line(format=ROUND_ROBIN, rounds=None), 23, 2, 1, 5) == Work(1, 253, 5)
+    swiss = Form(EvaluationFormat.SWISS, 20, 2)
+    assert tournament(swiss, 1603, 1) == [Work(20, 801, 2), Work(0, 1, 2)]
+    assert sum(work.all_matches for work in tournament(swiss, 1603, 2)) == 32_040
+    assert tournament(Form(EvaluationFormat.SWISS, 20, 2, seats=4), 1603, 1)[0].series == 400
+    assert tournament(Form(ROUND_ROBIN, 23, 5), 23, 1)[0] == Work(1, 253, 5)
 
 
 def test_stages_without_bots_have_no_matches_at_the_cut() -> None:
     declared = stages(["round-robin matches=2 further=10 keep=2", "knockout matches=2 further=10"])
-    assert sum(work.all_matches for stage in reckoning.stage_work(declared, 0, 2, 1, int) for work in stage) == 0
+    assert sum(work.all_matches for stage in tournaments(declared, 0, 2, 1, int) for work in stage) == 0
 
 
 def test_a_round_takes_turns_and_more_slots_take_fewer() -> None:
     work = Work(3, 4, 2)
-    one, two, five = (Machines(slots, PACE).seconds(work) for slots in (1, 2, 5))
+    one, two, five = (Machines(slots, PACE).seconds([work]) for slots in (1, 2, 5))
     assert one == pytest.approx(2 * two, rel=0.1)
-    assert five == Machines(4, PACE).seconds(work) < two
-    assert Machines(2, PACE, ladder_seconds=6.0).seconds(work) == pytest.approx(two + 3 * 3.0)
-    assert Machines(2, PACE).seconds(Work(3, 0, 2)) == 0
+    assert five == Machines(4, PACE).seconds([work]) < two
+    assert Machines(2, PACE).seconds([work], ladder_seconds=6.0) == pytest.approx(two + 3 * 3.0)
+    assert Machines(2, PACE).seconds([work, Work(3, 0, 2)]) == two
 
 
 def test_what_is_done_in_time_is_not_late() -> None:
     found = ahead(every(15, 4), seconds=14 * 60)
     assert minutes(found) == [(0, 14), (15, 29), (30, 44), (45, 59)]
     assert not any(one.late for one in found)
-    assert list(reckoning.warnings(found, None)) == []
+    assert list(warnings(found, None)) == []
 
 
 def test_what_takes_longer_is_late_and_leaves_times_out() -> None:
     found = ahead(every(15, 4), seconds=31 * 60)
     assert minutes(found) == [(0, 31), (31, 62), (62, 93)]
     assert [(one.skipped, one.late) for one in found] == [(0, True), (1, True), (0, False)]
-    late, skipped = reckoning.warnings(found, None)
+    late, skipped = warnings(found, None)
     assert late.startswith("2 of 3 evaluations") and skipped.startswith("1 times")
 
 
@@ -128,7 +153,7 @@ def test_what_the_season_ends_before_is_late_and_named() -> None:
     until = START + timedelta(minutes=20)
     found = ahead(every(15, 4), seconds=600, until=until)
     assert (minutes(found), [one.late for one in found]) == ([(0, 10), (15, 25)], [False, True])
-    (said,) = reckoning.warnings(found, until)
+    (said,) = warnings(found, until)
     assert "cut off" in said
 
 
@@ -140,16 +165,16 @@ def test_two_lines_are_played_one_after_the_other() -> None:
 
 def test_one_that_is_played_comes_first() -> None:
     running = ForecastEvaluation("Interim", START, START, START + timedelta(minutes=20), 10)
-    course = reckoning.Course(START, START + timedelta(minutes=5), begun={"Interim": START}, running=running)
-    found = reckoning.foresee([every(15, 3)], {"Interim": (10, 60.0)}, course)
+    began = {"Interim": START}
+    found = foresee([every(15, 3)], {"Interim": (10, 60.0)}, began, START, running=running)
     assert (minutes(found), [one.late for one in found]) == ([(0, 20), (20, 21), (30, 31)], [True, False, False])
 
 
 def test_other_work_is_done_in_the_gaps() -> None:
     found = ahead(every(15, 2), seconds=600)
-    assert reckoning.done_in_gaps(200, START, found) == START + timedelta(seconds=800)
-    assert reckoning.done_in_gaps(400, START, found) == START + timedelta(minutes=25, seconds=100)
-    assert reckoning.done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
+    assert done_in_gaps(200, START, found) == START + timedelta(seconds=800)
+    assert done_in_gaps(400, START, found) == START + timedelta(minutes=25, seconds=100)
+    assert done_in_gaps(60, START - timedelta(minutes=5), found) == START - timedelta(minutes=4)
 
 
 @pytest.mark.databases
@@ -183,8 +208,31 @@ def test_a_forecast_is_measured_with_what_was_played(world: World) -> None:
         world.tick()
     found = world.read(season_forecast, world.boss, season_id)
     assert found.bots == 6
-    assert found.series_measured >= FEWEST_MEASURED
+    assert found.series_measured >= ENOUGH
     assert (found.ladder_matches, found.ladder_done_at) == (0, None)
+    later = world.season(2)
+    assert world.read(season_forecast, world.boss, later).series_measured == found.series_measured, "its game's last"
+    with world.db.transaction() as session:
+        session.execute(update(Series).values(attempt=2))
+    assert world.read(season_forecast, world.boss, season_id).series_measured == 0, "these may have played a part only"
+
+
+@pytest.mark.parametrize(("format_", "rounds"), [(EvaluationFormat.SWISS, 3), (ROUND_ROBIN, None)])
+def test_an_evaluation_in_progress_takes_as_long_as_its_unsettled_share(
+    world: World, format_: EvaluationFormat, rounds: int | None
+) -> None:
+    season_id = due(world, 4, line(format=format_, rounds=rounds))
+    made = world.tick()
+
+    def left() -> timedelta:
+        return world.read(season_forecast, world.boss, season_id).evaluations[0].done_at - world.clock.now
+
+    with patch.object(capacity, "PLAYED", capacity.PLAYED.limit(0)):  # the pace stays the estimate
+        whole = left()
+        assert whole > timedelta()
+        world.play(made[:2])
+        world.tick()
+        assert left() == pytest.approx(whole * 2 / 3, abs=timedelta(milliseconds=1))
 
 
 def test_a_ladder_still_has_what_is_planned_and_not_played(world: World) -> None:
@@ -248,7 +296,7 @@ until = {START + timedelta(hours=2):%Y-%m-%dT%H:%M:%SZ}
 
 def test_stages_are_reckoned_one_by_one_with_their_further_matches() -> None:
     declared = stages(["swiss rounds=3 keep=8", "round-robin matches=4 keep=5 further=20", "knockout further=6"])
-    swiss, round_robin, knockout = reckoning.stage_work(declared, 11, 2, 1, lambda matches: matches)
+    swiss, round_robin, knockout = tournaments(declared, 11, 2, 1, lambda matches: matches)
     assert (swiss[0], round_robin) == (Work(3, 5, 2), [Work(1, 28, 4), Work(5, 1, 4)])
     assert [work.series for work in knockout[::2]] == [1, 2, 1], "three of five have a bye"
     assert knockout[1] == Work(3, 1, 2)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from sqlmodel import col, update
 
 from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import withdraw
 from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
-from deadheat.league.states import Precedence, SeasonState
+from deadheat.league.states import JobState, Precedence, SeasonState
 from deadheat.league.tables import Series
 from tests.league.world import World
 
@@ -63,6 +64,10 @@ def test_a_place_in_the_queue_and_a_guess_by_the_pace_of_the_last_hour(newcomer:
     assert found.seconds == round((10 * ahead + 2 * 10) / 2 + 20)
     assert f"after {ahead} matches of other bots." in found.sentence
     assert newcomer.waits(version=1) == found
+    for attempt, is_known in ((2, False), (1, True)):
+        with newcomer.world.db.transaction() as session:
+            session.execute(update(Series).where(col(Series.state) == JobState.DONE).values(attempt=attempt))
+        assert (newcomer.waits().seconds is not None) is is_known, "a second attempt played a part only"
     assert newcomer.world.claim(own[0])
     playing = newcomer.waits()
     assert (playing.playing, playing.seconds) == (2, 20)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Select, bindparam, case
+from sqlalchemy import Select, bindparam, case
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
@@ -26,14 +26,12 @@ series, and end before the queue is empty, which holds half of the bound when al
 
 def low_after(session: Session, series_id: int) -> int | None:
     """Return the season of a finished series if more series must be made before the next tick, else None."""
-    season = _season(session, _after(settings_of(session).judge_unfit), series_id=series_id)
-    return season.id if season is not None and _runs_low(session, season) else None
+    return _low(session, ended=True, number=series_id)
 
 
 def runs_low(session: Session, season_id: int) -> bool:
     """Say whether a running season has room for enough series to make planning worthwhile."""
-    season = _season(session, _in_season(settings_of(session).judge_unfit), season_id=season_id)
-    return season is not None and _runs_low(session, season)
+    return _low(session, ended=False, number=season_id) is not None
 
 
 def open_of_season(session: Session, season_id: int, bound: int) -> int:
@@ -52,59 +50,47 @@ UNDER_WAY = (
 )
 
 
-def _runs_low(session: Session, season: Row[*tuple[Any, ...]]) -> bool:
+def _low(session: Session, *, ended: bool, number: int) -> int | None:
+    """Return the season with that number, or that of a series that `ended`, if it is in play and runs low."""
+    session.flush()
+    facts = _facts(settings_of(session).judge_unfit, ended)
+    season = session.connection().execute(facts, {"number": number, **told_of(session, NO_HOST)}).first()
+    if season is None:
+        return None
     low = LOW_SHARE * bound_with(season.slots)
     if season.evaluation is not None:
         if season.played == 0 or (season.played <= low and has_unplanned(session, season.evaluation)):
-            return True
+            return int(season.id)
         if not season.ladder_during_evaluations:
-            return False
+            return None
     if season.state in ON_LADDER and not season.ladder:
-        return False
+        return None
     bound = ladder_bound(session, season.id)
-    return open_of_season(session, season.id, bound) <= LOW_SHARE * bound
-
-
-def _season(session: Session, statement: Select[Any], **which: int) -> Row[*tuple[Any, ...]] | None:
-    """Return the facts that decide whether a season in play runs low, read by one statement."""
-    session.flush()
-    return session.connection().execute(statement, {**which, **told_of(session, NO_HOST)}).first()
-
-
-# Built once, because building a statement takes longer than executing it.
+    return season.id if open_of_season(session, season.id, bound) <= LOW_SHARE * bound else None
 
 
 @cache
-def _after(judge_unfit: bool) -> Select[Any]:
-    ended = select(Series.season_id).where(Series.id == bindparam("series_id"), col(Series.state).not_in(UNFINISHED))
-    return _facts(judge_unfit).where(col(Season.id) == ended.scalar_subquery())
-
-
-@cache
-def _in_season(judge_unfit: bool) -> Select[Any]:
-    return _facts(judge_unfit).where(col(Season.id) == bindparam("season_id"))
-
-
-def _facts(judge_unfit: bool) -> Select[Any]:
-    """Return the statement for the facts. `played`: a running evaluation's unfinished series, or None."""
-    running = select(Evaluation.id).where(
-        Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING
+def _facts(judge_unfit: bool, ended: bool) -> Select[Any]:
+    """Return the statement for the facts that decide it; building it takes longer than executing it. `played`: a
+    running evaluation's unfinished series, or None.
+    """
+    number: Any = bindparam("number")
+    of_series = select(Series.season_id).where(Series.id == number, col(Series.state).not_in(UNFINISHED))
+    evaluation = (
+        select(Evaluation.id)
+        .where(Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING)
+        .scalar_subquery()
     )
-    evaluation = running.limit(1).scalar_subquery()
     unfinished = (
         select(func.count())
-        .select_from(Series)
         .where(Series.season_id == Season.id, col(Series.state).in_(UNFINISHED))
         .where(col(Series.purpose).in_(OF_EVALUATIONS))
         .correlate(Season)
         .scalar_subquery()
     )
     return columns(
-        col(Season.id),
-        col(Season.state),
-        col(Season.ladder),
-        col(Season.ladder_during_evaluations),
+        *(col(Season.id), col(Season.state), col(Season.ladder), col(Season.ladder_during_evaluations)),
         evaluation.label("evaluation"),
         case((evaluation.is_not(None), unfinished)).label("played"),
         slots_judging(judge_unfit).scalar_subquery().label("slots"),
-    ).where(col(Season.state).in_(IN_PLAY))
+    ).where(col(Season.state).in_(IN_PLAY), col(Season.id) == (of_series.scalar_subquery() if ended else number))

@@ -37,7 +37,7 @@ from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState
 from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Meeting, Season, Series
-from deadheat.league.timetable import DeclaredEvaluation, stored, timetable, timetable_faults
+from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
 log = logging.getLogger(__name__)
 
@@ -91,17 +91,17 @@ def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation]
     """Return the earliest evaluation that is due and has not begun, with its time, or None."""
     if not season.evaluations or season.evaluations_at is None:
         return None
+    return earliest_due(timetable(season.evaluations), due_since(session, season), now(session))
+
+
+def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
+    """Return, by the name of a line, the instant after which its times are due: its newest that was begun, or that of
+    the timetable's declaration.
+    """
+    declared_at = season.evaluations_at or now(session)
     newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
-    begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
-    found = []
-    for number, declared in enumerate(timetable(season.evaluations)):
-        since = max(season.evaluations_at, begun.get(declared.name, season.evaluations_at))
-        if (at := declared.newest_due(since, now(session))) is not None:
-            found.append((at, number, declared))
-    if not found:
-        return None
-    at, _, declared = min(found)
-    return at, declared
+    begun = session.exec(newest.group_by(Evaluation.name)).all()
+    return defaultdict(lambda: declared_at, {name: max(at, declared_at) for name, at in begun})
 
 
 def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Evaluation:

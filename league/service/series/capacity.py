@@ -1,4 +1,4 @@
-"""How many series may be open at a time, so that every slot has one to play.
+"""How many series may be open at a time, so that every slot has one to play, and the pace at which slots play them.
 
 The judging slots bound the series in progress, and as many may wait: planning is due again long before those are
 played. More would only delay the influence of new results on the pairing. So of a season's ladder no more may wait than
@@ -8,7 +8,7 @@ its slots can begin within the next minute, at the pace of its latest series, an
 from __future__ import annotations
 
 import math
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -16,10 +16,12 @@ from sqlalchemy import Select, bindparam, literal, true
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
+from deadheat.engine.games.folder import folders
 from deadheat.league.database import settings_of
 from deadheat.league.service.series.hosts import NO_HOST, judging_slots, slots_judging, told_of
+from deadheat.league.service.series.pace import ENOUGH, ESTIMATE, Machines, Pace, Played, measured
 from deadheat.league.states import IN_PLAY, JobState
-from deadheat.league.tables import Season, Series
+from deadheat.league.tables import Match, Season, Series, UtcDateTime
 
 OPEN_SERIES = 16
 """The number of series of one season that may wait or run while one slot judges."""
@@ -41,15 +43,23 @@ def bound_with(slots: int) -> int:
 AHEAD = timedelta(minutes=1)
 """The time for which series are drawn ahead of their play."""
 
-ENOUGH, LOOKED_AT = 3, 8
-"""The fewest and the most of a season's latest series by which its pace is measured."""
+LOOKED_AT, MEASURED = 8, 100
+"""The number of a season's latest series by which its ladder is drawn ahead, and by which its pace is measured: few, so
+that a machine that has become slower, or whose neighbours take its time, shows within minutes.
+"""
+
+EVER = datetime.fromtimestamp(0, UTC)
+"""Before any series."""
+
+EARLIER_SEASONS = 5
+"""The number of a game's other seasons in which its pace is looked for, the newest first."""
 
 
 def ladder_bound(session: Session, season_id: int) -> int:
     """Return the number of series of one season's ladder that may wait or run. Seasons in play share the slots."""
     session.flush()
     asked = {"season": season_id, **told_of(session, NO_HOST)}
-    found = session.connection().execute(_pace(settings_of(session).judge_unfit), asked).all()
+    found = session.connection().execute(_shares(settings_of(session).judge_unfit), asked).all()
     slots: int = found[0].slots
     seasons: int = found[0].seasons
     most = bound_with(slots)
@@ -61,8 +71,51 @@ def ladder_bound(session: Session, season_id: int) -> int:
     return min(most, slots + max(slots, math.ceil(within)))
 
 
+def machines_for(session: Session, season: Season) -> Machines:
+    """Return the slots that judge, at least one, with the pace of the season's game: measured in this season, or else
+    in the newest of the others in which enough was played, or else estimated.
+    """
+    slots, folder = max(1, judging_slots(session)), folders().get(season.game)
+    estimate = Pace(*folder.pace) if folder and folder.pace else ESTIMATE
+    of_game = select(Season.id).where(Season.game == season.game).order_by(col(Season.id) != (season.id or 0))
+    season_ids = session.exec(of_game.order_by(col(Season.id).desc()).limit(1 + EARLIER_SEASONS))
+    paces = (pace(session, season_id, slots, estimate=estimate) for season_id in season_ids)
+    return Machines(slots, next((one for one in paces if one.series), estimate))
+
+
+def pace(
+    session: Session,
+    season_id: int,
+    slots: int,
+    since: datetime = EVER,
+    estimate: Pace = ESTIMATE,
+) -> Pace:
+    """Return the pace of a season's latest series, if enough have ended after `since`, else the estimate."""
+    session.flush()
+    rows = session.connection().execute(PLAYED, {"season": season_id, "since": since})
+    return measured([*map(Played._make, rows)], slots, estimate)
+
+
+def _latest(most: int, *further: Any) -> Select[Any]:
+    """Return the statement for a season's latest series that ended: their times, and further columns."""
+    times = (col(Series.started_at), col(Series.finished_at))
+    ended = columns(*times, *further).where(col(Series.season_id) == bindparam("season"))
+    ended = ended.where(col(Series.state) == JobState.DONE)
+    ended = ended.where(col(Series.finished_at).is_not(None))  # else the index is read through all that still wait
+    return ended.order_by(col(Series.finished_at).desc()).limit(most)
+
+
+_MATCHES = columns(func.count(col(Match.id))).where(col(Match.series_id) == col(Series.id)).scalar_subquery()
+LATEST = _latest(LOOKED_AT)
+PLAYED = _latest(MEASURED, col(Series.queued_at), _MATCHES).where(
+    col(Series.finished_at) > bindparam("since", type_=UtcDateTime),
+    col(Series.attempt) == 1,  # others began with fewer matches, or took part of their time elsewhere
+)
+SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
+
+
 @cache
-def _pace(judge_unfit: bool) -> Select[Any]:
+def _shares(judge_unfit: bool) -> Select[Any]:
     """Return the statement for the judging slots, the seasons in play, and the latest series of one of them; without
     any there is one row all the same.
     """
@@ -70,13 +123,3 @@ def _pace(judge_unfit: bool) -> Select[Any]:
     slots = slots_judging(judge_unfit).scalar_subquery().label("slots")
     seasons = SEASONS.scalar_subquery().label("seasons")
     return columns(slots, seasons, latest).select_from(row.outerjoin(latest, true()))
-
-
-LATEST = (
-    select(Series.started_at, Series.finished_at)
-    .where(col(Series.season_id) == bindparam("season"), col(Series.state) == JobState.DONE)
-    .where(col(Series.finished_at).is_not(None))  # else the index is read through all that still wait
-    .order_by(col(Series.finished_at).desc())
-    .limit(LOOKED_AT)
-)
-SEASONS = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))

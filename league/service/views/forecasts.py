@@ -1,48 +1,50 @@
-"""Forecasts for a season in its present state: the inputs and warnings of `evaluations.forecast`."""
+"""Forecasts for a season in its present state: when its ladder, evaluations and finals will be done."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from math import comb
 
 from sqlmodel import Session, col, func, select
 
-from deadheat.engine.games.folder import folders
 from deadheat.engine.language import _, ngettext
 from deadheat.league.database import now
+from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
-from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.forecast import (
-    ESTIMATE,
-    Course,
-    Machines,
-    Pace,
-    Played,
-    Work,
-    done_in_gaps,
-    evaluation_work,
-    foresee,
-    measured,
-    next_after,
-    warnings,
-)
+from deadheat.league.service.course.finals_played import rounds_of
+from deadheat.league.service.evaluations.beginning import due_since, running_evaluation
+from deadheat.league.service.evaluations.playing import form_of, last_round
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.series.capacity import SEASONS, machines_for
 from deadheat.league.service.series.hosts import judging_slots
+from deadheat.league.service.series.pace import (
+    Machines,
+    Pace,
+    Work,
+    done_in_gaps,
+    foresee,
+    tournament,
+    tournaments,
+    warnings,
+)
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
-from deadheat.league.service.views.foreseen import finals_done, finals_work, left_of
-from deadheat.league.states import IN_PLAY, FinalsFormat, JobState, MatchState, Purpose, SeasonState, dated_steps
-from deadheat.league.tables import Entry, Evaluation, Match, Pair, Season, Series
-from deadheat.league.timetable import DeclaredEvaluation, stamp, timetable
-
-NEWEST = 100
-"""The number of series from which the pace is measured: few, so that a machine that has become slower, or whose
-neighbours take its time, shows within minutes.
-"""
+from deadheat.league.states import (
+    WITH_RESULT,
+    EvaluationFormat,
+    FinalsFormat,
+    MatchState,
+    Purpose,
+    SeasonState,
+    dated_steps,
+)
+from deadheat.league.tables import Entry, Evaluation, EvaluationPlayer, Match, Meeting, Pair, Season, Series
+from deadheat.league.timetable import next_after, stamp, timetable
 
 
 def season_forecast(session: Session, organiser: Person, season_id: int, bots: int | None = None) -> Forecast:
@@ -57,24 +59,21 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     """Return the forecast for a stored season, or for one in memory, which has no number if it is new."""
     entries = _entries(session, season)
     fields = [bots] if bots is not None else list(Counter(entries.values()).values())
-    field = sum(fields)
-    slots, pace = judging_slots(session), pace_of(session, season)
-    length = whole_groups(season, season.series_length) // series_at_once(season)
-    machines = Machines(max(1, slots), pace)
-    beside = replace(machines, ladder_seconds=pace.seconds(length) if _goes_on_beside(season) else 0.0)
-    lines, at, until = timetable(season.evaluations), now(session), season.finals_at or season.closes_at
+    field, machines = sum(fields), machines_for(session, season)
+    pace, length = machines.pace, matches_of_each(season, season.series_length)
+    at, until = now(session), season.finals_at or season.closes_at
     begins = max(at, _resumes_at(season) or at)
-    coming = _coming(session, season, lines, field, beside, Course(season.evaluations_at or at, begins, until))
+    coming = _coming(session, season, machines, field, begins)
     bounded = season.ladder and season.games_per_pair is not None and not season.state.ladder_is_over
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
     left = Work(1, -(-(ladder or 0) // length), length)  # all of it may be played at once
-    ladder_done = done_in_gaps(machines.seconds(left), begins, coming) if ladder else None
-    finals = [] if season.finals_done_at or field < 2 else list(finals_work(season, fields))
-    done_at = finals_done(session, season, machines, finals)
-    panel = len(season.panel or ()) * season.panel_games
-    told = [*_shortcomings(session, season, field, slots), *warnings(coming, until)]
+    ladder_done = done_in_gaps(machines.seconds([left]), begins, coming) if ladder else None
+    finals = [] if season.finals_done_at or field < 2 else _finals(season, fields)
+    done_at = _finals_done(session, season, machines, finals)
+    panel = len(season.panel or ())
+    told = [*_shortcomings(session, season, field), *warnings(coming, until)]
     told += _overruns(season, ladder_done, done_at, until)
-    matches = [matches_of_each(season, line.matches) for line in lines]
+    matches = [matches_of_each(season, line.matches) for line in timetable(season.evaluations)]
     return Forecast(
         season_id=season.id,
         bots=field,
@@ -85,8 +84,8 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
         turn_seconds=round(pace.turn_seconds, 3),
         matches_a_minute=round(pace.matches_a_minute(length, machines.slots), 1),
         evaluation_matches_a_minute=round(pace.matches_a_minute(matches[0], machines.slots), 1) if matches else None,
-        panel_matches=panel,
-        panel_seconds=round(len(season.panel or ()) * pace.seconds(season.panel_games), 1),
+        panel_matches=panel * season.panel_games,
+        panel_seconds=round(panel * pace.seconds(season.panel_games), 1),
         ladder_matches=ladder,
         ladder_done_at=ladder_done,
         evaluations=coming,
@@ -105,11 +104,7 @@ def falls_behind(session: Session, season: Season) -> tuple[ForecastEvaluation, 
     following = min(filter(None, dates), default=None)
     if following is None:
         return None
-    pace = pace_of(session, season)
-    machines = Machines(max(1, judging_slots(session)), pace)
-    if _goes_on_beside(season):
-        machines = replace(machines, ladder_seconds=pace.seconds(season.series_length))
-    running = left_of(session, season, row, machines)
+    running = _running(session, season, row, machines_for(session, season))
     return (running, following) if running.done_at > following else None
 
 
@@ -120,49 +115,8 @@ def _resumes_at(season: Season) -> datetime | None:
     return next((date for state, _setting, date in dated_steps(season, season.state) if state is resumed), None)
 
 
-def _goes_on_beside(season: Season) -> bool:
-    return season.ladder and season.ladder_during_evaluations
-
-
-def pace_of(session: Session, season: Season) -> Pace:
-    """Return the measured pace of the season's game, in this season or else in the last one with enough matches."""
-    others = select(Season.id).where(Season.game == season.game, Season.id != (season.id or 0))
-    newest = session.exec(others.order_by(col(Season.id).desc()).limit(5)).all()
-    estimate, slots = _estimate(season.game), max(1, judging_slots(session))
-    for season_id in ([season.id] if _exists(season) else []) + list(newest):
-        if (pace := measured(_played(session, season_id), estimate, slots)).series:
-            return pace
-    return estimate
-
-
-def _estimate(game: str) -> Pace:
-    folder = folders().get(game)
-    return Pace(*folder.pace) if folder and folder.pace else ESTIMATE
-
-
-def _played(session: Session, season_id: int) -> list[Played]:
-    """Return the newest series that needed only one attempt."""
-    whole = select(Series).where(Series.season_id == season_id, Series.state == JobState.DONE, Series.attempt == 1)
-    rows = session.exec(whole.order_by(col(Series.finished_at).desc()).limit(NEWEST)).all()
-    counts = select(Match.series_id, func.count()).where(col(Match.series_id).in_([row.id for row in rows]))
-    matches = dict(session.exec(counts.where(Match.state == MatchState.DONE).group_by(col(Match.series_id))).all())
-    return [
-        Played(matches[row.id], row.queued_at, row.started_at, row.finished_at)
-        for row in rows
-        if row.started_at is not None and row.finished_at is not None and row.id in matches
-    ]
-
-
-def _exists(season: Season) -> bool:
-    """Say whether the season exists. A preview of a new one has no number."""
-    number: object = season.id
-    return number is not None
-
-
 def _entries(session: Session, season: Season) -> dict[int, int]:
     """Return the versions that an evaluation would include now, with their divisions."""
-    if not _exists(season):
-        return {}
     there = taking_part if season.state is SeasonState.SCHEDULED else may_be_drawn  # no panel is played before it opens
     return dict(session.exec(select(Entry.version_id, Entry.division).where(there(season.id))).all())
 
@@ -170,29 +124,49 @@ def _entries(session: Session, season: Season) -> dict[int, int]:
 # What is played -----------------------------------------------------------------------------------------------------
 
 
+def _ladder_seconds(season: Season, pace: Pace) -> float:
+    """Return how long the ladder's series hold a slot that an evaluation waits for."""
+    beside = season.ladder and season.ladder_during_evaluations
+    return pace.seconds(matches_of_each(season, season.series_length)) if beside else 0.0
+
+
 def _coming(
-    session: Session,
-    season: Season,
-    lines: Sequence[DeclaredEvaluation],
-    field: int,
-    machines: Machines,
-    course: Course,
+    session: Session, season: Season, machines: Machines, field: int, begins: datetime
 ) -> list[ForecastEvaluation]:
-    if season.state.ladder_is_over or not (lines or _exists(season)):
+    if season.state.ladder_is_over:
         return []
-    took = {}
+    row = running_evaluation(session, season.id)
+    running = None if row is None else _running(session, season, row, machines)
+    if field < 2 and running is None:
+        return []
+    lines, took = timetable(season.evaluations), {}
     for line in lines:
-        work = evaluation_work(line, field, season.seats, series_at_once(season), matches_of_each(season, line.matches))
-        took[line.name] = (work.all_matches, machines.seconds(work))
-    if _exists(season):
-        newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
-        begun = dict(session.exec(newest.group_by(Evaluation.name)).all())
-        row = running_evaluation(session, season.id)
-        running = None if row is None else left_of(session, season, row, machines)
-        course = replace(course, begun=begun, running=running)
-    if field < 2 and course.running is None:
-        return []
-    return foresee(lines, took, course)
+        form = Form(line.format, line.rounds or 0, whole_groups(season, line.matches), seats=season.seats)
+        works = tournament(form, field, series_at_once(season))
+        seconds = machines.seconds(works, _ladder_seconds(season, machines.pace))
+        took[line.name] = (sum(work.all_matches for work in works), seconds)
+    until = season.finals_at or season.closes_at
+    return foresee(lines, took, due_since(session, season), begins, until, running)
+
+
+def _running(session: Session, season: Season, row: Evaluation, machines: Machines) -> ForecastEvaluation:
+    """Return the forecast for the evaluation in progress."""
+    at = now(session)
+    players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
+    works = tournament(form_of(season, row), players, series_at_once(season))
+    ladder_seconds = _ladder_seconds(season, machines.pace) if row.stage is None else 0.0
+    if row.format is EvaluationFormat.KNOCKOUT:
+        done_at = max(at, row.created_at + timedelta(seconds=machines.seconds(works)))
+    else:
+        open_ones = select(func.count()).where(col(Meeting.evaluation_id) == row.id, ~col(Meeting.settled))
+        unsettled, tables = session.exec(open_ones).one(), players // season.seats
+        undrawn = max(0, row.rounds - last_round(session, row.id)) * tables  # none in a round robin
+        share = (unsettled + undrawn) / max(1, row.rounds * tables)
+        rounds, further = works[:1], works[1:]
+        left = machines.seconds(rounds, ladder_seconds) * share + machines.seconds(further)
+        done_at = at + timedelta(seconds=left)
+    matches = sum(work.all_matches for work in works)
+    return ForecastEvaluation(row.name, row.due_at, row.created_at, done_at, matches)
 
 
 def _ladder(session: Session, season: Season, fields: Sequence[int], versions: dict[int, int]) -> int:
@@ -204,31 +178,65 @@ def _ladder(session: Session, season: Season, fields: Sequence[int], versions: d
     if versions and season.state is not SeasonState.SCHEDULED:
         inside = (col(Pair.low_id).in_(versions), col(Pair.high_id).in_(versions))
         games = session.exec(select(Pair.games).where(Pair.season_id == season.id, *inside)).all()
-        planned, waiting = sum(min(each, count) for count in games), _waiting(session, season)
+        planned = sum(min(each, count) for count in games)
+        waiting = _count(session, season, Purpose.LADDER, MatchState.SCHEDULED)
     return -(-max(0, pairs * each - planned) // comb(season.seats, 2)) + waiting
 
 
-def _waiting(session: Session, season: Season) -> int:
-    """Return the number of matches of the ladder that are planned but not played."""
-    waiting = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
-    waiting = waiting.where(Match.season_id == season.id, Series.purpose == Purpose.LADDER)
-    return session.exec(waiting.where(Match.state == MatchState.SCHEDULED)).one()
+def _finals(season: Season, fields: Sequence[int]) -> list[list[Work]]:
+    """Return the work of the finals: by stage, or all at once."""
+    players = [min(field, season.finals_top or field) for field in fields]
+    if season.finals is FinalsFormat.NONE:
+        return []
+    if season.finals is FinalsFormat.STAGES:
+        whole = partial(whole_groups, season)
+        return tournaments(stages(season.stages), sum(players), season.seats, series_at_once(season), whole)
+    found, format_ = [], EvaluationFormat(season.finals.value)
+    for finalists in players:
+        rounds, games = rounds_of(season, finalists), whole_groups(season, season.finals_games)
+        form = Form(format_, rounds, games, seats=season.seats)
+        found += tournament(form, finalists, series_at_once(season))
+        each = matches_of_each(season, season.finals_games)
+        found.append(Work(1, -(-season.finals_extra_games // each), each))
+    return [found]
+
+
+def _finals_done(
+    session: Session, season: Season, machines: Machines, finals: Sequence[Sequence[Work]]
+) -> datetime | None:
+    """Return when the finals, or the rest of them, will be over, or None if their beginning is unknown."""
+    seconds = [machines.seconds(works) for works in finals]
+    if not finals or season.state is not SeasonState.FINALS:
+        return season.finals_at + timedelta(seconds=sum(seconds)) if finals and season.finals_at else None
+    if season.finals is FinalsFormat.STAGES:
+        row = running_evaluation(session, season.id)
+        at = now(session) if row is None else _running(session, season, row, machines).done_at
+        return at + timedelta(seconds=sum(seconds[0 if row is None else row.stage or 1 :]))
+    every = sum(work.all_matches for works in finals for work in works)
+    left = max(0.0, 1 - _count(session, season, Purpose.FINALS, *WITH_RESULT) / max(1, every))
+    return now(session) + timedelta(seconds=sum(seconds) * left)
+
+
+def _count(session: Session, season: Season, purpose: Purpose, *states: MatchState) -> int:
+    """Count the matches of one purpose in these states."""
+    found = select(func.count()).select_from(Match).join(Series, col(Series.id) == Match.series_id)
+    found = found.where(Match.season_id == season.id, Series.purpose == purpose)
+    return session.exec(found.where(col(Match.state).in_(states))).one()
 
 
 # What is wrong ------------------------------------------------------------------------------------------------------
 
 
-def _shortcomings(session: Session, season: Season, field: int, slots: int) -> Iterator[str]:
+def _shortcomings(session: Session, season: Season, field: int) -> Iterator[str]:
     if not season.state.goes_on or not (season.evaluations or season.finals is not FinalsFormat.NONE):
         return
-    if slots == 0:
+    if not judging_slots(session):
         yield _("No machine is judging now; this assumes one slot.")
     if field < 2:
         yield _("Fewer than two bots have entered; say how many you expect.")
     if season.state.holds and _resumes_at(season) is None and season.evaluations:
         yield _("The season has no opening date; this assumes that it is open when they begin.")
-    others = select(func.count()).select_from(Season).where(col(Season.state).in_(IN_PLAY))
-    if beside := session.exec(others.where(Season.id != (season.id or 0))).one():
+    if beside := session.exec(SEASONS.where(Season.id != (season.id or 0))).one():
         yield ngettext(
             "%(n)s other season is being played on the same machines; this does not take them into account.",
             "%(n)s other seasons are being played on the same machines; this does not take them into account.",

@@ -66,16 +66,14 @@ def queues(session: Session) -> Queues:
     and of people's matches those of a day: their number stays small.
     """
     at = now(session)
-    ages, behind = {}, set()
-    for season_id, created_at, is_behind in session.connection().execute(RANKED):
-        ages[season_id] = (at - created_at).total_seconds()
-        if is_behind:
-            behind.add(season_id)
+    ranked = session.connection().execute(RANKED).all()
+    ages = {season_id: (at - created_at).total_seconds() for season_id, created_at, _ in ranked}
+    behind = frozenset(season_id for season_id, _, is_behind in ranked if is_behind)
     given_up, *stand = session.connection().execute(STAND).one()
     queued = {life: _queue(life, stand, at) for life in KINDS}
     slots = judging_slots(session)
     idle = _idle(session, slots, queued)
-    return Queues(tuple(queued.values()), slots, idle, ages, frozenset(behind), _ended(session, at), given_up)
+    return Queues(tuple(queued.values()), slots, idle, ages, behind, _ended(session, at), given_up)
 
 
 _LAST = select(func.max(RatingSnapshot.id)).where(RatingSnapshot.season_id == Season.id).correlate(Season)

@@ -4,20 +4,19 @@ Theory of operation
 -------------------
 Machines play for every season, and a series hands in its results only when all of it is over. So the matches ahead of a
 bot are those of all series before its first one, in the order in which workers take them, by which seasons take turns
-(`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those matches, each as long
-as its season's recent matches, divided by the number of series in progress, each assumed to be half over. It foresees
-no change, such as machines that start or stop, or series let in ahead. There is no estimate if nothing is being played,
-or if too few series of a season ahead have ended within the last hour.
+(`league.service.series.turns`), and then its own series. The estimate is a plain quotient: those series, each at its
+season's pace in the last hour (`league.service.series.pace`), divided by the number of series in progress, each assumed
+to be half over. It foresees no change, such as machines that start or stop, or series let in ahead. There is no
+estimate if nothing is being played, or if too few series of a season ahead have ended within the last hour.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import bindparam
+from sqlalchemy import Row, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, or_, select
 
@@ -29,6 +28,7 @@ from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
 from deadheat.league.service.seasons.entries import entry_info
 from deadheat.league.service.seasons.panel_results import is_at_panel
+from deadheat.league.service.series.capacity import pace
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import in_turns_of_seasons
@@ -37,10 +37,7 @@ from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, M
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
-"""The duration of a match is measured on series that ended within this time."""
-
-ENOUGH, LOOKED_AT = 3, 20
-"""The fewest and the most series of a season on which it is measured."""
+"""The pace is measured on series that ended within this time."""
 
 MOST_AHEAD = 5000
 """The most series ahead that are examined; a longer queue counts as endless."""
@@ -50,42 +47,28 @@ AT_PANEL = N_("It plays the season's panel first, and its next match there is dr
 NOTHING_PLAYED = N_("The wait is unknown: no machine is playing at the moment.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Ahead:
-    """A series that waits or runs, with the number of matches left in it."""
-
-    id: int
-    season_id: int
-    started_at: datetime | None  # None: it still waits
-    matches: int
-
-
 def waiting(session: Session, season_id: int, bot_id: int, version: int | None = None) -> Waiting:
     """Describe a bot's wait for its next result. Raises NotFound: it is not in that season, or has no such version."""
     entry = entry_info(session, season_id, bot_id)
     season = session.get_one(Season, season_id)
     own = _own_series(session, season_id, bot_id, version)
-    unfinished = _unfinished(session)
-    played = [series for series in unfinished if series.started_at is not None]
-    queued = [series for series in unfinished if series.started_at is None]
-    first = next((place for place, series in enumerate(queued) if series.id in own), None)
+    unfinished: Sequence[Any] = session.connection().execute(LEFT).all()
+    played = [series for series in unfinished if series.state is JobState.RUNNING]
+    queued = in_turns_of_seasons(session, [series for series in unfinished if series.state is not JobState.RUNNING])
     playing = [series for series in played if series.id in own]
-    planned = sum(series.matches for series in queued if series.id in own)
-    ahead = queued[:first]
-    before = sum(series.matches for series in ahead)
-    if playing or first is not None:
-        pace = _pace(session, {series.season_id for series in unfinished})
-        mine = playing or [queued[first or 0]]
-        seconds = _seconds(now(session), pace, mine, [] if playing else ahead, played)
-        matches = sum(series.matches for series in playing)
+    waits = [series for series in queued if series.id in own]
+    ahead = queued[: queued.index(waits[0])] if waits else queued
+    before = _matches(ahead)
+    if playing or waits:
+        seconds = _seconds(session, playing or waits[:1], ahead, played)
         stop = stopped(session)
         expected = "" if stop and seconds is None else _expected(seconds, bool(played))
-        sentence = " ".join(part for part in (_place(matches, planned, before), expected, stop) if part)
-        return Waiting(matches, planned, before, seconds, over=False, sentence=sentence)
-    if is_at_panel(session, season_id, bot_id, version):
-        return Waiting(0, 0, before, None, over=False, sentence=gettext(season.state.holds or AT_PANEL))
-    why_not = _no_more(season, entry, version)
-    return Waiting(0, 0, before, None, why_not != "", why_not or _undrawn(season, before))
+        sentence = " ".join(filter(None, (_place(_matches(playing), _matches(waits), before), expected, stop)))
+        return Waiting(_matches(playing), _matches(waits), before, seconds, over=False, sentence=sentence)
+    at_panel = is_at_panel(session, season_id, bot_id, version)
+    why_not = "" if at_panel else _no_more(season, entry, version)
+    coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
+    return Waiting(0, 0, before, None, why_not != "", why_not or coming)
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:
@@ -109,20 +92,6 @@ OWN = (
     .distinct()
 )
 
-
-def _unfinished(session: Session) -> list[_Ahead]:
-    """Return the series of all seasons that machines play or may take; the waiting ones in the order of their turns.
-    Those that an author asked for are left out, because they seldom come first and may be private.
-    """
-    rows: Sequence[Any] = session.connection().execute(LEFT).all()
-    played = [row for row in rows if row.state is JobState.RUNNING]
-    queued = in_turns_of_seasons(session, [row for row in rows if row.state is not JobState.RUNNING])
-    return [
-        *(_Ahead(row.id, row.season_id, row.started_at, row.matches) for row in played),
-        *(_Ahead(row.id, row.season_id, None, row.matches) for row in queued),
-    ]
-
-
 LEFT = (
     columns(
         *(getattr(Series, name) for name in ("id", "season_id", "state", "started_at", "queued_at", "precedence")),
@@ -135,43 +104,33 @@ LEFT = (
     .order_by(col(Series.queued_at), col(Series.id))
     .limit(MOST_AHEAD)
 )
+"""The series of all seasons that machines play or may take, with the number of matches left in each. Those that an
+author asked for are left out, because they seldom come first and may be private."""
 
 
-def _pace(session: Session, season_ids: set[int]) -> Mapping[int, float]:
-    """Return the seconds that a match takes in these seasons, for those in which enough series ended lately."""
-    found = {}
-    for season_id in season_ids:
-        ended = session.exec(
-            select(Series.started_at, Series.finished_at, func.count(col(Match.id)))
-            .join(Match, col(Match.series_id) == Series.id)
-            .where(Series.season_id == season_id, col(Series.finished_at) > now(session) - LATELY)
-            .where(Series.state == JobState.DONE, Match.state == MatchState.DONE)
-            .group_by(col(Series.id))
-            .order_by(col(Series.finished_at).desc())
-            .limit(LOOKED_AT)
-        ).all()
-        took = sum((end - begin).total_seconds() for begin, end, _ in ended if begin is not None and end is not None)
-        if len(ended) >= ENOUGH:
-            found[season_id] = took / sum(matches for *_, matches in ended)
-    return found
+def _matches(series: Sequence[Row[Any]]) -> int:
+    return sum(one.matches for one in series)
 
 
 def _seconds(
-    at: datetime, pace: Mapping[int, float], own: Sequence[_Ahead], ahead: Sequence[_Ahead], played: Sequence[_Ahead]
+    session: Session, own: Sequence[Row[Any]], ahead: Sequence[Row[Any]], played: Sequence[Row[Any]]
 ) -> int | None:
-    """Return the seconds until the first series of `own` ends. It is being played, or follows `ahead` and `played`."""
-    wanted = [*own, *ahead, *([] if own[0].started_at else played)]
-    if not played or any(series.season_id not in pace for series in wanted):
+    """Return the seconds until the first series of `own` ends. They are being played, or it follows `ahead` and
+    `played`.
+    """
+    if not played:
         return None
-
-    def whole(series: _Ahead) -> float:
-        return series.matches * pace[series.season_id]
-
-    if own[0].started_at is not None:
-        left = [whole(series) - (at - series.started_at).total_seconds() for series in own if series.started_at]
-        return round(max(0.0, min(left)))
-    work = sum(whole(series) for series in ahead) + sum(whole(series) / 2 for series in played)
-    return round(work / len(played) + whole(own[0]))
+    at, is_played = now(session), own[0].state is JobState.RUNNING
+    wanted = own if is_played else [own[0], *ahead, *played]
+    paces = {one: pace(session, one, len(played), at - LATELY) for one in {series.season_id for series in wanted}}
+    if not all(found.series for found in paces.values()):
+        return None
+    took = {series.id: paces[series.season_id].seconds(series.matches) for series in wanted}
+    if is_played:
+        left: float = min(took[one.id] - (at - one.started_at).total_seconds() for one in own)
+        return max(0, round(left))
+    work: float = sum(took[one.id] for one in ahead) + sum(took[one.id] / 2 for one in played)
+    return round(work / len(played) + took[own[0].id])
 
 
 def _place(playing: int, planned: int, before: int) -> str:
