@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic_ns
 
 from deadheat.sandbox.attribution import Blame, Counters
-from deadheat.sandbox.box import Exit
+from deadheat.sandbox.box import Exit, SandboxError
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
@@ -255,15 +255,19 @@ def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path
     the kernel measures pressure by unified groups, whichever version sets the limits.
 
     Return `groups` with that group, which is to be removed when the container is gone, or unchanged if there is one
-    already or none can exist.
+    already or none can exist. Raises SandboxError: there are too many groups.
     """
     group = root / "unified" / OWN_GROUPS / name
     if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
         return groups
     for _ in range(JOIN_TRIES):
-        with contextlib.suppress(OSError):  # not permitted: the meter will report no pressure
+        try:
             _move_all(groups["cpuacct"], pid, group)
             return {**groups, "": group}
+        except BlockingIOError as error:  # a limit (EAGAIN): without pressure, waits of this box's children would count
+            raise SandboxError("engine", f"the kernel makes no more control groups: {error}") from error
+        except OSError:  # not permitted: the meter will report no pressure
+            continue
     return groups
 
 
