@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic_ns
 
 from deadheat.sandbox.attribution import Blame, Counters
-from deadheat.sandbox.box import Exit, Meter
+from deadheat.sandbox.box import Exit, Meter, SandboxError
 
 _READ_BYTES = 4096
 _SHORT_BYTES = 400
@@ -228,13 +228,14 @@ def weight_file(groups: Mapping[str, Path]) -> Path | None:
 def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path("/sys/fs/cgroup")) -> dict[str, Path]:
     """Make a unified group for a container whose runtime made `groups` of version 1 only, and move its processes there:
     the kernel measures pressure by unified groups, whichever version sets the limits. Return `groups` with that group,
-    which `leave_unified` removes, or unchanged if there is one already or none can exist.
+    which `leave_unified` removes, or unchanged if there is one already or none can exist. Raises SandboxError if there
+    are too many groups.
     """
     group = root / "unified" / OWN_GROUPS / name
     if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
         return groups
     for _ in range(JOIN_TRIES):
-        with contextlib.suppress(OSError):  # not permitted: the meter will report no pressure
+        try:
             group.mkdir(parents=True, exist_ok=True)
             moved: set[str] = set()
             while fresh := {str(pid), *(groups["cpuacct"] / "cgroup.procs").read_text().split()} - moved:
@@ -243,6 +244,10 @@ def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path
                         (group / "cgroup.procs").write_text(process)
                 moved |= fresh
             return {**groups, "": group}
+        except BlockingIOError as error:  # a limit (EAGAIN): without pressure, waits of this box's children would count
+            raise SandboxError("engine", f"the kernel makes no more control groups: {error}") from error
+        except OSError:  # not permitted: the meter will report no pressure
+            continue
     return groups
 
 

@@ -35,6 +35,7 @@ from pathlib import Path
 import docker
 from docker.types import Mount
 
+from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, groups_of, join_unified, leave_unified, remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container, host_config
@@ -232,8 +233,10 @@ class Room(Confined):
         above = self._wall.groups
         for controller in (*JOINED, ""):
             if controller in above:
-                group = self._groups[controller] = above[controller] / name
-                group.mkdir(exist_ok=True)  # two controllers may share one
+                group = above[controller] / name
+                if group not in self._groups.values():  # two controllers may share one
+                    group.mkdir()
+                self._groups[controller] = group
         if "memory" in above:
             memory, swap, swap_bytes = "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", memory_bytes
         else:
@@ -304,6 +307,8 @@ class Room(Confined):
         for fd in self._channel_fds:
             os.close(fd)
         self._channel_fds = []
+        if self._meter is not None and self._meter.killed_for_memory() is Blame.HOST:
+            self._wall.broken = True  # it may be its own memory that is full
         self._end_run()
         for group in dict.fromkeys(self._groups.values()):
             remove_group(group)
