@@ -261,7 +261,7 @@ def test_a_rooms_group_that_the_kernel_does_not_make_is_our_failure(
 
 
 def where_hybrid(test: Callable[..., None]) -> Callable[..., None] | None:
-    """Leave a test out where all control groups are unified: there the engine makes a wall's group, and meets the limit."""
+    """Leave a test out where all control groups are unified: there the engine makes a wall's group."""
     return test if HYBRID else None
 
 
