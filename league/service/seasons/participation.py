@@ -12,9 +12,9 @@ from sqlmodel import Session, col, func, or_, select
 from deadheat.league.errors import NotAdmitted, TooMany
 from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import check_admission
-from deadheat.league.service.seasons.gates import challenges
 from deadheat.league.states import ENTERABLE, Absence, SeasonState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
