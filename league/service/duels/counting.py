@@ -137,7 +137,8 @@ def count_games(session: Session, tests: Mapping[int, Sequence[Challenge]]) -> d
     for duel_id, several in tests.items():
         tally = Counter(tallies[duel_id])
         for row in several:
-            tally.update({} if row.id == duel_id else tallies[row.id] | Counter(abandoned=0))
+            if row.id != duel_id:
+                tally.update({**tallies[row.id], "abandoned": 0})
         found[duel_id] = Count(**tally)
     return found
 

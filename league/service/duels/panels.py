@@ -257,7 +257,9 @@ def tests(session: Session, run: PanelRun, duels: Sequence[Challenge]) -> dict[i
 
 
 def decide(session: Session, season: Season, run: PanelRun) -> None:
-    """End a run whose games are all played, and let the version play if it has enough points."""
+    """End a run whose games are all played. If the version has enough points, let it play for its entry, directly or
+    through the entry's gate.
+    """
     duels = opponents(session, run.id)
     points = sum(duel.wins + duel.draws / 2 for duel in duels)
     reached = run.minimum is None or points >= run.minimum
@@ -267,14 +269,10 @@ def decide(session: Session, season: Season, run: PanelRun) -> None:
     notices.panel_played(session, run, run.games * len(duels))
     entry = session.get_one(Entry, run.entry_id)
     newest = entry.follows and (entry.waits_for_panel or run.version_id > entry.version_id)
-    if reached and run.minimum is not None and (run.chosen or newest):
-        _take_over(session, season, entry, run)
-
-
-def _take_over(session: Session, season: Season, entry: Entry, run: PanelRun) -> None:
-    """Let the version play for its entry, directly or through the entry's gate, which is closed in a frozen season."""
+    if not reached or run.minimum is None or not (run.chosen or newest):
+        return
     gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
-    if gated and season.state not in ENTERABLE:
+    if gated and season.state not in ENTERABLE:  # the gate is closed
         return
     if run.chosen and not entry.waits_for_panel:
         entry.chosen_at = now(session)
@@ -333,8 +331,8 @@ def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> No
     duels = session.exec(found.order_by(col(Challenge.id))).all()
     opponents = {duel.incumbent_id for duel in duels}
     known = _rated_in_season(session, season, opponents)
-    log = log_of_scores((row.candidate_id, row.incumbent_id, (row.wins, row.draws, row.losses)) for row in duels)
-    estimated = performances(log, RatingConfig(), set(map(str, opponents)), known)
+    games = log_of_scores((row.candidate_id, row.incumbent_id, (row.wins, row.draws, row.losses)) for row in duels)
+    estimated = performances(games, RatingConfig(), set(map(str, opponents)), known)
     for run in runs:
         own = estimated.get(str(run.version_id))
         run.elo, run.se = (None, None) if own is None else (own.elo, own.se)
