@@ -61,7 +61,9 @@ class Duel:
     replays: bool = False
 
     def judge(self, count: Count) -> tuple[Outcome | None, float]:
-        """Return why the duel is over, or None if it goes on; and the test's log-likelihood ratio, 0 without one."""
+        """Judge the games so far. Return the outcome, None while the duel goes on, and the log-likelihood ratio of its
+        test, 0 without one.
+        """
         if self.replays:
             return (Outcome.SPENT if count.finished >= self.games else None), 0.0
         llr = 0.0

@@ -27,7 +27,7 @@ from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState, Span
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
-from tests.league.outcomes import abandoned, forfeited, void, won
+from tests.league.outcomes import forfeited, void, won
 from tests.league.refusals import refused
 from tests.league.test_timeouts import counted, late
 from tests.league.world import World
@@ -111,14 +111,6 @@ def test_a_test_stops_by_itself(league: League, wins: bool, state: ChallengeStat
     assert done.wins + done.losses < 40
     assert done.llr is not None and done.upper is not None and done.lower is not None
     assert not done.lower < done.llr < done.upper
-
-
-def test_a_test_without_a_verdict_ends_with_its_games(league: League) -> None:
-    asked_for = league.ask(6, test=TEST)
-    league.play(lambda number: number % 2 == 0)
-    done = league.now(asked_for.id)
-    assert (done.state, done.wins + done.losses) == (ChallengeState.ENDED, 6)
-    assert "without a verdict" in done.reason
 
 
 def test_own_versions_meet_without_an_entry(league: League) -> None:
@@ -285,14 +277,6 @@ def test_it_ends_when_a_bot_leaves(league: League) -> None:
     league.world.write(absence.disqualify, league.world.boss, league.season_id, league.other_bot, "copied")
     with pytest.raises(errors.WrongState, match="by an organiser"):
         league.ask(2, who=league.other, bot_id=league.other_bot, opponent_id=league.other_bot)
-
-
-def test_a_challenge_ends_when_we_cannot_play_it(league: League) -> None:
-    asked_for = league.ask(2)
-    (series_id,) = league.world.tick()
-    assert league.world.finish(league.world.claimed(series_id), abandoned)
-    assert league.world.tick() == []
-    assert "could not be played" in league.now(asked_for.id).reason
 
 
 def test_questions_that_an_author_may_not_ask(league: League) -> None:

@@ -40,7 +40,7 @@ STANDING = ("wins", "draws", "losses", "both_failed")
 
 
 class Kind(Enum):
-    """For whom a duel is played, with the column of `Challenge` that says so."""
+    """The kinds of duels, each with the column of `Challenge` that says for whom it is played."""
 
     GATE = "entry_id"  # an entry, whose version it may replace
     REQUEST = "asker_id"  # an author
