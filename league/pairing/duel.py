@@ -61,8 +61,8 @@ class Duel:
     replays: bool = False
 
     def judge(self, count: Count) -> tuple[Outcome | None, float]:
-        """Judge the games so far. Return the outcome, None while the duel goes on, and the log-likelihood ratio of its
-        test, 0 without one.
+        """Judge the games so far. Return the outcome, None while the duel continues, and the log-likelihood ratio of
+        its test, 0 without one.
         """
         if self.replays:
             return (Outcome.SPENT if count.finished >= self.games else None), 0.0
