@@ -155,7 +155,7 @@ def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
         return world.write(exhibitions.take_seat, stranger, entered.bot_id)
 
     def ask(who: person.Person, bot_id: int, version: int | None = None) -> AskedChallenge:
-        versions = {"bot_id": bot_id, "opponent_id": entered.bot_id, "version": version}
+        versions: dict[str, Any] = {"bot_id": bot_id, "opponent_id": entered.bot_id, "version": version}
         return world.write(requests.ask, who, entered.season_id, Duel(2), **versions)
 
     assert "this bot has none" in refused(errors.WrongState, seat)

@@ -166,7 +166,7 @@ _GAMES = (
     .where(col(Match.state).in_((*WITH_RESULT, MatchState.ABANDONED)))
     .subquery()
 )
-TALLIES = columns(*_GAMES.c, func.count()).group_by(*_GAMES.c)
+TALLIES: Any = columns(*_GAMES.c, func.count()).group_by(*_GAMES.c)
 """How often each field of `Count` occurs in the games of duels, by the candidate's seat."""
 
 

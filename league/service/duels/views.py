@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import bindparam
 from sqlalchemy import select as columns
@@ -282,14 +283,14 @@ AT_PANEL = (
 
 # The matches of duels -----------------------------------------------------------------------------------------------
 
-_DUELS = bindparam("duels", expanding=True)
-MATCHES = (
+_DUELS: Any = bindparam("duels", expanding=True)
+MATCHES: Any = (
     select(Series.challenge_id, Match.id)
     .join(Match, col(Match.series_id) == Series.id)
     .where(col(Series.challenge_id).in_(_DUELS))
     .order_by(col(Match.id))
 )
-FAULTS = (
+FAULTS: Any = (
     select(Series.challenge_id, Participant.version_id, func.count())
     .join(Match, col(Match.series_id) == Series.id)
     .join(Participant, col(Participant.match_id) == Match.id)
