@@ -35,9 +35,6 @@ log = logging.getLogger(__name__)
 TESTED = ("elo0", "elo1", "alpha", "beta")
 """The columns with the terms of a duel's test."""
 
-STANDING = ("wins", "draws", "losses", "both_failed")
-"""The kinds of games whose result stands."""
-
 
 class Kind(Enum):
     """The kinds of duels, each with the column of `Challenge` that says for whom it is played."""
@@ -132,7 +129,7 @@ def count_games(session: Session, tests: Mapping[int, Sequence[Challenge]]) -> d
     tallies: dict[int, Counter[str]] = defaultdict(Counter)
     for duel_id, kind, seat, games in session.connection().execute(TALLIES, {"duels": sorted(ids)}):
         tallies[duel_id][kind] += games
-        tallies[duel_id]["begun"] += games if seat == 0 and kind in STANDING else 0
+        tallies[duel_id]["begun"] += games if seat == 0 and kind not in ("voided", "abandoned") else 0
     found = {}
     for duel_id, several in tests.items():
         tally = Counter(tallies[duel_id])

@@ -24,7 +24,8 @@ from deadheat.league.service.duels.counting import Kind, duel_of, running
 from deadheat.league.service.duels.panels import RUNNING, played_first
 from deadheat.league.service.ground.lookups import existing_entry, newest_first
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.privacy import challenged_by, may_see_games_of
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.series.privacy import may_see_games_of
 from deadheat.league.service.series.turns import ASKED_SHARE
 from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.states import UNFINISHED, ChallengeState, JobState, Precedence
@@ -122,7 +123,12 @@ def asked(
     limit: int = 50,
 ) -> list[AskedChallenge]:
     """List the requests of the caller's own bots, the newest first."""
-    statement = select(Challenge).where(Kind.REQUEST.condition, challenged_by(asker))
+    statement = (
+        select(Challenge)
+        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(Kind.REQUEST.condition, owned_by(asker))
+    )
     if season_id is not None:
         statement = statement.where(Challenge.season_id == season_id)
     return _requests(session, session.exec(newest_first(statement, Challenge.id, before, limit)).all())

@@ -47,17 +47,16 @@ def shown_attempt() -> ColumnElement[bool]:
     return ~exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
 
 
-def challenged_by(owner: Person) -> ColumnElement[bool]:
-    """Return the condition on `Challenge` that its candidate is of a bot that this person owns, alone or in a team."""
-    versions = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(owner))
-    return col(Challenge.candidate_id).in_(versions)
-
-
 def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
     """Say whether a viewer (None for a stranger) may see the matches of a private challenge."""
     if viewer is None:
         return False
-    own = select(Challenge.id).where(Challenge.id == challenge_id, challenged_by(viewer))
+    own = (
+        select(Challenge.id)
+        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(Challenge.id == challenge_id, owned_by(viewer))
+    )
     if session.exec(own).first() is not None:
         return True
     rivals = select(Entry.id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(viewer))
@@ -82,7 +81,9 @@ def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) ->
 def seen_by_organiser(organiser: Person) -> ColumnElement[bool]:
     """Return the condition on `Match` that this organiser may see it."""
     competes = select(Entry.season_id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(organiser))
-    own = select(Series.id).join(Challenge, col(Challenge.id) == Series.challenge_id).where(challenged_by(organiser))
+    own = select(Series.id).join(Challenge, col(Challenge.id) == Series.challenge_id)
+    own = own.join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
+    own = own.join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(organiser))
     return or_(SHOWN, col(Match.season_id).not_in(competes), col(Match.series_id).in_(own))
 
 
