@@ -22,6 +22,7 @@ from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.duels.views import at_gate
 from deadheat.league.service.evaluations import views as evaluations
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
@@ -151,7 +152,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     return {
         "near": near(row, above, below),
         "compared": compared(standings, row, bot_id),
-        "gates": careers.gates(session, part.season_id, bot_id),
+        "gates": at_gate(session, part.season_id, bot_id, careers.MAX_VERSIONS, running=False),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),

@@ -11,11 +11,8 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.schemas import base
 from deadheat.api.schemas import challenges as schemas
 from deadheat.api.schemas.matches import Matches
-from deadheat.league import sprt
-from deadheat.league.errors import BadSetting
 from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.service.seasons import asked
-from deadheat.league.service.seasons.asked import Question
+from deadheat.league.service.duels import requests, views
 from deadheat.league.service.views.matches import matches
 
 router = APIRouter(prefix="/v1/challenges", tags=["challenges"])
@@ -31,7 +28,7 @@ class ChallengePage(base.Page):
 def ask(shared: Shared, asker: Asker, body: schemas.ChallengeRequest, response: Response) -> AskedChallenge:
     """Ask for unrated matches. Rated matches go first, an author's challenges one after another."""
     with shared.db.transaction() as session:
-        made = asked.ask(session, asker, body.season_id, question(body))
+        made = requests.ask(session, asker, body.season_id, **body.question())
     response.headers["Location"] = f"/v1/challenges/{made.id}"
     return made
 
@@ -42,7 +39,7 @@ def list_challenges(
 ) -> base.Paged[AskedChallenge]:
     """List the challenges of your bots, the newest first."""
     with shared.db.reading() as session:
-        found = asked.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
+        found = views.asked(session, asker, season_id=page.season, before=page.before, limit=page.size)
     return base.Paged[AskedChallenge](items=found, next=page.next(found, lambda one: one.id))
 
 
@@ -51,7 +48,7 @@ def get_challenge(shared: Shared, viewer: Viewer, challenge_id: Id, response: Re
     """Return a challenge with its counts. Only its bot's owners and organisers see a private one."""
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
-        return asked.asked_challenge(session, viewer, challenge_id)
+        return views.asked_challenge(session, viewer, challenge_id)
 
 
 @router.get("/{challenge_id}/matches", responses={404: {}})
@@ -61,7 +58,7 @@ def list_matches(
     """List a challenge's matches, the last planned first."""
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:
-        asked.asked_challenge(session, viewer, challenge_id)
+        views.asked_challenge(session, viewer, challenge_id)
         found = matches(session, challenge_id=challenge_id, before=page.before, limit=page.size)
     return Matches(items=found, next=page.next(found, lambda one: one.id))
 
@@ -70,16 +67,4 @@ def list_matches(
 def stop(shared: Shared, asker: Asker, challenge_id: Id) -> AskedChallenge:
     """End a challenge of one of your bots. Matches in progress are played to the end."""
     with shared.db.transaction() as session:
-        return asked.stop(session, asker, challenge_id)
-
-
-def question(body: schemas.ChallengeRequest) -> Question:
-    """Turn the request into the league's question. Raises BadSetting: the bounds do not make a test."""
-    values = {name: getattr(body, name) for name in Question.__slots__ if name != "test"}
-    if body.test is None:
-        return Question(**values)
-    try:
-        test = sprt.Terms(body.test.elo0, body.test.elo1, sprt.Model.NORMALIZED, body.test.alpha, body.test.beta)
-    except ValueError as error:
-        raise BadSetting("test", str(error)) from error
-    return Question(**values, test=test)
+        return requests.stop(session, asker, challenge_id)

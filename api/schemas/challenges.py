@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from deadheat.api.schemas.base import Input, RowId
+from deadheat.league.errors import BadSetting
+from deadheat.league.pairing.duel import Duel
+from deadheat.league.sprt import Terms
 
 
 class SequentialTest(Input):
@@ -16,6 +21,13 @@ class SequentialTest(Input):
     elo1: float = Field(ge=-1000, le=1000, description="The difference at which it passes; above `elo0`.")
     alpha: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong passes.")
     beta: float = Field(default=0.05, ge=0.001, lt=0.5, description="Share of wrong failures.")
+
+    def terms(self, setting: str) -> Terms:
+        """Return the terms of the test. Raises BadSetting, about `setting`: the bounds do not make a test."""
+        try:
+            return Terms(self.elo0, self.elo1, alpha=self.alpha, beta=self.beta)
+        except ValueError as error:
+            raise BadSetting(setting, str(error)) from error
 
 
 class ChallengeRequest(Input):
@@ -31,3 +43,8 @@ class ChallengeRequest(Input):
     )
     test: SequentialTest | None = Field(default=None, description="null: all games are played.")
     private: bool = Field(default=False, description="Only your bot's owners and organisers see the matches.")
+
+    def question(self) -> dict[str, Any]:
+        """Return the request as arguments of `requests.ask`. Raises BadSetting: the bounds do not make a test."""
+        terms = Duel(self.games, None if self.test is None else self.test.terms("test"))
+        return {"terms": terms, **self.model_dump(exclude={"season_id", "games", "test"})}

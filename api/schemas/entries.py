@@ -7,18 +7,16 @@ from pydantic import Field
 from deadheat.api.schemas.base import Input, Paged, RowId
 from deadheat.api.schemas.challenges import SequentialTest
 from deadheat.league.records.entries import Entry
-from deadheat.league.service.seasons.gates import GateTerms
-
-GATE = GateTerms()
+from deadheat.league.service.duels.gates import MOST_GAMES, TEST
 
 
 class GateRequest(SequentialTest):
     """A promotion gate: new versions take over only if a sequential test finds them stronger (docs/authors.md)."""
 
-    elo0: float = Field(default=GATE.elo0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
-    elo1: float = Field(default=GATE.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
+    elo0: float = Field(default=TEST.elo0, ge=-1000, le=1000, description="Normalised Elo at which a version fails.")
+    elo1: float = Field(default=TEST.elo1, ge=-1000, le=1000, description="Normalised Elo at which it passes.")
     games: int = Field(
-        default=GATE.games,
+        default=MOST_GAMES,
         ge=2,
         le=100_000,
         description="The most games; without a verdict by then, the version fails.",

@@ -133,11 +133,14 @@ def _seconds(transcript: Transcript) -> float:
 
 
 def _test(challenge: AskedChallenge) -> State | None:
-    from deadheat.league.sprt import Terms, test
+    from deadheat.league.sprt import State, Verdict
 
-    if challenge.elo0 is None or challenge.elo1 is None:
+    if challenge.llr is None or challenge.lower is None or challenge.upper is None:
         return None
-    return test((challenge.losses, challenge.draws, challenge.wins), Terms(challenge.elo0, challenge.elo1))
+    verdict = {"passed": Verdict.ACCEPT, "failed": Verdict.REJECT}.get(challenge.state, Verdict.CONTINUE)
+    games = challenge.wins + challenge.draws + challenge.losses
+    score = (challenge.wins + challenge.draws / 2) / games if games else None
+    return State(verdict, challenge.llr, challenge.lower, challenge.upper, games, score)
 
 
 def _request(challenge: AskedChallenge) -> Request:

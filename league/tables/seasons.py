@@ -128,7 +128,7 @@ class SeasonInvitation(SQLModel, table=True):
 class Entry(SQLModel, table=True):
     """A bot in a season, with the version that plays. `follows`: each new version takes over once it is ready.
 
-    `gate`: the terms on which a new version takes over instead (see `league.service.seasons.gates`); None: no gate.
+    `gate`: the terms on which a new version takes over instead (see `league.service.duels.gates`); None: no gate.
     `finals_seed`: its place in its division's frozen ladder if it qualified for the finals, from 1. `finals_place`: its
     place after the stages of the finals; None: they are not over for it, or the finals have none. `waiting_since`: how
     many series the ladder had planned when the bot was last planned or entered; None: it has just entered. `chosen_at`:

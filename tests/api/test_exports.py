@@ -16,6 +16,8 @@ from sqlmodel import Session, SQLModel, col, select, update
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
 from deadheat.league.service.bots.bots import bot_info
+from deadheat.league.service.duels.counting import Kind
+from deadheat.league.service.duels.planning import plan_duels
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
@@ -26,8 +28,6 @@ from deadheat.league.service.seasons.absence import disqualify
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.service.seasons.gates import GateTerms
-from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
@@ -36,6 +36,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site
 from tests.league.outcomes import abandoned, forfeited, won
+from tests.league.seasons import at_gate
 
 PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 FORMULA = "=1+1"
@@ -58,7 +59,7 @@ class Furnished:
             with world.db.transaction() as session:
                 if number == 0:
                     change_bot(session, owner, bot_id, team_id=create_team(session, owner, "us").id)
-                enter(session, owner, self.season, bot_id, None, GateTerms(elo0=0, elo1=50, games=50))
+                enter(session, owner, self.season, bot_id, None, at_gate(elo0=0, elo1=50, games=50))
                 assign_division(session, world.boss, self.season, bot_id, 1 + number // 2)
         self.play(first=True)
         world.build(world.upload(owners[0], self.bots[0]))  # at a gate
@@ -81,7 +82,7 @@ class Furnished:
             edit_season(session, world.boss, self.season, panel=names, panel_minimum=1)
         world.build(world.upload(owners[1], self.bots[1]))  # plays the panel
         with world.db.transaction() as session:
-            plan_panels(session, lock_season(session, self.season))
+            plan_duels(session, lock_season(session, self.season), Kind.PANEL)
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
             session.execute(why.values(fault_why='+1\n=2, "3";4'))
 

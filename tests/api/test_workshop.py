@@ -14,13 +14,13 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import disqualify
 from deadheat.league.service.seasons.entries import enter, let_in
-from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import Admission, Role, SeasonState, VersionState
 from deadheat.league.tables import BotVersion
 from tests.api.browser import OURS, Browser
 from tests.api.site import Site
 from tests.league.people import GAME
+from tests.league.seasons import at_gate
 
 SOURCE = b"print('hello')\n"
 
@@ -141,7 +141,7 @@ def test_the_workshop_tells_how_a_version_fares_at_its_gate(ada: Browser, site: 
     owner = Person(2, "ada", Role.AUTHOR)
     for program in ("one", "two"):
         world.build(world.upload(owner, 1), program=program)
-        world.write(enter, owner, season, 1, gate=GateTerms())
+        world.write(enter, owner, season, 1, gate=at_gate())
     assert "Version 2 against 1 at the promotion gate: running 0 won" in " ".join(
         ada.get("/bots/1/upload").text.split()
     )

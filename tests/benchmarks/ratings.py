@@ -34,7 +34,8 @@ from openskill.models import PlackettLuce
 
 from deadheat.league import sprt
 from deadheat.league.ratings import Games, Prior, RatingConfig, RatingTable, log_of, rate
-from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.duels.gates import MOST_GAMES as AT_GATE
+from deadheat.league.service.duels.gates import TEST
 from tests.benchmarks.targets import Targets, arguments
 from tests.league.logs import Drawn, drawn_duels, drawn_tables, duel_ranks, matchings, names_of
 
@@ -74,7 +75,7 @@ PASSED_TARGET_GAMES = 25
 THROWN_TARGET_ELO = 20.0
 
 SERIES = 10
-GATES = (GateTerms(elo1=20, games=400), GateTerms(elo1=50, games=400), GateTerms(), GateTerms(elo1=200, games=100))
+GATES = ((sprt.Terms(0, 20), 400), (sprt.Terms(0, 50), 400), (TEST, AT_GATE), (sprt.Terms(0, 200), 100))
 GATE_ELO = (-50, 0, 20, 50, 100, 200)
 FALSE_PASS_TARGET = 0.08
 GATE_TARGET_GAMES = 130
@@ -340,11 +341,11 @@ def version_errors(chance: np.random.Generator, gain_elo: float, gate_elo: float
 def gates(targets: Targets, tests: int) -> None:
     print(f"\n(f) Promotion gates, asked every {SERIES} games: share that passes / mean games, of {tests} each")
     chance = np.random.default_rng(6)
-    for terms in GATES:
-        default = terms == GateTerms()
-        found = {elo: gate_ends(chance, terms, elo, tests) for elo in GATE_ELO}
-        print(f"  --gate {terms.elo0:g},{terms.elo1:g},{terms.games}{' (default)' if default else ''}: ", end="")
-        print(f"{straight_losses(terms)} straight losses refuse; ", end="")
+    for terms, most in GATES:
+        default = terms == TEST
+        found = {elo: gate_ends(chance, terms, most, elo, tests) for elo in GATE_ELO}
+        print(f"  --gate {terms.elo0:g},{terms.elo1:g},{most}{' (default)' if default else ''}: ", end="")
+        print(f"{straight_losses(terms, most)} straight losses refuse; ", end="")
         print(", ".join(f"{elo:+} Elo {passed:.2f} / {games:.0f}" for elo, (passed, games) in found.items()))
         if default:
             print("    passes of equals ", end="")
@@ -353,13 +354,13 @@ def gates(targets: Targets, tests: int) -> None:
             print(f"games at most {targets.shown('gate, games', longest, most=GATE_TARGET_GAMES, form='.0f')}")
 
 
-def gate_ends(chance: np.random.Generator, terms: GateTerms, elo: float, tests: int) -> tuple[float, float]:
+def gate_ends(chance: np.random.Generator, terms: sprt.Terms, most: int, elo: float, tests: int) -> tuple[float, float]:
     """Return the share of versions of that strength that pass, and the mean number of games."""
     passed, games = [], []
     for _ in range(tests):
         counts, played, verdict = np.zeros(3, np.int64), 0, sprt.Verdict.CONTINUE
-        while verdict is sprt.Verdict.CONTINUE and played < terms.games:
-            step = min(SERIES, terms.games - played)
+        while verdict is sprt.Verdict.CONTINUE and played < most:
+            step = min(SERIES, most - played)
             counts += chance.multinomial(step, single_games(elo))
             played += step
             verdict = verdict_on(*counts.tolist(), terms)
@@ -368,16 +369,16 @@ def gate_ends(chance: np.random.Generator, terms: GateTerms, elo: float, tests: 
     return fmean(passed), fmean(games)
 
 
-def straight_losses(terms: GateTerms) -> int:
+def straight_losses(terms: sprt.Terms, most: int) -> int:
     """Return how many losses from the first game on refuse a version."""
-    losses = (count for count in range(1, terms.games) if verdict_on(count, 0, 0, terms) is sprt.Verdict.REJECT)
-    return next(losses, terms.games)
+    losses = (count for count in range(1, most) if verdict_on(count, 0, 0, terms) is sprt.Verdict.REJECT)
+    return next(losses, most)
 
 
 @cache
-def verdict_on(losses: int, draws: int, wins: int, terms: GateTerms) -> sprt.Verdict:
+def verdict_on(losses: int, draws: int, wins: int, terms: sprt.Terms) -> sprt.Verdict:
     """Return the test's verdict; many walks pass through the same counts."""
-    return sprt.test((losses, draws, wins), terms.tested).verdict
+    return sprt.test((losses, draws, wins), terms).verdict
 
 
 def single_games(elo: float) -> list[float]:

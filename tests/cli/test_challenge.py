@@ -71,6 +71,15 @@ def test_a_test_says_how_it_decided(desk: Desk) -> None:
     assert "accepted: swift is stronger by 100 normalised Elo or more (rather than by 0)" in shown
 
 
+def test_a_test_is_shown_with_its_own_bounds(desk: Desk) -> None:
+    test = {"elo0": 0, "elo1": 100, "alpha": 0.2, "beta": 0.2}
+    body = {"season_id": 1, "bot_id": 1, "opponent_id": 2, "games": 40, "test": test}
+    desk.site.client.post("/v1/challenges", json=body, headers=desk.headers["ada"]).raise_for_status()
+    play(desk.site)
+    shown = desk.says("ada", "challenges", 1)
+    assert shown.count("in [-1.39, 1.39]") == 2 and "accepted: swift is stronger" in shown
+
+
 def test_own_versions_and_stopping(desk: Desk) -> None:
     desk.upload("ada", 1, b"print(2)")
     asked = desk.says("ada", "challenge", "swift", "--opponent-version", 1, "--games", 10)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from deadheat.league import sprt
 from deadheat.league.config import REFIT_SECONDS
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.publishing import publish, seasons_to_publish
@@ -15,6 +17,11 @@ from deadheat.league.service.seasons.entries import enter, entry_info
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import SeasonState
 from tests.league.people import GAME, People
+
+
+def at_gate(elo0: float = 0, elo1: float = 100, games: int = 200, alpha: float = 0.05) -> Duel:
+    """Return the terms of a promotion gate, by default those for authors who say nothing else."""
+    return Duel(games, sprt.Terms(elo0, elo1, alpha=alpha))
 
 
 class Seasons(People):

@@ -12,20 +12,22 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league import errors, sprt
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.service.duels import planning, requests, views
+from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.rulings import appeals, held, rulings
-from deadheat.league.service.seasons import absence, asked, seasons
-from deadheat.league.service.seasons.asked import OPEN_ASKED, Question
-from deadheat.league.service.seasons.challenges import plan_series
+from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns
+from deadheat.league.service.series.planning import add_series
 from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState, Span
 from deadheat.league.tables import Challenge, Match, Pair, Season, Series
-from tests.league.outcomes import abandoned, forfeited, void, won
+from tests.league.outcomes import forfeited, void, won
 from tests.league.refusals import refused
 from tests.league.test_timeouts import counted, late
 from tests.league.world import World
@@ -52,12 +54,14 @@ class League:
             world.play_all()
         return season_id, rival, other, asker
 
-    def ask(self, games: int = 4, who: Person | None = None, **question: Any) -> AskedChallenge:
-        wanted = Question(**{"bot_id": self.bot_id, "opponent_id": self.rival_bot, "games": games} | question)
-        return self.world.write(asked.ask, who or self.author, self.season_id, wanted)
+    def ask(
+        self, games: int = 4, who: Person | None = None, test: sprt.Terms | None = None, **question: Any
+    ) -> AskedChallenge:
+        wanted = {"bot_id": self.bot_id, "opponent_id": self.rival_bot} | question
+        return self.world.write(requests.ask, who or self.author, self.season_id, Duel(games, test), **wanted)
 
     def now(self, challenge_id: int, viewer: Person | None = None) -> AskedChallenge:
-        return self.world.read(asked.asked_challenge, viewer or self.author, challenge_id)
+        return self.world.read(views.asked_challenge, viewer or self.author, challenge_id)
 
     def play(self, candidate_wins: Callable[[int], bool] = lambda _: True, steps: int = 100) -> None:
         """Play until nothing is planned; the first seat wins rated games."""
@@ -107,14 +111,6 @@ def test_a_test_stops_by_itself(league: League, wins: bool, state: ChallengeStat
     assert done.wins + done.losses < 40
     assert done.llr is not None and done.upper is not None and done.lower is not None
     assert not done.lower < done.llr < done.upper
-
-
-def test_a_test_without_a_verdict_ends_with_its_games(league: League) -> None:
-    asked_for = league.ask(6, test=TEST)
-    league.play(lambda number: number % 2 == 0)
-    done = league.now(asked_for.id)
-    assert (done.state, done.wins + done.losses) == (ChallengeState.ENDED, 6)
-    assert "without a verdict" in done.reason
 
 
 def test_own_versions_meet_without_an_entry(league: League) -> None:
@@ -184,24 +180,24 @@ def test_a_quota_by_author_and_day(league: League) -> None:
         league.ask(41)
     assert caught.value.retry_after_seconds == 24 * 3600
     assert "the limit is 100 a day (40 left)" in str(caught.value)
-    league.world.write(asked.stop, league.author, league.ask(40).id)
+    league.world.write(requests.stop, league.author, league.ask(40).id)
     league.ask(40), "nothing of the one that was stopped had been planned"
     league.ask(100, who=league.other, bot_id=league.other_bot)
     league.world.clock.turn(24 * 3600)
     begun = league.ask(100)
     played, *_ = league.world.tick()
     job = league.world.claimed(played)
-    league.world.write(asked.stop, league.author, begun.id)
+    league.world.write(requests.stop, league.author, begun.id)
     league.ask(100 - len(job.matches)), "what waited when it was stopped is the author's again"
 
 
 def test_one_challenge_of_an_author_at_a_time_and_few_of_a_season(league: League) -> None:
     first, second = league.ask(2), league.ask(2)
-    askers = [league.world.bot() for _ in range(OPEN_ASKED)]
+    askers = [league.world.bot() for _ in range(OPEN_SERIES)]
     for owner, bot_id in askers:
         league.ask(2, who=owner, bot_id=bot_id)
     made = league.world.tick()
-    assert len(made) == OPEN_ASKED
+    assert len(made) == OPEN_SERIES
     assert [league.world.row(Series, one).challenge_id for one in made] == [first.id, *range(second.id + 1, 6)]
     assert league.world.tick() == []
     league.world.play(made)
@@ -283,14 +279,6 @@ def test_it_ends_when_a_bot_leaves(league: League) -> None:
         league.ask(2, who=league.other, bot_id=league.other_bot, opponent_id=league.other_bot)
 
 
-def test_a_challenge_ends_when_we_cannot_play_it(league: League) -> None:
-    asked_for = league.ask(2)
-    (series_id,) = league.world.tick()
-    assert league.world.finish(league.world.claimed(series_id), abandoned)
-    assert league.world.tick() == []
-    assert "could not be played" in league.now(asked_for.id).reason
-
-
 def test_questions_that_an_author_may_not_ask(league: League) -> None:
     with pytest.raises(errors.NotFound):
         league.ask(who=league.other)  # somebody else's bot
@@ -306,25 +294,25 @@ def test_questions_that_an_author_may_not_ask(league: League) -> None:
 
 def test_only_its_author_stops_it_and_only_once(league: League) -> None:
     asked_for = league.ask()
-    league.world.refused(errors.NotFound, asked.stop, league.rival, asked_for.id)
+    league.world.refused(errors.NotFound, requests.stop, league.rival, asked_for.id)
     league.world.tick()
-    stopped = league.world.write(asked.stop, league.author, asked_for.id)
+    stopped = league.world.write(requests.stop, league.author, asked_for.id)
     assert (stopped.state, stopped.reason) == (ChallengeState.ENDED, "Its author stopped it.")
     assert [match.state for match in league.matches()] == [MatchState.ABANDONED] * 2
-    league.world.refused(errors.WrongState, asked.stop, league.author, asked_for.id)
+    league.world.refused(errors.WrongState, requests.stop, league.author, asked_for.id)
 
 
 @pytest.mark.databases
 def test_nothing_is_planned_after_the_stop_by_a_tick_that_had_begun_before(league: League, monkeypatch) -> None:
     asked_for = league.ask()
-    stopping = threading.Thread(target=league.world.write, args=(asked.stop, league.author, asked_for.id))
+    stopping = threading.Thread(target=league.world.write, args=(requests.stop, league.author, asked_for.id))
 
-    def slowly(*given: Any) -> list[int]:
+    def slowly(*given: Any, **named: Any) -> list[list[int]]:
         stopping.start()
         stopping.join(0.5)  # it waits for the tick, which has read the challenge as running
-        return plan_series(*given)
+        return add_series(*given, **named)
 
-    monkeypatch.setattr(asked, "plan_series", slowly)
+    monkeypatch.setattr(planning, "add_series", slowly)
     assert len(league.world.tick()) == 1
     stopping.join()
     stopped = league.world.row(Challenge, asked_for.id)
@@ -348,18 +336,18 @@ def test_an_organiser_who_competes_does_not_see_rivals_private_matches(league: L
     (match,) = league.matches()
     world = league.world
     boss = world.boss
-    assert world.read(asked.asked_challenge, boss, asked_for.id).id == asked_for.id
+    assert world.read(views.asked_challenge, boss, asked_for.id).id == asked_for.id
     bot_id = world.entrant(league.season_id, owner=boss)[1]
     looks = (league_matches.match_detail, league_matches.transcript_of)
     with world.db.reading() as session:
         for look in looks:
             refused(errors.NotFound, look, session, match.id, boss)
-        refused(errors.NotFound, asked.asked_challenge, session, boss, asked_for.id)
+        refused(errors.NotFound, views.asked_challenge, session, boss, asked_for.id)
     world.write(absence.withdraw, boss, league.season_id, bot_id)
-    world.refused(errors.NotFound, asked.asked_challenge, boss, asked_for.id)  # they could come back with what they saw
+    world.refused(errors.NotFound, views.asked_challenge, boss, asked_for.id)  # they could come back with what they saw
     judge = replace(world.author(), role=Role.ORGANISER)
     world.entrant(world.season(0), owner=judge)  # a bot in another season does not matter
-    assert world.read(asked.asked_challenge, judge, asked_for.id).id == asked_for.id
+    assert world.read(views.asked_challenge, judge, asked_for.id).id == asked_for.id
 
 
 def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: League) -> None:
@@ -375,15 +363,15 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         for stranger in strangers:
             for look in (league_matches.match_detail, league_matches.transcript_of):
                 refused(errors.NotFound, look, session, match.id, stranger)
-            refused(errors.NotFound, asked.asked_challenge, session, stranger, asked_for.id)
+            refused(errors.NotFound, views.asked_challenge, session, stranger, asked_for.id)
         assert len(league_matches.endings(session, league.author, match.id)) == 1
         refused(errors.NotFound, league_matches.endings, session, league.rival, match.id)
         assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
         after = partial(league_matches.matches, session, state=MatchState.DONE, before=match.id)
         refused(errors.BadCursor, after)
         assert after(challenge_id=asked_for.id) == []
-        assert asked.asked(session, league.rival) == []
-        assert [found.id for found in asked.asked(session, league.author)] == [asked_for.id]
+        assert views.asked(session, league.rival) == []
+        assert [found.id for found in views.asked(session, league.author)] == [asked_for.id]
 
 
 def held_in_private(league: League) -> tuple[int, Person]:

@@ -5,27 +5,30 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from functools import partial
-from itertools import pairwise
 
 import pytest
 from sqlmodel import col, select
 
+from deadheat.api.schemas.entries import GateRequest
 from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.duels import views
+from deadheat.league.service.duels.gates import TEST
+from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.seasons import entries, gates, seasons
-from deadheat.league.service.seasons.gates import OPEN_CHALLENGES, GateTerms
+from deadheat.league.service.seasons import entries, seasons
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
+from tests.league.seasons import at_gate
 from tests.league.world import World
 
-STEEP = GateTerms(elo0=0, elo1=100, games=200)
+STEEP = at_gate(elo0=0, elo1=100, games=200)
 """Terms under which about twenty clear games decide."""
 
 
@@ -55,7 +58,7 @@ class Entrant:
         return self.world.version(self.owner, self.bot_id, program=program)
 
     def challenges(self) -> list[Challenge]:
-        return self.world.read(gates.challenges, self.owner, self.season_id, self.bot_id)
+        return self.world.read(views.challenges, self.owner, self.season_id, self.bot_id)
 
     def play(self, results: Sequence[int], steps: int = 100) -> None:
         """Play until nothing is planned, repeating the candidate's `results` (1 for a win, -1 for a loss)."""
@@ -127,7 +130,7 @@ def test_a_version_that_is_not_stronger_stays_out(contender: Entrant) -> None:
 
 
 def test_without_a_verdict_the_budget_decides_for_the_old_version(world: World) -> None:
-    entrant = Entrant(world, GateTerms(elo0=0, elo1=5, games=25))
+    entrant = Entrant(world, at_gate(elo0=0, elo1=5, games=25))
     entrant.upload()
     entrant.play([1, -1])
     (challenge,) = entrant.challenges()
@@ -316,16 +319,8 @@ def test_what_both_versions_spoil_counts_for_neither(contender: Entrant) -> None
     assert contender.world.one(select(Match.state).where(Match.id == second.match_id)) is MatchState.ABANDONED
 
 
-def test_a_forfeit_is_a_loss(contender: Entrant) -> None:
-    job = contender.world.claimed()
-    candidate = max(job.matches[0].seats)
-    assert contender.world.finish(job, [forfeited(match, match.seats.index(candidate)) for match in job.matches])
-    contender.world.tick()
-    assert (contender.challenges()[0].wins, contender.challenges()[0].losses) == (0, 10)
-
-
 def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
-    entrant = Entrant(world, GateTerms(games=15))
+    entrant = Entrant(world, at_gate(games=15))
     entrant.upload()
     for _ in range(2):
         assert world.finish(world.claimed(), abandoned)
@@ -335,17 +330,15 @@ def test_when_we_cannot_play_the_games_nothing_is_decided(world: World) -> None:
     assert (challenge.reason, entrant.entry().version) == ("The service failed: 20 games could not be played.", 1)
 
 
-def test_seats_change_with_every_game_over_all_series(world: World) -> None:
-    entrant = Entrant(world, GateTerms(elo1=1, games=9), games_per_pair=4)
-    world.write(seasons.edit_season, world.boss, entrant.season_id, series_length=3)
+def test_games_that_we_failed_to_play_in_an_earlier_test_are_not_held_against_the_next(world: World) -> None:
+    entrant = Entrant(world, at_gate(games=15))
     entrant.upload()
-    firsts = []
-    for _ in range(3):
-        job = world.claimed()
-        firsts += [match.seats[0] for match in job.matches]
-        assert world.finish(job)
-    assert all(one != other for one, other in pairwise(firsts))
-    assert len(firsts) == 9
+    for _ in range(2):
+        assert world.finish(world.claimed(), abandoned)
+        entrant.enter(1)
+        entrant.enter()
+    world.tick()
+    assert [one.state for one in entrant.challenges()] == ["running", "ended", "ended"]
 
 
 def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World) -> None:
@@ -354,7 +347,7 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
     for entrant in entrants:
         entrant.upload()
     waiting = challenge_series(world)
-    assert len(waiting) == OPEN_CHALLENGES
+    assert len(waiting) == OPEN_SERIES
     world.play(waiting)
     bots = {world.row(Series, series_id).challenge_id for series_id in [*waiting, *challenge_series(world)]}
     assert len(bots) == 6
@@ -365,11 +358,9 @@ def challenge_series(world: World) -> list[int]:
     return world.rows(select(Series.id).where(col(Series.id).in_(made), Series.purpose == Purpose.CHALLENGE))
 
 
-@pytest.mark.parametrize(
-    "terms", [GateTerms(elo0=5, elo1=5), GateTerms(alpha=0.6), GateTerms(games=1001), GateTerms(elo1=float("nan"))]
-)
-def test_terms_that_make_no_test_are_refused(entrant: Entrant, terms: GateTerms) -> None:
-    assert "gate" in refused(errors.BadSetting, entrant.enter, gate=terms)
+def test_terms_that_make_no_test_or_take_too_many_games_are_refused(entrant: Entrant) -> None:
+    assert "gate" in refused(errors.BadSetting, GateRequest(elo0=5, elo1=5).terms, "gate")
+    assert "gate" in refused(errors.BadSetting, entrant.enter, gate=at_gate(games=1001))
 
 
 def test_a_season_may_do_without_gates(world: World) -> None:
@@ -386,7 +377,7 @@ def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
         for _ in range(40):
             for _ in range(10):
                 counts[2 * chance.randrange(2)] += 1
-            verdict = sprt.test(counts, STEEP.tested).verdict
+            verdict = sprt.test(counts, TEST).verdict
             if verdict is not sprt.Verdict.CONTINUE:
                 passes += verdict is sprt.Verdict.ACCEPT
                 break
@@ -394,7 +385,7 @@ def test_wrong_passes_are_as_rare_as_the_terms_say() -> None:
 
 
 def test_the_terms_of_a_gate_are_not_in_the_public_log(world: World) -> None:
-    entrant = Entrant(world, GateTerms(alpha=0.04913, elo0=1.25, elo1=61.5, games=23))
+    entrant = Entrant(world, at_gate(alpha=0.04913, elo0=1.25, elo1=61.5, games=23))
     entrant.upload()
     entrant.play([-1])
     assert entrant.challenges()[0].state is ChallengeState.FAILED

@@ -8,21 +8,23 @@ from typing import Any
 import pytest
 
 from deadheat.league import errors
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
-from deadheat.league.service.seasons.gates import GateTerms, challenges
 from deadheat.league.states import Admission, ChallengeState, SeasonState
 from tests.league.outcomes import higher_wins, lower_wins
 from tests.league.people import GAME
 from tests.league.refusals import refused
+from tests.league.seasons import at_gate
 from tests.league.world import World
 
 TWO = (("First", 3), ("Second", None))
@@ -135,7 +137,7 @@ def test_settings_and_the_list_of_invited_authors_go_over_and_dates_do_not(world
     assert [(row.name, row.size) for row in made.divisions] == list(TWO)
 
 
-def entered(world: World, *gate: GateTerms) -> tuple[int, Person, int]:
+def entered(world: World, *gate: Duel) -> tuple[int, Person, int]:
     """Open a season and enter a bot; return the season, the owner and the bot."""
     season_id = world.season(0)
     owner, bot_id = world.bot()
@@ -157,7 +159,7 @@ def test_a_bot_that_follows_begins_with_its_newest_version(world: World) -> None
 @pytest.mark.parametrize("gates", [True, False])
 def test_a_gate_is_kept_and_nothing_passes_it_between_two_seasons(world: World, gates: bool) -> None:
     """In a season without gates the newest version plays, as always."""
-    season_id, owner, bot_id = entered(world, GateTerms(games=2))
+    season_id, owner, bot_id = entered(world, at_gate(games=2))
     world.version(owner, bot_id)
     assert world.finish(world.claimed())  # they win once each
     world.tick()
@@ -196,7 +198,7 @@ def test_a_season_of_fewer_languages_takes_over_what_is_in_them(world: World, nu
 def test_what_failed_at_its_gate_is_not_taken_over_for_its_language_either(world: World) -> None:
     season_id, owner, bot_id = entered(world)  # version 1 is in Python
     world.version(owner, bot_id, language="c")
-    world.write(entries.enter, owner, season_id, bot_id, None, GateTerms(games=2))
+    world.write(entries.enter, owner, season_id, bot_id, None, at_gate(games=2))
     world.version(owner, bot_id)
     assert world.finish(world.claimed(world.tick()[0]))
     world.tick()

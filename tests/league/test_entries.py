@@ -13,11 +13,12 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import person, teams
-from deadheat.league.service.seasons import absence, admission, bot_changes, entries, gates, seasons
+from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.states import Admission, SeasonState, SourcesFrom
 from deadheat.league.tables import BotVersion, Season
 from tests.league.people import GAME
 from tests.league.refusals import refused
+from tests.league.seasons import at_gate
 from tests.league.world import World
 
 
@@ -271,7 +272,7 @@ def test_before_a_season_opens_versions_are_chosen_freely(world: World) -> None:
 
 def test_what_changes_nothing_is_not_noted(world: World) -> None:
     season_id, owner, bot_id = outside(world)
-    terms = gates.GateTerms(games=10)
+    terms = at_gate(games=10)
 
     def notes() -> int:
         return len(world.read(audit_log, subject=f"season/{season_id}"))

@@ -23,13 +23,14 @@ from deadheat.league.service.jobs.exhibiting import EXHIBITIONS, ExhibitionJob
 from deadheat.league.service.jobs.exhibitions import Table
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import operators
-from deadheat.league.service.seasons import bot_changes, entries, gates, seasons
+from deadheat.league.service.seasons import bot_changes, entries, seasons
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.views.news import ready_bots
 from deadheat.league.states import JobState, SeasonState
 from deadheat.league.tables import RatingPoint
 from tests.league.ground import settings
 from tests.league.people import GAME
+from tests.league.seasons import at_gate
 from tests.league.world import World
 
 READY = {0: Reply("OK", 5), 1: Reply("OK", 0)}
@@ -179,7 +180,7 @@ def test_people_play_no_version_that_has_not_played_and_no_bot_that_is_closed_to
 def test_a_version_that_waits_for_a_season_or_at_a_gate_meets_no_people(world: World) -> None:
     owner, bot_id = world.bot()
     season_id = world.write(seasons.create_season, world.boss, game=GAME, name="soon", series_length=2).id
-    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms(games=100))
+    world.write(entries.enter, owner, season_id, bot_id, gate=at_gate(games=100))
     person = world.author()
     with pytest.raises(WrongState):
         sit(world, person, bot_id)

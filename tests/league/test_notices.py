@@ -7,19 +7,20 @@ from datetime import timedelta
 import pytest
 from sqlmodel import Session, col, select
 
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.people import Notice as NoticeInfo
+from deadheat.league.service.duels import requests
 from deadheat.league.service.jobs.builds import BuildOutcome, finish_build
 from deadheat.league.service.people import notices, teams
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import appeals, closing
-from deadheat.league.service.seasons import absence, admission, asked, bot_changes, entries, seasons
-from deadheat.league.service.seasons.asked import Question
-from deadheat.league.service.seasons.gates import GateTerms
+from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.states import SeasonState
 from deadheat.league.tables import BotVersion, Entry, Match, Notice, Season, User
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
 from tests.league.outcomes import forfeited, won
+from tests.league.seasons import at_gate
 from tests.league.world import World
 
 
@@ -101,7 +102,7 @@ def test_faults_of_unrated_matches_that_were_asked_for_are_no_news(world: World)
     season_id = world.season(1, unrated_games=10)
     ada, bot_id = world.bot("swift")
     rival = world.read(lambda session: session.exec(select(Entry)).one()).bot_id
-    world.write(asked.ask, ada, season_id, Question(bot_id, rival, 2))
+    world.write(requests.ask, ada, season_id, Duel(2), bot_id=bot_id, opponent_id=rival)
     play(world, faulty=newest_version(world))
     world.tick()
     assert [one.kind for one in told(world, ada)] == [NoticeKind.VERSION_READY, NoticeKind.CHALLENGE_OVER]
@@ -111,7 +112,7 @@ def test_faults_of_unrated_matches_that_were_asked_for_are_no_news(world: World)
 def test_a_gate_an_appeal_and_the_final_standings_are_told(world: World) -> None:
     season_id = world.season(1)
     ada, bot_id = world.bot("swift")
-    world.write(entries.enter, ada, season_id, bot_id, gate=GateTerms(games=2))
+    world.write(entries.enter, ada, season_id, bot_id, gate=at_gate(games=2))
     world.version(ada, bot_id)
     world.play_all()
     (gate,) = told(world, ada, NoticeKind.GATE_FAILED)
@@ -139,7 +140,7 @@ def test_a_passed_gate_is_told_to_its_author(world: World) -> None:
     season_id = world.season(1)
     ada, bot_id = world.bot("swift")
     incumbent = newest_version(world)
-    world.write(entries.enter, ada, season_id, bot_id, gate=GateTerms())
+    world.write(entries.enter, ada, season_id, bot_id, gate=at_gate())
     world.version(ada, bot_id)
     for _ in range(60):
         play(world, faulty=incumbent)

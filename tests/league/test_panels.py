@@ -11,13 +11,15 @@ from sqlmodel import col, select
 
 from deadheat.league import errors
 from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Entry
+from deadheat.league.service.duels import requests, views
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
-from deadheat.league.service.seasons import absence, asked, bot_changes, entries, gates, seasons
+from deadheat.league.service.seasons import absence, bot_changes, entries, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
@@ -25,6 +27,7 @@ from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Sea
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
+from tests.league.seasons import at_gate
 from tests.league.world import World, tick
 
 Outcome = Callable[[MatchJob, int], MatchOutcome]
@@ -147,21 +150,20 @@ def test_nobody_plays_a_version_without_the_points_first(world: World) -> None:
     entered = Contest(world, unrated_games=10)
     entered.enter()
     stranger, own = world.bot()
-    question = asked.Question(own, entered.bot_id, 2)
 
     def seat() -> object:
         return world.write(exhibitions.take_seat, stranger, entered.bot_id)
 
-    def ask() -> AskedChallenge:
-        return world.write(asked.ask, stranger, entered.season_id, question)
+    def ask(who: person.Person, bot_id: int, version: int | None = None) -> AskedChallenge:
+        versions: dict[str, Any] = {"bot_id": bot_id, "opponent_id": entered.bot_id, "version": version}
+        return world.write(requests.ask, who, entered.season_id, Duel(2), **versions)
 
     assert "this bot has none" in refused(errors.WrongState, seat)
-    assert "enough points against the panel" in refused(errors.WrongState, ask)
+    assert "enough points against the panel" in refused(errors.WrongState, ask, stranger, own)
     entered.upload()
-    mine = asked.Question(entered.bot_id, entered.bot_id, 2, version=1)
-    assert world.write(asked.ask, entered.owner, entered.season_id, mine).opponent_version == 2
+    assert ask(entered.owner, entered.bot_id, 1).opponent_version == 2
     entered.judged(win)
-    assert ask().opponent_version == 2 and seat()
+    assert ask(stranger, own).opponent_version == 2 and seat()
 
 
 def test_a_bot_that_waits_is_told_for_what(contest: Contest) -> None:
@@ -270,7 +272,7 @@ def test_what_arrived_before_the_freeze_is_judged_after_it(entered: Contest) -> 
 
 
 def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(contest: Contest) -> None:
-    contest.enter(gate=gates.GateTerms())
+    contest.enter(gate=at_gate())
     contest.judged(win)
     assert (contest.entry().version, contest.waits()) == (1, False)  # the first version has no opponent at the gate
     contest.upload()
@@ -280,12 +282,12 @@ def test_a_gate_that_is_closed_in_a_frozen_season_keeps_the_former_version(conte
 
 
 def test_with_the_points_a_version_goes_on_to_its_gate(contest: Contest) -> None:
-    contest.enter(gate=gates.GateTerms())
+    contest.enter(gate=at_gate())
     contest.judged(win)
     contest.upload()
-    assert contest.world.read(gates.challenges, contest.owner, contest.season_id, contest.bot_id) == []
+    assert contest.world.read(views.challenges, contest.owner, contest.season_id, contest.bot_id) == []
     contest.judged(win)
-    (gate,) = contest.world.read(gates.challenges, contest.owner, contest.season_id, contest.bot_id)
+    (gate,) = contest.world.read(views.challenges, contest.owner, contest.season_id, contest.bot_id)
     assert (gate.candidate, gate.state, contest.entry().version) == (2, "running", 1)
 
 

@@ -17,7 +17,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.rulings.rulings import rejudge_match, void_match
-from deadheat.league.service.seasons import absence, entries, gates, seasons
+from deadheat.league.service.seasons import absence, entries, seasons
 from deadheat.league.service.series import capacity
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.planning import Table, add_series
@@ -27,6 +27,7 @@ from deadheat.league.tables import BotVersion, Division, Entry, Match, Pair, Par
 from tests.lanes import scaled
 from tests.league.outcomes import abandoned, lower_wins, won
 from tests.league.people import GAME
+from tests.league.seasons import at_gate
 from tests.league.world import World, release_series
 from tests.league.world import tick as tick_all
 
@@ -204,7 +205,7 @@ def test_a_group_with_an_abandoned_match_counts_what_was_played(world: World) ->
 def test_a_challenge_has_fresh_dice_in_every_game(world: World) -> None:
     """A challenge seats two versions of one bot at a table of two, and pairing does not count them as a pair."""
     season_id, ((owner, bot_id), *_) = a_season(world, 3, game="liars-dice", seats=3, series_length=5)
-    world.write(entries.enter, owner, season_id, bot_id, gate=gates.GateTerms())
+    world.write(entries.enter, owner, season_id, bot_id, gate=at_gate())
     world.version(owner, bot_id)
     (series_id,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     job = world.claimed(series_id)

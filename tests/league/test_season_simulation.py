@@ -23,7 +23,6 @@ from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.entries import Gate, enter
-from deadheat.league.service.seasons.gates import GateTerms
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.matches import matches
@@ -32,6 +31,7 @@ from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingS
 from tests.lanes import scaled
 from tests.league.ground import settings
 from tests.league.outcomes import forfeited, void, won
+from tests.league.seasons import at_gate
 from tests.league.world import World, release_series
 
 STEPS = 250
@@ -58,7 +58,7 @@ class Chaos:
         )
         self.bots: list[tuple[Person, int]] = [world.bot() for _ in range(BOTS)]
         for number, (owner, bot_id) in enumerate(self.bots):
-            gate: Gate = GateTerms(elo1=100, games=20) if number % 2 else "none"
+            gate: Gate = at_gate(elo1=100, games=20) if number % 2 else "none"
             with world.db.transaction() as session:
                 enter(session, owner, self.season, bot_id, None, gate)
                 if number < 3:

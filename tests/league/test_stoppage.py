@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlmodel import Session, delete
 
-from deadheat.league.service.seasons import asked
+from deadheat.league.service.duels import views
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.service.views.waiting import NOTHING_PLAYED, waiting
@@ -54,16 +54,16 @@ def test_bots_and_challenges_say_what_they_wait_for(world: World) -> None:
     world.tick()
     sentence = world.read(waiting, league.season_id, league.rival_bot).sentence
     assert sentence.endswith(NOTHING_PLAYED)
-    told = world.read(asked.asked_challenge, league.author, challenge.id).waits
+    told = world.read(views.asked_challenge, league.author, challenge.id).waits
     patience = "Rated matches go first, but one slot in 8 is kept for unrated ones once they have waited a minute."
     assert told == f"It is next in line for a slot. {patience}"
     world.clock.turn(1)
     other = league.ask(2, league.other, bot_id=league.other_bot)
     world.tick()
-    told = world.read(asked.asked_challenge, league.other, other.id).waits
+    told = world.read(views.asked_challenge, league.other, other.id).waits
     assert told == f"It waits for a slot, behind 1 unrated series. {patience}"
     world.worked(host_arrives, world.host, "another image")
     world.clock.turn(30)
     stop = "The machine has been under check for 30 s; matches begin when it passes."
     assert world.read(waiting, league.season_id, league.rival_bot).sentence.endswith(stop)
-    assert world.read(asked.asked_challenge, league.author, challenge.id).waits == stop
+    assert world.read(views.asked_challenge, league.author, challenge.id).waits == stop

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 from sqlmodel import Session, col, select
 
 from deadheat.league import errors
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.bots.bots import Upload, add_version
+from deadheat.league.service.duels.requests import ask
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings.held import decide_match, held_matches, leave_match
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
-from deadheat.league.service.seasons.asked import Question, ask
 from deadheat.league.service.series.hosts import record_check
 from deadheat.league.states import MatchState, Role
 from deadheat.league.tables import Match
@@ -86,7 +87,8 @@ def author(now: Simulator) -> None:
 def _ask(now: Simulator, session: Session, owner: Person, bot_id: int) -> None:
     """Ask for unrated matches against a bot of the season, or between versions of one's own."""
     rival = now.chance.choice(now.league.bots)[1]
-    ask(session, owner, 1, Question(bot_id, rival, now.chance.randint(1, 4), private=now.happens(0.5)))
+    games, private = Duel(now.chance.randint(1, 4)), now.happens(0.5)
+    ask(session, owner, 1, games, bot_id=bot_id, opponent_id=rival, private=private)
 
 
 def guest(now: Simulator) -> None:

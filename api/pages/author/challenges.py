@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Query, Response
 from sqlmodel import Session
 
@@ -15,16 +14,16 @@ from deadheat.api.edge.caching import NOWHERE
 from deadheat.api.pages.forms import Complaint, Present, Submitted, Visit, Visiting, checked, onward, posting
 from deadheat.api.pages.forms import private as page_of_one
 from deadheat.api.pages.render import ROWS, first_of, render
-from deadheat.api.routes.challenges import question
 from deadheat.api.schemas.base import RowId
 from deadheat.api.schemas.challenges import ChallengeRequest, SequentialTest
 from deadheat.api.services import Services
 from deadheat.engine.language import gettext
 from deadheat.league.errors import NotFound
-from deadheat.league.ratings import Games, Rating, RatingConfig, log_of, rate
+from deadheat.league.ratings import Rating, RatingConfig, rate
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import bot_info, bots_of, is_own
-from deadheat.league.service.seasons import asked
+from deadheat.league.service.duels import requests, views
+from deadheat.league.service.duels.panels import log_of_scores
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.views.careers import parts_of
 from deadheat.league.service.views.matches import matches
@@ -52,7 +51,7 @@ class Side:
 def challenges(shared: Shared, visit: Visiting, before: Number = None) -> Response:
     """List the visitor's challenges, the newest first."""
     with shared.db.reading() as session:
-        found = asked.asked(session, visit.person, before=before, limit=ROWS + 1)
+        found = views.asked(session, visit.person, before=before, limit=ROWS + 1)
     shown, older = first_of(found, ROWS)
     return page_of_one(shared, "challenges.html", visit, None, challenges=shown, older=older)
 
@@ -101,7 +100,7 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
     if bounds:
         body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
     with shared.db.transaction() as session:
-        made = asked.ask(session, posted.visit.person, season, question(body))
+        made = requests.ask(session, posted.visit.person, season, **body.question())
     return onward(f"/challenges/{made.id}")
 
 
@@ -109,9 +108,9 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
 def challenge(shared: Shared, visit: Present, challenge_id: Id, before: Number = None) -> Response:
     """Show a challenge's progress, with its matches."""
     with shared.db.reading() as session:
-        found = asked.asked_challenge(session, None if visit is None else visit.person, challenge_id)
+        found = views.asked_challenge(session, None if visit is None else visit.person, challenge_id)
         played = matches(session, challenge_id=challenge_id, before=before, limit=ROWS + 1)
-        faults = asked.faults_in(session, challenge_id)
+        faults = views.faults_in(session, [challenge_id])
         mine = visit is not None and is_own(session, visit.person, found.bot_id)
     shown, older = first_of(played, ROWS)
     content = render(
@@ -132,7 +131,7 @@ def challenge(shared: Shared, visit: Present, challenge_id: Id, before: Number =
 def stop(shared: Shared, posted: Submitted, challenge_id: Id) -> Response:
     """Stop one of the visitor's challenges."""
     with shared.db.transaction() as session:
-        asked.stop(session, posted.visit.person, challenge_id)
+        requests.stop(session, posted.visit.person, challenge_id)
     return onward(f"/challenges/{challenge_id}")
 
 
@@ -142,17 +141,16 @@ def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[in
     return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
 
 
-def _sides(found: AskedChallenge, faults: dict[int, int]) -> list[Side]:
+def _sides(found: AskedChallenge, faults: Mapping[tuple[int, int], int]) -> list[Side]:
     """Return both versions, rated only by the challenge's games."""
     won, drawn, lost = found.wins, found.draws, found.losses
-    ranks = np.repeat([(1, 2), (1, 1), (2, 1)], (won, drawn, lost), axis=0).astype(np.int64)
+    own, other = found.version_id, found.opponent_version_id
     ratings: dict[str, Rating] = {}
-    if len(ranks):
-        players = np.tile(np.arange(2, dtype=np.int64), (len(ranks), 1))
-        table = rate(log_of(["0", "1"], [Games(players, ranks, None)]), RatingConfig())
+    if won + drawn + lost:
+        table = rate(log_of_scores([(own, other, (won, drawn, lost))]), RatingConfig())
         ratings = {entry.player: entry for entry in table.entries}
-    own, other = found.sides
+    failed = [faults.get((found.id, version_id), 0) for version_id in (own, other)]
     return [
-        Side(found.bot_id, own, ratings.get("0"), won, drawn, lost, faults.get(found.version_id, 0)),
-        Side(found.opponent_id, other, ratings.get("1"), lost, drawn, won, faults.get(found.opponent_version_id, 0)),
+        Side(found.bot_id, found.sides[0], ratings.get(str(own)), won, drawn, lost, failed[0]),
+        Side(found.opponent_id, found.sides[1], ratings.get(str(other)), lost, drawn, won, failed[1]),
     ]

@@ -34,10 +34,10 @@ from deadheat.api.services import Services
 from deadheat.league.records.panels import PanelResult
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages
+from deadheat.league.service.duels.views import panel_results
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter, enter_when_ready
-from deadheat.league.service.seasons.panel_results import panel_results
 from deadheat.league.service.seasons.participation import participation
 from deadheat.league.states import ChallengeState, VersionState
 from deadheat.sandbox.languages import LANGUAGES

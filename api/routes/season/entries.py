@@ -9,11 +9,12 @@ from fastapi import APIRouter, Query
 from deadheat.api.deps import REFUSED, Asker, Id, Shared
 from deadheat.api.schemas import base
 from deadheat.api.schemas import entries as schemas
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import Challenge, Entry, Waiting
+from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, entries, entry_info
-from deadheat.league.service.seasons.gates import GateTerms, challenges
 from deadheat.league.service.views.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])
@@ -78,4 +79,4 @@ def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits
 def _gate(body: schemas.EntryRequest | None) -> Gate:
     if body is None or "gate" not in body.model_fields_set:
         return "keep"
-    return "none" if body.gate is None else GateTerms(**body.gate.model_dump())
+    return "none" if body.gate is None else Duel(body.gate.games, body.gate.terms("gate"))

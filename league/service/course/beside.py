@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists
 
-from deadheat.league.service.seasons.challenges import ASKED, AT_GATES
+from deadheat.league.service.duels.counting import Kind
 from deadheat.league.states import ChallengeState, EvaluationState
 from deadheat.league.tables import BotVersion, Challenge, Entry, Evaluation, PanelRun
 
@@ -39,4 +39,5 @@ _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel
 _PLAYED = exists().where(col(Evaluation.season_id) == _HERE, col(Evaluation.state) == EvaluationState.RUNNING)
 _TRIED = exists().where(col(Challenge.season_id) == _HERE, col(Challenge.state) == ChallengeState.RUNNING)
 _WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
-BESIDE = columns(_RUNS | _WAITS, _PLAYED, _TRIED.where(ASKED), _TRIED.where(AT_GATES), _WISHED)
+_ASKED, _GATES = _TRIED.where(Kind.REQUEST.condition), _TRIED.where(Kind.GATE.condition)
+BESIDE = columns(_RUNS | _WAITS, _PLAYED, _ASKED, _GATES, _WISHED)

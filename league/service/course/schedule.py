@@ -34,16 +34,15 @@ from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_ladder, turn_season
+from deadheat.league.service.duels.counting import Kind
+from deadheat.league.service.duels.planning import plan_duels
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
-from deadheat.league.service.seasons.asked import plan_asked
 from deadheat.league.service.seasons.entries import enter_as_wished
-from deadheat.league.service.seasons.gates import plan_challenges
-from deadheat.league.service.seasons.panels import plan_panels
 from deadheat.league.service.seasons.resting import rest_failing
 from deadheat.league.service.series.capacity import ladder_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
@@ -99,7 +98,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
             planned += plan_evaluation(session, season)
     elif season.state in ON_LADDER:
         if season.panel or beside.panel:
-            planned += plan_panels(session, season)
+            planned += plan_duels(session, season, Kind.PANEL)
         if season.evaluations or beside.evaluation:
             planned += plan_evaluation(session, season)
             if (late := falls_behind(session, season)) is not None:
@@ -107,9 +106,9 @@ def go_on(session: Session, season_id: int) -> list[int]:
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         if beside.asked:
-            planned += plan_asked(session, season)
+            planned += plan_duels(session, season, Kind.REQUEST)
     if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
-        planned += plan_challenges(session, season)
+        planned += plan_duels(session, season, Kind.GATE)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
     return planned

@@ -35,15 +35,14 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, Unsettled, WrongState
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.course.open_matters import unfinished
+from deadheat.league.service.duels.counting import Kind, end_duels
+from deadheat.league.service.duels.panels import end_panels
 from deadheat.league.service.evaluations.beginning import end_running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import withdraw_inactive
-from deadheat.league.service.seasons.asked import end_asked
 from deadheat.league.service.seasons.entries import offer_newest
-from deadheat.league.service.seasons.gates import end_challenges
-from deadheat.league.service.seasons.panels import end_panels
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series.dice import commit_to_dice
 from deadheat.league.service.series.dropping import drop_held, drop_waiting
@@ -105,10 +104,10 @@ def change_state(
         withdraw_inactive(session, season_id)
         offer_newest(session, season)
     if after not in ENTERABLE:
-        end_challenges(session, season_id, f"The season is {after.value}.")
+        end_duels(session, season_id, Kind.GATE, f"The season is {after.value}.")
     if During.LADDER not in after.during:
         end_panels(session, season_id, f"The season is {after.words}.")
-        end_asked(session, season_id, f"The season is {after.words}.")
+        end_duels(session, season_id, Kind.REQUEST, f"The season is {after.words}.")
         end_running(session, season_id, f"The season is {after.words}.")
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))

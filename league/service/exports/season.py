@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
+from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard
@@ -83,32 +83,29 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
-    candidate, incumbent = aliased(BotVersion), aliased(BotVersion)
     statement = (
-        select(Challenge, Bot, candidate, incumbent)
-        .join(candidate, col(candidate.id) == Challenge.candidate_id)
-        .join(incumbent, col(incumbent.id) == Challenge.incumbent_id)
-        .join(Bot, col(Bot.id) == candidate.bot_id)
-        .where(Challenge.season_id == scope.season_id, col(Challenge.entry_id).is_not(None))
-        .where(Challenge.id > after, *scope.about(Bot.id))
+        select(Challenge)
+        .join(Entry, col(Entry.id) == Challenge.entry_id)
+        .where(Challenge.season_id == scope.season_id, Challenge.id > after, *scope.about(Entry.bot_id))
         .order_by(col(Challenge.id))
         .limit(limit)
     )
     found = session.exec(statement).all()
+    of = sides(session, found)
     rows = [
         {
             "gate_id": row.id,
-            "bot": bot.name,
-            "bot_id": bot.id,
-            "candidate": new.number,
+            "bot": of[row.candidate_id].bot,
+            "bot_id": of[row.candidate_id].bot_id,
+            "candidate": of[row.candidate_id].version,
             "candidate_id": row.candidate_id,
-            "incumbent": old.number,
+            "incumbent": of[row.incumbent_id].version,
             "incumbent_id": row.incumbent_id,
             **cells(row, "state", "wins", "draws", "losses", "created_at", "ended_at"),
         }
-        for row, bot, new, old in found
+        for row in found
     ]
-    return rows, found[-1][0].id if len(found) == limit else None
+    return rows, found[-1].id if len(found) == limit else None
 
 
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:

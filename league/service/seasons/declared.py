@@ -28,6 +28,7 @@ from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Mistake
+from deadheat.league.service.duels.panels import panel_faults
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.ground.steps import existing, lock_season
 from deadheat.league.service.ground.storable import storable
@@ -40,7 +41,6 @@ from deadheat.league.service.seasons.divisions import (
     division_faults,
     divisions_of,
 )
-from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.seasons.seasons import (
     create_season,
     edit_season,

@@ -21,13 +21,13 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
 from deadheat.league.service.bots.bots import active
+from deadheat.league.service.duels.panels import without_points
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.lookups import existing_entry, final_ranking
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
-from deadheat.league.service.seasons.panels import without_points
 from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom
 from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, Season
 from deadheat.league.terms import MAX_DIVISIONS

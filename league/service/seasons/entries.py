@@ -11,9 +11,12 @@ from sqlmodel import Session, and_, col, func, select
 from deadheat.engine.language import N_, _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import LeagueError, NotAdmitted, NotFound, WrongGame, WrongState
+from deadheat.league.pairing.duel import Duel
 from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
+from deadheat.league.service.duels.gates import choose_version, gate_as_json
+from deadheat.league.service.duels.panels import arrive, choose_in_advance, has_points, without_points
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
@@ -23,14 +26,12 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
-from deadheat.league.service.seasons.gates import GateTerms, choose_version, gate_as_json
-from deadheat.league.service.seasons.panels import arrive, choose_in_advance, has_points, without_points
 from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, SourcesFrom, VersionState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
 
 BUILT = (VersionState.READY, VersionState.BROKEN)
 
-Gate = GateTerms | Literal["keep", "none"]
+Gate = Duel | Literal["keep", "none"]
 """New terms for an entry's promotion gate, no change ("keep"), or no gate ("none")."""
 
 

@@ -12,9 +12,9 @@ from sqlmodel import Session, col, func, or_, select
 from deadheat.league.errors import NotAdmitted, TooMany
 from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.duels.views import at_gate
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import check_admission
-from deadheat.league.service.seasons.gates import challenges
 from deadheat.league.states import ENTERABLE, Absence, SeasonState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
@@ -75,7 +75,7 @@ def participation(session: Session, owner: Person, bot_id: int) -> list[Particip
             absence=None if absent is None else absent.absence,
             reason="" if absent is None else absent.reason,
             rests="" if entry is None else entry.rest_reason,
-            challenge=next(iter(challenges(session, owner, season.id, bot_id, 1)), None) if entry else None,
+            challenge=next(iter(at_gate(session, season.id, bot_id, 1, running=True)), None) if entry else None,
         )
         for season, entry, number, absent in rows
     ]

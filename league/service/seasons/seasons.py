@@ -23,6 +23,7 @@ from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongStat
 from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.duels.panels import panel_faults
 from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, taken_out
@@ -33,7 +34,6 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.people.users import existing_user
 from deadheat.league.service.seasons.admission import take_over_list
 from deadheat.league.service.seasons.divisions import carry_over, divisions_of, make_divisions
-from deadheat.league.service.seasons.panel_bots import panel_faults
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.service.series.privacy import PLANNED, voids_at_planned
 from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState, SourcesFrom

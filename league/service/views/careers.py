@@ -25,7 +25,7 @@ from deadheat.league.service.people.users import user_named
 from deadheat.league.service.series.deals import FOR_WITHHOLDING, withheld
 from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.states import ON_LADDER, SeasonState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, Match, Participant, Season, Team, TeamMember, User
+from deadheat.league.tables import Bot, BotVersion, Entry, Match, Participant, Season, Team, TeamMember, User
 
 RECENT_MATCHES = 5000
 """The number of a bot's newest matches in a season among which its opponents are counted."""
@@ -213,37 +213,6 @@ VERSIONS = (
     sqlalchemy.select(*(getattr(BotVersion, name) for name in PublicVersion.__slots__))  # without the log, often long
     .where(col(BotVersion.bot_id) == bindparam("bot"))
     .order_by(col(BotVersion.number).desc())
-    .limit(MAX_VERSIONS)
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """A version's games against the previous one at a promotion gate that has ended; counts are the newer version's."""
-
-    number: int
-    against: int
-    wins: int
-    draws: int
-    losses: int
-
-
-def gates(session: Session, season_id: int, bot_id: int) -> list[Gate]:
-    """Return the ended gates of a bot in a season, the newest first."""
-    return [Gate(*row) for row in session.connection().execute(GATES, {"season": season_id, "bot": bot_id})]
-
-
-_newer, _older = aliased(BotVersion), aliased(BotVersion)
-GATES = (
-    sqlalchemy.select(
-        col(_newer.number), col(_older.number), col(Challenge.wins), col(Challenge.draws), col(Challenge.losses)
-    )
-    .join_from(Challenge, Entry, col(Entry.id) == col(Challenge.entry_id))
-    .join(_newer, col(_newer.id) == col(Challenge.candidate_id))
-    .join(_older, col(_older.id) == col(Challenge.incumbent_id))
-    .where(col(Entry.season_id) == bindparam("season"), col(Entry.bot_id) == bindparam("bot"))
-    .where(col(Challenge.ended_at).is_not(None))
-    .order_by(col(Challenge.id).desc())
     .limit(MAX_VERSIONS)
 )
 

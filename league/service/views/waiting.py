@@ -26,8 +26,8 @@ from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
+from deadheat.league.service.duels.views import is_at_panel
 from deadheat.league.service.seasons.entries import entry_info
-from deadheat.league.service.seasons.panel_results import is_at_panel
 from deadheat.league.service.series.capacity import pace
 from deadheat.league.service.series.games import HOLDING_SEASONS
 from deadheat.league.service.series.privacy import PLANNED

@@ -1,0 +1,124 @@
+"""Promotion gates: a new version plays against the active one, and replaces it only if it is stronger.
+
+Theory of operation
+-------------------
+An author asks for a gate when entering a bot (`TEST`). From then on a version that becomes ready does not take
+over, but begins a duel. If its test passes, the new version becomes active. If it fails, or the budget of games is
+spent without a verdict, the old one stays.
+
+These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
+version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
+passes, so each program gets one test. A program that failed against a version is not tried again, even as another
+upload of the same archive. A duel that ended undecided (the season froze, the author chose another version) continues
+from its games when the same two programs meet at this gate again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from deadheat.engine.games import GAMES
+from deadheat.engine.language import N_, _
+from deadheat.league import sprt
+from deadheat.league.errors import BadSetting
+from deadheat.league.pairing.duel import Duel
+from deadheat.league.service.duels.counting import TESTED, Kind, end_duel, end_duels, new_duel, same_program
+from deadheat.league.service.ground.audit import SYSTEM, record
+from deadheat.league.service.ground.steps import touch_log
+from deadheat.league.service.seasons.resting import wake
+from deadheat.league.states import ChallengeState
+from deadheat.league.tables import BotVersion, Challenge, Entry, Season
+
+TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
+"""What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict
+takes. These fit their budget: one equal version in twenty uses it up. With bounds of 0 and 20, nine in ten are
+undecided after 400 games (./scripts/bench ratings, part f).
+"""
+
+
+TRIED = (ChallengeState.RUNNING, ChallengeState.FAILED)
+"""The states of a version's duel at a gate, after which it has none against the same version again."""
+
+
+def gate_as_json(season: Season, terms: Duel) -> dict[str, Any]:
+    """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or not on these terms."""
+    if season.challenge_games == 0:
+        raise BadSetting("gate", _("this season has no promotion gates"))
+    if terms.games > season.challenge_games:
+        raise BadSetting("gate", _("this season allows a new version at most %(n)s games", n=season.challenge_games))
+    if GAMES[season.game].seats.start > 2:
+        raise BadSetting("gate", _("%(game)s cannot be played by two bots", game=season.game))
+    return {**{name: getattr(terms.test, name) for name in TESTED}, "games": terms.games}
+
+
+def choose_version(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
+    """Make the version active, directly or through the gate. An entry without an active version has no gate yet."""
+    chosen_again = version.id == entry.version_id
+    gated = by_gate and entry.gate is not None and season.challenge_games > 0 and not entry.waits_for_panel
+    if gated and not chosen_again:
+        _begin(session, season, entry, version)
+        return
+    reason = N_("The active version was chosen again.") if chosen_again else f"Version {version.number} was chosen."
+    end_duels(session, season.id, Kind.GATE, reason, entry.id)
+    entry.waits_for_panel = False
+    if not chosen_again:
+        entry.version_id = version.id
+        wake(session, entry)
+    session.flush()
+
+
+def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion) -> None:
+    """Send a version to the entry's gate, unless it is there already or has failed there.
+
+    It replaces a version at the gate, because its author wants to know about the newest one. A version that is the same
+    program as the active one, or as one that failed, fails at once with a sentence that says so.
+    """
+    assert entry.gate is not None
+    tried = tests(session, entry.id, candidate.id, entry.version_id)
+    if any(row.candidate_id == candidate.id and row.state in TRIED for row in tried):
+        return
+    known = _already_known(session, entry, candidate, [row for row in tried if row.state is ChallengeState.FAILED])
+    if not known:
+        end_duels(session, season.id, Kind.GATE, f"Version {candidate.number} replaced it.", entry.id)
+    test = sprt.Terms(**{name: entry.gate[name] for name in TESTED})
+    terms = Duel(max(1, min(entry.gate["games"], season.challenge_games)), test)
+    row = new_duel(session, season, candidate.id, entry.version_id, terms, entry_id=entry.id)
+    data = {"bot": entry.bot_id, "candidate": candidate.number}
+    record(session, SYSTEM, "challenge-began", f"season/{season.id}", data)
+    if known:
+        end_duel(session, row, ChallengeState.FAILED, known)
+
+
+def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed: Sequence[Challenge]) -> str:
+    """Return why this program need not be tested against the entry's version; "" if it must be. `failed`: the duels in
+    which it has failed.
+    """
+    if entry.version_id in same_program(session, candidate.id):
+        number = session.get_one(BotVersion, entry.version_id).number
+        return f"It is the same program as version {number}, which is active."
+    for before in failed[:1]:
+        number = session.get_one(BotVersion, before.candidate_id).number
+        return f"It is the same program as version {number}, which has failed here: {before.reason}"
+    return ""
+
+
+def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> Sequence[Challenge]:
+    """Return the duels of two programs, as any versions, at an entry's gate, the oldest first."""
+    found = select(Challenge).where(
+        Challenge.entry_id == entry_id,
+        col(Challenge.candidate_id).in_(same_program(session, candidate_id)),
+        col(Challenge.incumbent_id).in_(same_program(session, incumbent_id)),
+    )
+    return session.exec(found.order_by(col(Challenge.id))).all()
+
+
+def promote(session: Session, season: Season, row: Challenge) -> None:
+    """Make the version active that has passed its entry's gate."""
+    entry = session.get_one(Entry, row.entry_id)
+    entry.version_id = row.candidate_id
+    wake(session, entry)
+    session.flush()
+    touch_log(session, season.id)
