@@ -24,11 +24,12 @@ here. Left out on purpose:
   as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
   MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that
   belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx, which reports them unasked);
-* filters of a bot's own: those of calls (seccomp) can have each written to the host's audit log (60,000 lines a second),
-  and Landlock has each refusal written there; the machine code of both seccomp's and sockets' filters (SO_ATTACH_FILTER)
-  counts against a limit of the whole kernel, and is made under a lock for which a new room's filter waited 5 s;
-* ioctl but for terminals and descriptors: by a local socket it reaches the host's network (SIOCGIFCONF takes a lock
-  that each new network namespace needs: rooms waited for more than 10 s) and loads modules (SIOCGIFBR, SIOCGIFVLAN);
+* filters of a bot's own: those of calls (seccomp) can have each call written to the host's audit log (60,000 lines a
+  second), and Landlock has each of its refusals written there; the machine code of those of calls and of sockets
+  (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that new rooms need: they
+  waited for up to 5 s;
+* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF; new
+  rooms waited for more than 10 s), and loads modules (SIOCGIFBR, SIOCGIFVLAN);
 * the host's huge pages (MAP_HUGETLB), which no memory limit of a room counts;
 * the limit on core dumps, which must stay 1 (see `sandbox.containers`);
 * clocks: setting any of them;
@@ -69,10 +70,11 @@ pkey_alloc pkey_free pkey_mprotect rseq
 _PROCESSES = """
 arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
 get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
-getrlimit getrusage getsid gettid getuid kill pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
-sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
-sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
-setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill uname vfork wait4 waitid
+getrlimit getrusage getsid gettid getuid kill pidfd_send_signal restart_syscall sched_get_priority_max
+sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
+sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid
+setfsuid setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill
+uname vfork wait4 waitid
 """
 _SIGNALS_AND_TIME = """
 alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending

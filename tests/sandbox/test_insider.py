@@ -66,9 +66,10 @@ CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail other
     "statx, which tells the number of a mount": (332, "-100, b'/tmp', 0, 0, ctypes.create_string_buffer(256)"),
     "a filter of a socket": (
         54,
-        "kept.append(socket.socket(1)) or kept[-1].fileno(), 1, 26, ctypes.byref(ctypes.create_string_buffer("
-        "struct.pack('HxxxxxxP', 1, ctypes.addressof(kept.append(ctypes.create_string_buffer(b'\x06' + bytes(7)))"
-        " or kept[-1])))), 16",
+        (
+            "kept.extend([socket.socket(1), ctypes.create_string_buffer(bytes([6] + 7 * [0]))]) or kept[-2].fileno(), "
+            "1, 26, struct.pack('HxxxxxxP', 1, ctypes.addressof(kept[-1])), 16"
+        ),
     ),
     "the host's networks, by a local socket": (
         16,
