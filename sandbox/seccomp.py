@@ -21,9 +21,14 @@ here. Left out on purpose:
 * shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
   as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
   MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that belong to the referee's
-  user (F_SETPIPE_SZ), the numbers of mounts (statx);
-* filters of a bot's own (seccomp): they can have each call written to the host's audit log (60,000 lines a second), and
-  their machine code counts against a limit of the whole kernel;
+  user (F_SETPIPE_SZ), the numbers of mounts (statx, which reports them unasked);
+* filters of a bot's own: those of calls (seccomp) can have each call written to the host's audit log (60,000 lines a
+  second), and Landlock has each of its refusals written there; the machine code of those of calls and of sockets
+  (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that new rooms need: they
+  waited for up to 5 s;
+* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF; new
+  rooms waited for more than 10 s), and loads modules (SIOCGIFBR, SIOCGIFVLAN);
+* the host's huge pages (MAP_HUGETLB), which no memory limit of a room counts;
 * the limit on core dumps, which must stay 1 (see `sandbox.containers`); clocks: setting any of them;
 * network: sockets exist for AF_UNIX only.
 
@@ -48,24 +53,24 @@ from functools import cache
 _FILES = """
 access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate fchdir
 fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fremovexattr fsetxattr fstat fstatfs fsync
-ftruncate futimesat getcwd getdents getdents64 getxattr ioctl lchown lgetxattr link linkat listxattr llistxattr
+ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
 lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2
 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir
 setxattr stat symlink symlinkat sync_file_range truncate umask unlink unlinkat utime utimensat
 utimes write writev
 """
 _MEMORY = """
-brk membarrier mincore mlock mlock2 mlockall mmap mprotect mremap msync munlock munlockall munmap
+brk membarrier mincore mlock mlock2 mlockall mprotect mremap msync munlock munlockall munmap
 pkey_alloc pkey_free pkey_mprotect rseq
 """
 _PROCESSES = """
 arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
 get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
-getrlimit getrusage getsid gettid getuid kill landlock_add_rule landlock_create_ruleset landlock_restrict_self
-pidfd_send_signal restart_syscall sched_get_priority_max sched_get_priority_min sched_getaffinity
-sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam
-sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid setfsuid setgid setgroups setpgid
-setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill uname vfork wait4 waitid
+getrlimit getrusage getsid gettid getuid kill pidfd_send_signal restart_syscall sched_get_priority_max
+sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
+sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid
+setfsuid setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill
+uname vfork wait4 waitid
 """
 _SIGNALS_AND_TIME = """
 alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
@@ -101,6 +106,10 @@ _FCNTL_BUT_LOCKS = (*range(8, 18), *range(1027, 1031), *range(1032, 1035))  # ow
 _FADV_DONTNEED, _FADV_NOREUSE = 4, 5
 _MADV_MERGEABLE, _MADV_LAST = 12, 24  # 25 is MADV_COLLAPSE
 _STATX_MOUNTS = 0x1000 | 0x4000  # numbers of mounts
+_MAP_HUGETLB = 0x40000
+_IOCTLS = (*range(0x5400, 0x5500), 0x802C542A)  # terminals, FIONREAD, FIONBIO, FIOCLEX and the like; TCGETS2
+_NOTIFICATIONS = (0xC0502100, 0xC0182101)  # with which a warden counts pipes and sockets
+_SO_FILTERS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, _BPF and both for ports that are shared
 _RLIMIT_CORE, _RLIMITS = 4, 16
 _PR_SET_SECCOMP, _PR_SCHED_CORE = 22, 62
 _PR_GET_AUXV, _PR_SET_VMA = 0x4155_5856, 0x5356_4D41  # the last names memory, for debuggers
@@ -124,6 +133,8 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     absent = ["splice", "tee", "vmsplice"]  # named, because engines before 23.0 refuse what is not named (EPERM)
     (allowed if building else absent).extend(_OF_BUILDS.split())
     (allowed if says_eperm or rooms else absent).append("clone3")
+    if not says_eperm:  # the C library then does without; gVisor's numbers are its own
+        absent.append("statx")
     sockets = ["socket", "socketpair"]
     of_makers = {"mount", "umount2", "pivot_root", "seccomp"} if rooms else set()
     rules: list[dict[str, object]] = [
@@ -140,14 +151,17 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     rules += _only("personality", 0, _PERSONALITIES)
     locks = (*_FCNTL_LOCKS, _F_SETPIPE_SZ) if building else ()
     rules += _only("fcntl", 1, (*range(_F_GETLK), *_FCNTL_BUT_LOCKS, *locks))
-    rules.append(_if_masked("statx", 3, _STATX_MOUNTS))
+    if says_eperm:
+        rules.append(_if_masked("statx", 3, _STATX_MOUNTS))
+    rules.append(_if_masked("mmap", 3, _MAP_HUGETLB))
+    rules += _only("ioctl", 1, (*_IOCTLS, *(_NOTIFICATIONS if rooms else ())))
     rules += _only("fadvise64", 3, {*range(_FADV_NOREUSE + 1)} - {_FADV_DONTNEED})
     rules += _only("madvise", 2, {*range(_MADV_LAST + 1)} - {_MADV_MERGEABLE})
     rules += _only("setrlimit", 0, {*range(_RLIMITS)} - {_RLIMIT_CORE})
     rules += _only("prlimit64", 1, {*range(_RLIMITS)} - {_RLIMIT_CORE})
     rules.append(_if_argument(["prlimit64"], 2, 0, "SCMP_CMP_EQ"))  # a query only
     rules += _only("getsockopt", 2, {*range(_SO_LAST)} - {*_SO_COOKIES})
-    rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD})
+    rules += _only("setsockopt", 2, {*range(_SO_LAST)} - {_SO_PASSPIDFD, *_SO_FILTERS})
     rules += _only("prctl", 0, (*{*range(_PR_SCHED_CORE)} - {_PR_SET_SECCOMP}, _PR_GET_AUXV, _PR_SET_VMA))
     return json.dumps({"defaultAction": "SCMP_ACT_ERRNO", "defaultErrnoRet": _ENOSYS, "syscalls": rules})
 

@@ -6,8 +6,9 @@
  *
  * Theory of operation
  * -------------------
- * A *room* is what one bot gets for one match: namespaces of users, mounts, processes and network, a /tmp, a copy of its
- * program and a user that nobody else has. All of it is made when the match begins and gone when it ends.
+ * A *room* is what one bot gets for one match: namespaces of users, mounts, processes and network, the folders (but not
+ * the files) of the tree of languages, a /tmp, a copy of its program and a user that nobody else has. All of it is made
+ * when the match begins and gone when it ends.
  *
  *   launcher (process 1 of the container: the host's root until it has made the maker, then a user without any right)
  *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play; it keeps the
@@ -438,11 +439,40 @@ static void mount_memory(const char *where, unsigned long flags, const char *opt
     if (mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV | flags, options) != 0) die(where);
 }
 
+/* Makes a mount the root, and forgets the old one. */
+static void move_into(const char *root) {
+    if (chdir(root) != 0 || syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+        die("pivot_root");
+}
+
 static int make_fifo(const char *path, int *host_end, int host_flags, int bot_flags) {
     if (mkfifo(path, 0600) != 0 || (*host_end = open(path, host_flags | O_NONBLOCK | O_CLOEXEC)) < 0) die(path);
     int bot_end = open(path, bot_flags | O_NONBLOCK | O_CLOEXEC);
     if (bot_end < 0 || fcntl(bot_end, F_SETFL, 0) != 0 || unlink(path) != 0) die(path);
     return bot_end;
+}
+
+/* Gives the room folders of its own: an overlay, whose files are those of the tree. Whoever tries to create a file locks
+ * the folder before he is refused, and whoever looks up a name that is not there waits for that lock; but a bot that is
+ * not asked may keep it for seconds, until it gets the processor. Devices cannot be opened through an overlay that was
+ * mounted without the host's rights, so each is mounted on its own. */
+static void lay_folders(void) {
+    static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
+    char device[32], path[64];
+    mount_memory("/proc", 0, "mode=755");
+    if (mkdir("/proc/top", 0755) != 0 || mkdir("/proc/top/dev", 0755) != 0) die("/proc/top");
+    if (mkdir("/proc/root", 0755) != 0) die("/proc/root");
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        snprintf(path, sizeof path, "/proc/top/dev/%s", devices[i]);
+        if (mknod(path, S_IFREG | 0644, 0) != 0) die(path);
+    }
+    if (mount("overlay", "/proc/root", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/proc/top:/") != 0) die("overlay");
+    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+        snprintf(device, sizeof device, "/dev/%s", devices[i]);
+        snprintf(path, sizeof path, "/proc/root/dev/%s", devices[i]);
+        if (mount(device, path, NULL, MS_BIND, NULL) != 0) die(path);
+    }
+    move_into("/proc/root");
 }
 
 /* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, which tells the dynamic linker and Java beside
@@ -490,6 +520,7 @@ static void run_in_room(void) {
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0); /* else nobody but the host's root may write in our /proc */
     for (int group = 0; group < groups; group++)
         if (write(descriptors[1 + group], "0", 1) != 1 || close(descriptors[1 + group]) != 0) die("join a control group");
+    lay_folders();
     furnish(descriptors[1 + groups], host_ends, bot_ends);
     close(descriptors[1 + groups]);
     way_out = descriptors[2 + groups];
@@ -657,8 +688,8 @@ static void make_rooms(int line) {
         if (pass == 5000) die("/play is not complete");
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
-    if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0 || chdir("/play") != 0) die("mount /play");
-    if (syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) die("pivot_root");
+    if (mount("/play", "/play", NULL, MS_BIND, NULL) != 0) die("mount /play");
+    move_into("/play");
     await_signals_by_descriptor();
     keep_only(1u << CAP_SETUID | 1u << CAP_SETGID); /* to map the users of rooms; a new namespace needs no right */
     if (write(line, "ready", 5) != 5) die("ready");

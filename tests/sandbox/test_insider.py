@@ -62,6 +62,23 @@ CALLS = {  # numbers of x86-64, with arguments that would succeed, or fail other
     "fstatfs": (138, "0, ctypes.create_string_buffer(120)"),
     "seccomp with a listener": (317, "1, 8, ctypes.create_string_buffer(struct.pack('Hxxxxxx', 1) + bytes(8))"),
     "kcmp": (312, "1, 1, 0, 0, 0"),
+    "landlock_create_ruleset": (444, "0, 0, 1"),
+    "statx, which tells the number of a mount": (332, "-100, b'/tmp', 0, 0, ctypes.create_string_buffer(256)"),
+    "a filter of a socket": (
+        54,
+        (
+            "kept.extend([socket.socket(1), ctypes.create_string_buffer(bytes([6] + 7 * [0]))]) or kept[-2].fileno(), "
+            "1, 26, struct.pack('HxxxxxxP', 1, ctypes.addressof(kept[-1])), 16"
+        ),
+    ),
+    "the host's networks, by a local socket": (
+        16,
+        "kept.append(socket.socket(1)) or kept[-1].fileno(), 0x8912, ctypes.create_string_buffer(16)",
+    ),
+    "the module of bridges": (
+        16,
+        "kept.append(socket.socket(1)) or kept[-1].fileno(), 0x8940, ctypes.create_string_buffer(64)",
+    ),
 }
 
 
@@ -124,6 +141,7 @@ def test_the_insider_finds(ask: Insider, expression: str, expected: str) -> None
         *(f"socket.socket().connect(('{host}', 80))" for host in ("127.0.0.1", "169.254.169.254")),
         *("socket.getaddrinfo('example.org', 80)", "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)"),
         *("resource.setrlimit(resource.RLIMIT_NOFILE, (9999, 9999))", "[os.dup(1) for i in range(300)]"),
+        "mmap.mmap(-1, 2**21, flags=0x44022)",  # huge pages (MAP_HUGETLB), not reserved, because a host may have none
         *("open('/tmp/big', 'wb').write(bytes(2 * 2**20))", "[open(f'/tmp/{i}', 'w').close() for i in range(99)]"),
         *(f"socket.socket({family}, {kind})" for family, kind in SOCKETS),
         *(f"call({number}, {arguments})" for number, arguments in CALLS.values()),
