@@ -461,18 +461,18 @@ static void lay_folders(void) {
     char device[32], path[64];
     mount_memory("/proc", 0, "mode=755");
     if (mkdir("/proc/top", 0755) != 0 || mkdir("/proc/top/dev", 0755) != 0) die("/proc/top");
-    if (mkdir("/proc/root", 0755) != 0) die("/proc/root");
+    if (mkdir("/proc/tree", 0755) != 0) die("/proc/tree");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         snprintf(path, sizeof path, "/proc/top/dev/%s", devices[i]);
         if (mknod(path, S_IFREG | 0644, 0) != 0) die(path);
     }
-    if (mount("overlay", "/proc/root", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/proc/top:/") != 0) die("overlay");
+    if (mount("overlay", "/proc/tree", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/proc/top:/") != 0) die("overlay");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         snprintf(device, sizeof device, "/dev/%s", devices[i]);
-        snprintf(path, sizeof path, "/proc/root/dev/%s", devices[i]);
+        snprintf(path, sizeof path, "/proc/tree/dev/%s", devices[i]);
         if (mount(device, path, NULL, MS_BIND, NULL) != 0) die(path);
     }
-    move_into("/proc/root");
+    move_into("/proc/tree");
 }
 
 /* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, which tells the dynamic linker and Java beside
