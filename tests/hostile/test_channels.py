@@ -57,7 +57,7 @@ WAYS = BY_LOCKS | {
     ),
     "how many files are open": ("[keep(os.dup(0)) for _ in range(200)]", "open('/proc/sys/fs/file-nr').read()"),
     "how many terminals there are": (
-        "kept.extend(map(os.fdopen, os.openpty()))",
+        "keep(open('/dev/ptmx', 'rb', buffering=0))",
         "open('/proc/sys/kernel/pty/nr').read()",
     ),
     "how many disks were read": ("len(open('/usr/bin/gcc', 'rb').read())", "open('/proc/diskstats').read()"),
