@@ -17,7 +17,8 @@ from sqlalchemy import text
 from tests.league.world import World
 
 HALVES = """
-    SELECT e.id, e.format, e.matches, p.round, p.board, a.version_id, b.version_id, a.points, b.points, p.id
+    SELECT e.id, e.format, e.matches, p.round, p.board, a.version_id, b.version_id, a.points,
+        CASE WHEN b.version_id IS NULL THEN 0 * a.points ELSE b.points END, p.id
     FROM evaluation e JOIN meeting p ON p.evaluation_id = e.id
     JOIN meeting_player a ON a.meeting_id = p.id AND a.seat = 0
     LEFT JOIN meeting_player b ON b.meeting_id = p.id AND b.seat = 1
