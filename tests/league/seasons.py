@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,9 +19,9 @@ from deadheat.league.states import SeasonState
 from tests.league.people import GAME, People
 
 
-def at_gate(elo0: float = 0, elo1: float = 100, games: int = 200, alpha: float = 0.05) -> Duel:
+def at_gate(elo0: float = 0, elo1: float = 100, games: int = 200, alpha: float = 0.05) -> Callable[[], Duel]:
     """Return the terms of a promotion gate, by default those for authors who say nothing else."""
-    return Duel(games, sprt.Terms(elo0, elo1, alpha=alpha))
+    return lambda: Duel(games, sprt.Terms(elo0, elo1, alpha=alpha))
 
 
 class Seasons(People):

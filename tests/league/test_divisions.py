@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from deadheat.league import errors
-from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.bots.bots import create_bot
@@ -20,6 +19,7 @@ from deadheat.league.service.rankings import publishing, standings
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
+from deadheat.league.service.seasons.entries import Gate
 from deadheat.league.states import Admission, ChallengeState, SeasonState
 from tests.league.outcomes import higher_wins, lower_wins
 from tests.league.people import GAME
@@ -137,7 +137,7 @@ def test_settings_and_the_list_of_invited_authors_go_over_and_dates_do_not(world
     assert [(row.name, row.size) for row in made.divisions] == list(TWO)
 
 
-def entered(world: World, *gate: Duel) -> tuple[int, Person, int]:
+def entered(world: World, *gate: Gate) -> tuple[int, Person, int]:
     """Open a season and enter a bot; return the season, the owner and the bot."""
     season_id = world.season(0)
     owner, bot_id = world.bot()

@@ -50,7 +50,6 @@ MAY_REFUSE = {
         "PATCH /v1/seasons/{season_id}",
         "POST /v1/bots/{bot_id}/versions",
         "POST /v1/challenges",
-        "PUT /v1/seasons/{season_id}/entries/{bot_id}",
         "POST /v1/seasons/{season_id}/evaluations",
         RULING,
         MATCHES,

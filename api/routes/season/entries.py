@@ -79,4 +79,5 @@ def get_waiting(shared: Shared, season_id: Id, bot_id: Id, page: Annotated[Waits
 def _gate(body: schemas.EntryRequest | None) -> Gate:
     if body is None or "gate" not in body.model_fields_set:
         return "keep"
-    return "none" if body.gate is None else Duel(body.gate.games, body.gate.terms("gate"))
+    gate = body.gate
+    return "none" if gate is None else lambda: Duel(gate.games, gate.terms("gate"))

@@ -15,7 +15,7 @@ from its games when the same two programs meet at this gate again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -43,15 +43,16 @@ TRIED = (ChallengeState.RUNNING, ChallengeState.FAILED)
 """The states of a version's duel at a gate, after which it has none against the same version again."""
 
 
-def gate_as_json(season: Season, terms: Duel) -> dict[str, Any]:
+def gate_as_json(season: Season, terms: Callable[[], Duel]) -> dict[str, Any]:
     """Return the terms as an entry stores them. Raises BadSetting: there are no gates here, or not on these terms."""
     if season.challenge_games == 0:
         raise BadSetting("gate", _("this season has no promotion gates"))
-    if terms.games > season.challenge_games:
+    duel = terms()
+    if duel.games > season.challenge_games:
         raise BadSetting("gate", _("this season allows a new version at most %(n)s games", n=season.challenge_games))
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("gate", _("%(game)s cannot be played by two bots", game=season.game))
-    return {**{name: getattr(terms.test, name) for name in TESTED}, "games": terms.games}
+    return {**{name: getattr(duel.test, name) for name in TESTED}, "games": duel.games}
 
 
 def choose_version(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:

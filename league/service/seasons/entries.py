@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import sqlalchemy
@@ -31,8 +32,10 @@ from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entr
 
 BUILT = (VersionState.READY, VersionState.BROKEN)
 
-Gate = Duel | Literal["keep", "none"]
-"""New terms for an entry's promotion gate, no change ("keep"), or no gate ("none")."""
+Gate = Callable[[], Duel] | Literal["keep", "none"]
+"""New terms for an entry's promotion gate, no change ("keep"), or no gate ("none"). A function returns the terms or
+raises BadSetting; it is called only after everything else, so that a missing bot is reported first.
+"""
 
 
 def enter(
