@@ -105,7 +105,9 @@ def _sonneborn_berger(played: Sequence[Meeting]) -> Figured:
     return found
 
 
-ROUNDS_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("rounds with more points than the opponent"), _rounds_won)
+ROUNDS_WON = Figure(
+    "rounds_won", N_("Rounds won"), "won", N_("rounds with more points than every opponent"), _rounds_won
+)
 OPPONENTS_POINTS = Figure(
     "opponents_points", N_("Opponents"), "opp.", N_("sum of the opponents' points"), _of_opponents(points)
 )

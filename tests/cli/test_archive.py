@@ -88,6 +88,14 @@ def play_all(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
             assert world.finish(job, [play(match) for match in job.matches])
 
 
+def play_finals(world: World, play: Callable[[MatchJob], MatchOutcome]) -> None:
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
+    world.settle_rankings()
+    play_all(world, play)
+    world.write(standings.refit, SEASON)
+
+
 @pytest.fixture
 def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The archive of a closed season with two evaluations and with finals in two stages."""
@@ -108,11 +116,7 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for declared in (swiss, DeclaredEvaluation(name="E", format=EvaluationFormat.ROUND_ROBIN)):
         world.write(begin_now, world.boss, SEASON, declared)
         play_all(world, play)
-    world.settle_rankings()
-    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
-    world.settle_rankings()
-    play_all(world, play)
-    world.write(standings.refit, SEASON)
+    play_finals(world, play)
     assert site.client.get(f"/v1/seasons/{SEASON}/sources/1").status_code == 404
     assert site.client.get("/v1/matches/1/transcript").status_code == 409
     early = str(tmp_path / "early.zip")
@@ -139,11 +143,7 @@ def test_stages_at_tables_of_three_are_verified_and_lies_about_them_found(
     play_all(world, play)
     world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=EvaluationFormat.SWISS, rounds=2))
     play_all(world, play)
-    world.settle_rankings()
-    world.write(set_season_state, world.boss, SEASON, SeasonState.FINALS)
-    world.settle_rankings()
-    play_all(world, play)
-    world.write(standings.refit, SEASON)
+    play_finals(world, play)
     assert world.write(publish, SEASON)
     path = tmp_path / "season.zip"
     succeeded(invoke("season", "archive", str(SEASON), "-o", str(path)))
