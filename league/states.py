@@ -241,6 +241,13 @@ class ChallengeState(StrEnum):
     ENDED = "ended"  # no verdict: out of games, the season froze, or a newer version came
 
 
+class ContestKind(StrEnum):
+    """The kind of a contest: what it is played for."""
+
+    EVALUATION = "evaluation"
+    STAGE = "stage"  # of the finals
+
+
 class EvaluationFormat(StrEnum):
     """The format of an evaluation, or of a stage of the finals."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from deadheat.league.tables.bots import Bot, BotVersion
 from deadheat.league.tables.columns import MOST_WORD, SHA256_HEX, JobRow, Staged, UtcDateTime, json_column, word
-from deadheat.league.tables.evaluations import Evaluation, EvaluationPlayer, Meeting, MeetingPlayer
+from deadheat.league.tables.contests import Contest, ContestPlayer, Meeting, MeetingPlayer
 from deadheat.league.tables.exhibitions import SEATED, Exhibition
 from deadheat.league.tables.hosts import JudgingEnvironment, LeagueGame, Machine, Sample, WorkerHost
 from deadheat.league.tables.people import (

@@ -118,7 +118,7 @@ KEPT: dict[Exported, tuple[type[SQLModel], dict[str, str]]] = {
     Exported.ENTRIES: (tables.Entry, {"entered_at": "created_at"}),
     Exported.GATES: (tables.Challenge, {"gate_id": "id"}),
     Exported.PANELS: (tables.PanelRun, {"panel_id": "id"}),
-    Exported.EVALUATIONS: (tables.Evaluation, {"evaluation_id": "id"}),
+    Exported.EVALUATIONS: (tables.Contest, {"evaluation_id": "id"}),
     Exported.SERIES: (tables.Series, {"series_id": "id", "attempts": "attempt"}),
     Exported.MATCHES: (tables.Match, {"match_id": "id"}),
     Exported.PARTICIPANTS: (tables.Participant, {}),

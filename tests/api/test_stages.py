@@ -11,7 +11,7 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
-from deadheat.league.tables import Evaluation, Season
+from deadheat.league.tables import Contest, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
@@ -65,7 +65,7 @@ def test_nobody_is_offered_to_cancel_a_stage(site: Site, boss: Browser, staged: 
     page = boss.get(f"/desk/seasons/{staged}").text
     assert "round 5 of 5" in page and "to end them, close the season" in page and "/cancel" not in page
     with site.world.db.transaction() as session:
-        session.get_one(Evaluation, 1).rounds = 3
+        session.get_one(Contest, 1).rounds = 3
         session.get_one(Season, staged).closes_at = site.world.clock.now + timedelta(seconds=1)
     page = boss.get(f"/desk/seasons/{staged}").text
     assert "further round 2 at the cut" in page and "5 of 3" not in page

@@ -23,7 +23,7 @@ from deadheat.api.services import SITE
 from deadheat.engine import figures
 from deadheat.engine.core import Fault
 from deadheat.engine.games.folder import folders
-from deadheat.league import states, tables
+from deadheat.league import states
 from deadheat.league.locale import LANGUAGES, place, read
 from deadheat.league.locale.messages import Message, counted, declared, of_python, of_template
 from deadheat.league.terms import TERMS, Group
@@ -70,7 +70,6 @@ def messages() -> Iterator[Message]:
     # Versions of Python name these differently:
     yield from ("Content Too Large", "Request Entity Too Large", "Unprocessable Content", "Unprocessable Entity")
     yield from (counted([name]) for name, _ in figures.UNITS)
-    yield tables.Evaluation.__name__.lower()  # what `existing` does not find; its other words are messages, too
 
 
 def gathered(found: Iterable[Message]) -> Catalog:

@@ -52,7 +52,7 @@ class Pairing:
 
 def pairings(world: World, evaluation_id: int | None = None, number: int | None = None) -> list[Pairing]:
     """Return the pairings of an evaluation, or of all, in the order of rounds and boards; `number`: of this round."""
-    which = () if evaluation_id is None else (col(Row.evaluation_id) == evaluation_id,)
+    which = () if evaluation_id is None else (col(Row.contest_id) == evaluation_id,)
     found = []
     with world.db.reading() as session:
         rows = drawn(session, with_players(*which))

@@ -25,7 +25,7 @@ from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
 from deadheat.league.service.views import forecasts, matches
 from deadheat.league.service.views.decisions import decisions
-from deadheat.league.tables import Evaluation, EvaluationPlayer, Match, Notice, Pair, Season, Series
+from deadheat.league.tables import Contest, ContestPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind
 from tests.league.clock import START
@@ -62,8 +62,8 @@ def due(world: World, bots: int, *lines: DeclaredEvaluation, **settings: Any) ->
     return season_id
 
 
-def evaluations(world: World) -> list[Evaluation]:
-    return world.rows(select(Evaluation).order_by(col(Evaluation.id)))
+def evaluations(world: World) -> list[Contest]:
+    return world.rows(select(Contest).order_by(col(Contest.id)))
 
 
 def evaluation_match(world: World) -> int:
@@ -90,13 +90,13 @@ def test_more_series_are_asked_for_only_where_some_can_be_planned(world: World, 
     assert asked == [season_id, None, None, None, season_id], "one is not planned yet; then the round is over"
 
 
-def players(world: World, evaluation_id: int, order: Any) -> list[EvaluationPlayer]:
-    return world.rows(select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(order))
+def players(world: World, evaluation_id: int, order: Any) -> list[ContestPlayer]:
+    return world.rows(select(ContestPlayer).where(ContestPlayer.contest_id == evaluation_id).order_by(order))
 
 
 def places(world: World, evaluation_id: int) -> list[int]:
-    players = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation_id)
-    return [one.version_id for one in world.rows(players.order_by(col(EvaluationPlayer.place)))]
+    players = select(ContestPlayer).where(ContestPlayer.contest_id == evaluation_id)
+    return [one.version_id for one in world.rows(players.order_by(col(ContestPlayer.place)))]
 
 
 @pytest.mark.databases
@@ -135,14 +135,14 @@ def test_final_standings_are_read_as_computed_a_page_at_a_time(world: World, lin
     two = {kept.standings[1].version_id, kept.standings[3].version_id}
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
     with world.db.transaction() as session:  # like an evaluation that ended before figures were stored
-        session.connection().execute(update(EvaluationPlayer).values(figures=None))
+        session.connection().execute(update(ContestPlayer).values(figures=None))
     assert world.read(views.evaluation, row.id) == kept
     assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
     assert [world.write(playing.keep_standings) for _ in range(2)] == [True, False]
-    assert world.rows(select(EvaluationPlayer).where(col(EvaluationPlayer.figures).is_(None))) == []
+    assert world.rows(select(ContestPlayer).where(col(ContestPlayer.figures).is_(None))) == []
     assert world.read(views.evaluation, row.id) == kept
     with world.db.transaction() as session:
-        player = session.exec(select(EvaluationPlayer).where(EvaluationPlayer.place == 1)).one()
+        player = session.exec(select(ContestPlayer).where(ContestPlayer.place == 1)).one()
         player.figures = {**(player.figures or {}), "early_points": 77.0, "sonneborn_berger": 77.0}
     first = world.read(views.evaluation, row.id).standings[0]
     assert 77.0 in {first.early_points, first.sonneborn_berger}, "they are not computed again"
@@ -170,8 +170,8 @@ def test_the_next_one_is_seeded_by_the_last_and_newcomers_come_after(world: Worl
     world.clock.turn(2 * HOUR)
     world.tick()
     second = evaluations(world)[1]
-    seeds = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == second.id)
-    assert world.rows(seeds.order_by(col(EvaluationPlayer.seed))) == [*places(world, first.id), 4]
+    seeds = select(ContestPlayer.version_id).where(ContestPlayer.contest_id == second.id)
+    assert world.rows(seeds.order_by(col(ContestPlayer.seed))) == [*places(world, first.id), 4]
 
 
 def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> None:
@@ -487,8 +487,8 @@ def test_a_date_waits_for_an_evaluation_that_the_service_delayed(world: World, d
         world.write(refit, season_id)
         world.tick()
         _, stage = evaluations(world)
-        seeded = [one.bot_id for one in players(world, stage.id, col(EvaluationPlayer.seed))]
-        assert seeded == [one.bot_id for one in players(world, first.id, col(EvaluationPlayer.place))]
+        seeded = [one.bot_id for one in players(world, stage.id, col(ContestPlayer.seed))]
+        assert seeded == [one.bot_id for one in players(world, first.id, col(ContestPlayer.place))]
 
 
 def test_who_will_not_wait_cancels_it(world: World) -> None:

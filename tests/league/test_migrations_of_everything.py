@@ -68,7 +68,17 @@ def to_meetings(row: Filled) -> list[Filled]:
     return [Filled("meeting", row.key, {**place, "settled": values["first_points"] is not None}), *players]
 
 
-MOVED = {"0060": to_meetings}
+def to_contests(row: Filled) -> list[Filled]:
+    """Return where a row is after 0062."""
+    values, table = {**row.values}, row.table.replace("evaluation", "contest")
+    if table == "contest":
+        values["kind"] = "evaluation" if values["stage"] is None else "stage"
+    if "evaluation_id" in values:
+        values["contest_id"] = values.pop("evaluation_id")
+    return [Filled(table, row.key, values)]
+
+
+MOVED = {"0060": to_meetings, "0062": to_contests}
 """Where the rows of a migration that moves them are after it."""
 
 

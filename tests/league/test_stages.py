@@ -14,8 +14,8 @@ from deadheat.league.service.evaluations import beginning, views
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
-from deadheat.league.tables import Entry, Evaluation, EvaluationPlayer, Match, Season, Series
+from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
+from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.meetings import pairings
 from tests.league.outcomes import abandoned, higher_wins, lower_wins, won
@@ -32,14 +32,14 @@ def in_finals(world: World, bots: int, *stages: str, **settings: Any) -> int:
     return season_id
 
 
-def stages(world: World) -> list[Evaluation]:
-    return world.rows(select(Evaluation).where(col(Evaluation.stage).is_not(None)).order_by(col(Evaluation.stage)))
+def stages(world: World) -> list[Contest]:
+    return world.rows(select(Contest).where(Contest.kind == ContestKind.STAGE).order_by(col(Contest.stage)))
 
 
 def field(world: World, evaluation_id: int) -> list[int]:
     """Return an evaluation's versions in order of seed."""
-    players = select(EvaluationPlayer.version_id).where(EvaluationPlayer.evaluation_id == evaluation_id)
-    return world.rows(players.order_by(col(EvaluationPlayer.seed)))
+    players = select(ContestPlayer.version_id).where(ContestPlayer.contest_id == evaluation_id)
+    return world.rows(players.order_by(col(ContestPlayer.seed)))
 
 
 def finals_places(world: World) -> dict[int, int | None]:

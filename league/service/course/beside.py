@@ -11,7 +11,7 @@ from sqlmodel import Session, col, exists
 
 from deadheat.league.service.duels.counting import Kind
 from deadheat.league.states import ChallengeState, EvaluationState
-from deadheat.league.tables import BotVersion, Challenge, Entry, Evaluation, PanelRun
+from deadheat.league.tables import BotVersion, Challenge, Contest, Entry, PanelRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def beside_the_ladder(session: Session, season_id: int) -> Beside:
 _HERE: Any = bindparam("season_id")
 _RUNS = exists().where(col(PanelRun.season_id) == _HERE, col(PanelRun.state) == ChallengeState.RUNNING)
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
-_PLAYED = exists().where(col(Evaluation.season_id) == _HERE, col(Evaluation.state) == EvaluationState.RUNNING)
+_PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == EvaluationState.RUNNING)
 _TRIED = exists().where(col(Challenge.season_id) == _HERE, col(Challenge.state) == ChallengeState.RUNNING)
 _WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
 _ASKED, _GATES = _TRIED.where(Kind.REQUEST.condition), _TRIED.where(Kind.GATE.condition)

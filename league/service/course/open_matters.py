@@ -17,8 +17,17 @@ from sqlmodel import Session, col, func, select
 from deadheat.engine.figures import counted
 from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED, Cause
-from deadheat.league.states import IN_PLAY, UNRATED, AppealState, EvaluationState, FinalsFormat, JobState, MatchState
-from deadheat.league.tables import Appeal, Attempt, Evaluation, Match, Meeting, Season, Series, VoidedMatch
+from deadheat.league.states import (
+    IN_PLAY,
+    UNRATED,
+    AppealState,
+    ContestKind,
+    EvaluationState,
+    FinalsFormat,
+    JobState,
+    MatchState,
+)
+from deadheat.league.tables import Appeal, Attempt, Contest, Match, Meeting, Season, Series, VoidedMatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +112,9 @@ DELAYED = (
     select(Attempt.id)
     .join(Series, col(Series.id) == Attempt.series_id)
     .join(Meeting, col(Meeting.id) == Series.meeting_id)
-    .join(Evaluation, col(Evaluation.id) == Meeting.evaluation_id)
-    .where(Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING)
-    .where(col(Evaluation.stage).is_(None), col(Attempt.cause).not_in({Cause.PLAYED, *DROPPED}))
+    .join(Contest, col(Contest.id) == Meeting.contest_id)
+    .where(Contest.season_id == bindparam("season_id"), Contest.state == EvaluationState.RUNNING)
+    .where(Contest.kind == ContestKind.EVALUATION, col(Attempt.cause).not_in({Cause.PLAYED, *DROPPED}))
     .limit(1)
 )
 

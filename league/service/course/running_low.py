@@ -16,7 +16,7 @@ from deadheat.league.service.evaluations.playing import has_unplanned
 from deadheat.league.service.series.capacity import bound_with, ladder_bound
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.states import IN_PLAY, OF_CHALLENGES, OF_EVALUATIONS, ON_LADDER, UNFINISHED, EvaluationState
-from deadheat.league.tables import Evaluation, Season, Series
+from deadheat.league.tables import Contest, Season, Series
 
 LOW_SHARE = 0.75
 """A share of the bound. Planning costs up to half a second of CPU in a large field, so it must make more than one
@@ -77,8 +77,8 @@ def _facts(judge_unfit: bool, ended: bool) -> Select[Any]:
     number: Any = bindparam("number")
     of_series = select(Series.season_id).where(Series.id == number, col(Series.state).not_in(UNFINISHED))
     evaluation = (
-        select(Evaluation.id)
-        .where(Evaluation.season_id == Season.id, Evaluation.state == EvaluationState.RUNNING)
+        select(Contest.id)
+        .where(Contest.season_id == Season.id, Contest.state == EvaluationState.RUNNING)
         .scalar_subquery()
     )
     unfinished = (

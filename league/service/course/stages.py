@@ -25,8 +25,8 @@ from deadheat.league.service.evaluations.beginning import begin_stage, last_plac
 from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import set_each, touch_log
-from deadheat.league.states import EvaluationState
-from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Season
+from deadheat.league.states import ContestKind, EvaluationState
+from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Season
 
 
 def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
@@ -49,9 +49,9 @@ def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
         row = begin_stage(session, season, number + 1, declared[number], field)
 
 
-def _newest(session: Session, season_id: int) -> Evaluation | None:
-    found = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))
-    return session.exec(found.order_by(col(Evaluation.stage).desc()).limit(1)).first()
+def _newest(session: Session, season_id: int) -> Contest | None:
+    found = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
+    return session.exec(found.order_by(col(Contest.stage).desc()).limit(1)).first()
 
 
 def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
@@ -62,11 +62,11 @@ def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
     return sorted(by_ladder, key=lambda version: places[version.bot_id])
 
 
-def _survivors(session: Session, row: Evaluation) -> Sequence[BotVersion]:
+def _survivors(session: Session, row: Contest) -> Sequence[BotVersion]:
     """Return the versions that advance from a finished stage, the best first; the others get their final places now."""
-    left = (EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
-    players = select(BotVersion).join(EvaluationPlayer, col(EvaluationPlayer.version_id) == BotVersion.id)
-    placed = players.where(EvaluationPlayer.evaluation_id == row.id).order_by(col(EvaluationPlayer.place))
+    left = (ContestPlayer.contest_id == row.id, col(ContestPlayer.gone_after).is_(None))
+    players = select(BotVersion).join(ContestPlayer, col(ContestPlayer.version_id) == BotVersion.id)
+    placed = players.where(ContestPlayer.contest_id == row.id).order_by(col(ContestPlayer.place))
     there = session.exec(placed.where(*left)).all()
     gone = session.exec(placed.where(left[0], ~left[1])).all()
     going_on = there[: row.keep]

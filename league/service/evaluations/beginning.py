@@ -26,31 +26,37 @@ from sqlmodel import Session, col, func, select
 from deadheat.engine.language import N_, _
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
-from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.errors import BadSetting, NotFound, WrongState
 from deadheat.league.pairing.stages import Stage
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
-from deadheat.league.service.ground.steps import existing, insert_rows, lock_season, move
+from deadheat.league.service.ground.steps import insert_rows, lock_season, move
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, EvaluationFormat, EvaluationState
-from deadheat.league.tables import BotVersion, Entry, Evaluation, EvaluationPlayer, Meeting, Season, Series
+from deadheat.league.states import ON_LADDER, ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Meeting, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
 log = logging.getLogger(__name__)
 
 TOO_FEW = "Fewer than %s bots could play."
 
-RUNNING = select(Evaluation).where(
-    Evaluation.season_id == bindparam("season_id"), Evaluation.state == EvaluationState.RUNNING
-)
+RUNNING = select(Contest).where(Contest.season_id == bindparam("season_id"), Contest.state == EvaluationState.RUNNING)
 
 
-def running_evaluation(session: Session, season_id: int) -> Evaluation | None:
+def running_evaluation(session: Session, season_id: int) -> Contest | None:
     """Return the evaluation that is being played in a season."""
     return session.exec(RUNNING, params={"season_id": season_id}).first()
+
+
+def existing_evaluation(session: Session, evaluation_id: int) -> Contest:
+    """Return an evaluation, or a stage of the finals, with that number. Raises NotFound."""
+    row = session.get(Contest, evaluation_id)
+    if row is None:
+        raise NotFound(N_("evaluation"), evaluation_id)
+    return row
 
 
 def set_timetable(session: Session, organiser: Person, season_id: int, declared: Sequence[DeclaredEvaluation]) -> None:
@@ -81,7 +87,7 @@ def _needs_two(seats: int) -> str:
     return _("only a swiss is played at tables of %(seats)s", seats=seats)
 
 
-def begin_due(session: Session, season: Season) -> Evaluation | None:
+def begin_due(session: Session, season: Season) -> Contest | None:
     """Begin the earliest evaluation due. The caller has locked the season, and no evaluation is being played."""
     found = due(session, season)
     return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
@@ -99,12 +105,12 @@ def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
     the timetable's declaration.
     """
     declared_at = season.evaluations_at or now(session)
-    newest = select(Evaluation.name, func.max(Evaluation.due_at)).where(Evaluation.season_id == season.id)
-    begun = session.exec(newest.group_by(Evaluation.name)).all()
+    newest = select(Contest.name, func.max(Contest.due_at)).where(Contest.season_id == season.id)
+    begun = session.exec(newest.group_by(Contest.name)).all()
     return defaultdict(lambda: declared_at, {name: max(at, declared_at) for name, at in begun})
 
 
-def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Evaluation:
+def begin_now(session: Session, organiser: Person, season_id: int, declared: DeclaredEvaluation) -> Contest:
     """Begin an evaluation by hand, whatever the timetable says.
 
     Raises:
@@ -121,8 +127,8 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     if (running := running_evaluation(session, season_id)) is not None:
         said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
         raise WrongState(EvaluationState.RUNNING, said)
-    same_name = (Evaluation.season_id == season_id, Evaluation.name == declared.name)
-    before = session.exec(select(Evaluation.due_at).where(*same_name).order_by(col(Evaluation.due_at).desc())).first()
+    same_name = (Contest.season_id == season_id, Contest.name == declared.name)
+    before = session.exec(select(Contest.due_at).where(*same_name).order_by(col(Contest.due_at).desc())).first()
     at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
     return _begin(session, season, declared, at, organiser.name)
 
@@ -134,9 +140,9 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
         NotAllowed, NotFound. WrongState: it is over, or is a stage of the finals.
     """
     organiser.must_organise()
-    row = existing(session, Evaluation, evaluation_id)
+    row = existing_evaluation(session, evaluation_id)
     lock_season(session, row.season_id)
-    if row.stage is not None and row.state is EvaluationState.RUNNING:
+    if row.kind is ContestKind.STAGE and row.state is EvaluationState.RUNNING:
         raise WrongState(row.state, _("The finals depend on their stages; to end them, close the season."))
     if not end_evaluation(session, row, EvaluationState.CANCELLED, "An organiser cancelled it.", organiser.name):
         raise WrongState(row.state, _("The evaluation is over."))
@@ -150,7 +156,7 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
         WrongState: it was not cancelled or had no field, another one is played, or the season's ladder is over.
     """
     organiser.must_organise()
-    row = existing(session, Evaluation, evaluation_id)
+    row = existing_evaluation(session, evaluation_id)
     season = lock_season(session, row.season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
@@ -159,7 +165,7 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
         raise WrongState(EvaluationState.RUNNING, said)
     again = {"reason": "", "ended_at": None}
     cancelled, after = EvaluationState.CANCELLED, EvaluationState.RUNNING
-    if row.reason == _too_few(season) or not move(session, Evaluation, row.id, cancelled, after, **again):
+    if row.reason == _too_few(season) or not move(session, Contest, row.id, cancelled, after, **again):
         raise WrongState(row.state, _("Only an evaluation that was cancelled while it was played can be resumed."))
     session.refresh(row)
     data = {"evaluation": row.id, "number": row.number, "name": row.name}
@@ -173,13 +179,13 @@ def end_running(session: Session, season_id: int, reason: str) -> None:
         end_evaluation(session, row, EvaluationState.CANCELLED, reason, SYSTEM)
 
 
-def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, reason: str, who: str) -> bool:
+def end_evaluation(session: Session, row: Contest, state: EvaluationState, reason: str, who: str) -> bool:
     """End an evaluation, so that nothing more of it is played. Return False if it was over."""
     ended = {"reason": reason, "ended_at": now(session)}
-    if not move(session, Evaluation, row.id, EvaluationState.RUNNING, state, **ended):
+    if not move(session, Contest, row.id, EvaluationState.RUNNING, state, **ended):
         return False
     session.refresh(row)
-    of_it = select(Meeting.id).where(Meeting.evaluation_id == row.id)
+    of_it = select(Meeting.id).where(Meeting.contest_id == row.id)
     detail = N_("The evaluation ended before this series was played.")
     drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.meeting_id).in_(of_it))
     data = {"evaluation": row.id, "number": row.number, "name": row.name, "reason": reason}
@@ -188,13 +194,13 @@ def end_evaluation(session: Session, row: Evaluation, state: EvaluationState, re
     return True
 
 
-def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Evaluation:
+def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Contest:
     """Begin a stage of the finals. `field`: at least a table of versions, the best seed first."""
     form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
     return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
 
 
-def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Evaluation:
+def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
     field = _seeded(session, season)
     many = len(field)
     rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
@@ -221,11 +227,12 @@ def _add(
     stage: int | None = None,
     due_at: datetime | None = None,
     who: str = SYSTEM,
-) -> Evaluation:
+) -> Contest:
     """Create an evaluation with its field of versions with their bots, the best seed first."""
-    newest = session.exec(select(func.max(Evaluation.number)).where(Evaluation.season_id == season.id)).one()
-    row = Evaluation(
+    newest = session.exec(select(func.max(Contest.number)).where(Contest.season_id == season.id)).one()
+    row = Contest(
         season_id=season.id,
+        kind=ContestKind.EVALUATION if stage is None else ContestKind.STAGE,
         number=(newest or 0) + 1,
         name=name,
         rated=rated,
@@ -237,10 +244,10 @@ def _add(
     session.add(row)
     session.flush()
     players = [
-        {"evaluation_id": row.id, "version_id": version, "bot_id": bot_id, "seed": seed}
+        {"contest_id": row.id, "version_id": version, "bot_id": bot_id, "seed": seed}
         for seed, (version, bot_id) in enumerate(field, 1)
     ]
-    insert_rows(session, EvaluationPlayer, players)
+    insert_rows(session, ContestPlayer, players)
     data = {"evaluation": row.id, "number": row.number, "name": row.name, "players": len(field)}
     record(session, who, "evaluation-began", f"season/{season.id}", data)
     return row
@@ -264,10 +271,8 @@ def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
 
 def last_places(session: Session, season_id: int) -> Mapping[int, int]:
     """Return the bots' places in the last finished evaluation; bots that were not in it come after them."""
-    done = select(func.max(Evaluation.id)).where(
-        Evaluation.season_id == season_id, Evaluation.state == EvaluationState.DONE
-    )
+    done = select(func.max(Contest.id)).where(Contest.season_id == season_id, Contest.state == EvaluationState.DONE)
     last = session.exec(done).one()
-    before = select(EvaluationPlayer.bot_id, EvaluationPlayer.place).where(EvaluationPlayer.evaluation_id == last)
+    before = select(ContestPlayer.bot_id, ContestPlayer.place).where(ContestPlayer.contest_id == last)
     found = session.exec(before).all()
     return defaultdict(lambda: len(found) + 1, {bot_id: place for bot_id, place in found if place is not None})

@@ -45,6 +45,7 @@ from deadheat.league.states import (
     OF_EVALUATIONS,
     UNFINISHED,
     WITH_RESULT,
+    ContestKind,
     EvaluationFormat,
     EvaluationState,
     Precedence,
@@ -53,8 +54,8 @@ from deadheat.league.states import (
 from deadheat.league.tables import (
     AbsentEntry,
     Attempt,
-    Evaluation,
-    EvaluationPlayer,
+    Contest,
+    ContestPlayer,
     Match,
     Meeting,
     MeetingPlayer,
@@ -77,7 +78,7 @@ def plan_evaluation(session: Session, season: Season) -> list[int]:
     return [] if row is None or row.state is not EvaluationState.RUNNING else carry_on(session, season, row)
 
 
-def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
+def carry_on(session: Session, season: Season, row: Contest) -> list[int]:
     """Continue a running evaluation."""
     gone = _gone(session, row)
     again = _settle(session, season, row, gone)
@@ -91,13 +92,13 @@ def carry_on(session: Session, season: Season, row: Evaluation) -> list[int]:
 
 def has_unplanned(session: Session, evaluation_id: int) -> bool:
     """Say whether a drawn meeting has no series yet. Meetings are planned in order, so the last open one tells."""
-    last = session.connection().execute(LAST_OPEN, {"evaluation_id": evaluation_id}).first()
+    last = session.connection().execute(LAST_OPEN, {"contest_id": evaluation_id}).first()
     return last is not None and not last.is_planned
 
 
 LAST_OPEN = (
     columns(exists().where(col(Series.meeting_id) == col(Meeting.id)).label("is_planned"))
-    .where(col(Meeting.evaluation_id) == bindparam("evaluation_id"), ~col(Meeting.settled))
+    .where(col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
     .order_by(col(Meeting.round).desc(), col(Meeting.board).desc())
     .limit(1)
 )
@@ -109,7 +110,7 @@ LAST = 1_000_000
 
 def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Met]:
     """Return the settled meetings of the rounds from `since` to `until`, round by round."""
-    found = session.connection().execute(MET, {"evaluation_id": evaluation_id, "since": since, "until": until})
+    found = session.connection().execute(MET, {"contest_id": evaluation_id, "since": since, "until": until})
     return [
         Met(number, *zip(*(seat[2:] for seat in seats), strict=True))
         for (number, _), seats in groupby(found, itemgetter(0, 1))
@@ -120,7 +121,7 @@ MET = (
     columns(col(Meeting.round), col(Meeting.board), col(MeetingPlayer.version_id), col(MeetingPlayer.points))
     .join(MeetingPlayer, col(MeetingPlayer.meeting_id) == col(Meeting.id))
     .where(
-        col(Meeting.evaluation_id) == bindparam("evaluation_id"),
+        col(Meeting.contest_id) == bindparam("contest_id"),
         col(Meeting.round).between(bindparam("since"), bindparam("until")),
         col(Meeting.settled),
     )
@@ -128,7 +129,7 @@ MET = (
 )
 
 
-def form_of(season: Season, row: Evaluation) -> Form:
+def form_of(season: Season, row: Contest) -> Form:
     """Return the form in which an evaluation is played, with the matches of a pair in whole turns."""
     matches = whole_groups(season, row.matches)
     ties = None if row.tie_breaks is None else tuple(row.tie_breaks)
@@ -136,7 +137,7 @@ def form_of(season: Season, row: Evaluation) -> Form:
     return Form(row.format, *terms)
 
 
-def standings_of(session: Session, row: Evaluation, played: Sequence[Met] | None = None) -> list[Placed]:
+def standings_of(session: Session, row: Contest, played: Sequence[Met] | None = None) -> list[Placed]:
     """Compute the standings after the settled meetings, the best first. `played`: those, if known."""
     form = form_of(session.get_one(Season, row.season_id), row)
     seeded, gone = players_of(session, row.id)
@@ -145,41 +146,41 @@ def standings_of(session: Session, row: Evaluation, played: Sequence[Met] | None
 
 def players_of(session: Session, evaluation_id: int) -> tuple[list[int], set[int]]:
     """Return the versions of the field, the best seed first, and those that were taken out."""
-    players = select(EvaluationPlayer.version_id, EvaluationPlayer.gone_after)
-    players = players.where(EvaluationPlayer.evaluation_id == evaluation_id).order_by(col(EvaluationPlayer.seed))
+    players = select(ContestPlayer.version_id, ContestPlayer.gone_after)
+    players = players.where(ContestPlayer.contest_id == evaluation_id).order_by(col(ContestPlayer.seed))
     found = session.exec(players).all()
     return [version for version, _ in found], {version for version, after in found if after is not None}
 
 
-def _gone(session: Session, row: Evaluation) -> set[int]:
+def _gone(session: Session, row: Contest) -> set[int]:
     """Return the versions of bots that organisers removed from the season; a removed bot does not return to the
     evaluation. A bot that its author withdraws plays to the end: otherwise authors could choose during an evaluation
     who gets the points of unplayed matches.
     """
     absent = session.exec(TAKEN_OUT, params={"season_id": row.season_id}).all()
     if absent:
-        left = (col(EvaluationPlayer.gone_after).is_(None), col(EvaluationPlayer.bot_id).in_(absent))
-        here = {"evaluation_id": row.id}
-        set_values(session, EvaluationPlayer, *left, where=here, gone_after=last_round(session, row.id))
-    return set(session.exec(GONE, params={"evaluation_id": row.id}))
+        left = (col(ContestPlayer.gone_after).is_(None), col(ContestPlayer.bot_id).in_(absent))
+        here = {"contest_id": row.id}
+        set_values(session, ContestPlayer, *left, where=here, gone_after=last_round(session, row.id))
+    return set(session.exec(GONE, params={"contest_id": row.id}))
 
 
 TAKEN_OUT = select(AbsentEntry.bot_id).where(AbsentEntry.season_id == bindparam("season_id"), AbsentEntry.reason != "")
-GONE = select(EvaluationPlayer.version_id).where(
-    EvaluationPlayer.evaluation_id == bindparam("evaluation_id"), col(EvaluationPlayer.gone_after).is_not(None)
+GONE = select(ContestPlayer.version_id).where(
+    ContestPlayer.contest_id == bindparam("contest_id"), col(ContestPlayer.gone_after).is_not(None)
 )
 
 
-def _is_settled(session: Session, row: Evaluation) -> bool:
+def _is_settled(session: Session, row: Contest) -> bool:
     """Say whether every drawn meeting is settled."""
     session.flush()
-    return session.connection().execute(LAST_OPEN, {"evaluation_id": row.id}).first() is None
+    return session.connection().execute(LAST_OPEN, {"contest_id": row.id}).first() is None
 
 
 # Drawing ------------------------------------------------------------------------------------------------------------
 
 
-def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[int]) -> bool:
+def _draw(session: Session, season: Season, row: Contest, gone: Collection[int]) -> bool:
     """Draw the next round by `league.pairing.tournament`. Return False if nothing is left."""
     seeded, _ = players_of(session, row.id)
     form = form_of(season, row)
@@ -193,11 +194,11 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
         for board, players in enumerate([*tables, *((bye,) for bye in byes)], 1)
     ]
     rows = [
-        {"evaluation_id": row.id, "round": number, "board": board, "settled": len(players) == 1}
+        {"contest_id": row.id, "round": number, "board": board, "settled": len(players) == 1}
         for number, board, players in places
     ]
     insert_rows(session, Meeting, rows)
-    made = session.connection().execute(NEW, {"evaluation_id": row.id, "last": last})
+    made = session.connection().execute(NEW, {"contest_id": row.id, "last": last})
     ids = {(number, board): meeting_id for meeting_id, number, board in made}
     seats = [
         {
@@ -214,29 +215,29 @@ def _draw(session: Session, season: Season, row: Evaluation, gone: Collection[in
 
 
 NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
-    col(Meeting.evaluation_id) == bindparam("evaluation_id"), col(Meeting.round) > bindparam("last")
+    col(Meeting.contest_id) == bindparam("contest_id"), col(Meeting.round) > bindparam("last")
 )
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
     """Return the number of the last round drawn; 0 if there is none."""
-    last = select(func.max(Meeting.round)).where(Meeting.evaluation_id == evaluation_id)
+    last = select(func.max(Meeting.round)).where(Meeting.contest_id == evaluation_id)
     return session.exec(last).one() or 0
 
 
-def _add_series(session: Session, season: Season, row: Evaluation) -> list[int]:
+def _add_series(session: Session, season: Season, row: Contest) -> list[int]:
     """Add series for meetings that have none yet, as far as there is room."""
     room = open_series_bound(session) - session.exec(OPEN, params={"season_id": season.id}).one()
     if room <= 0:
         return []
     most = -(-room // series_at_once(season))
-    found = drawn(session, FIRST_UNPLANNED, evaluation_id=row.id, most=most)
+    found = drawn(session, FIRST_UNPLANNED, contest_id=row.id, most=most)
     matches = whole_groups(season, row.matches)
     return _plan(session, season, row, [_table(one, matches) for one in found])
 
 
 OF_IT = col(Series.meeting_id) == Meeting.id
-OPEN_ONES = (col(Meeting.evaluation_id) == bindparam("evaluation_id"), ~col(Meeting.settled))
+OPEN_ONES = (col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
 NOT_PLANNED = ~exists().where(OF_IT)
 UNSETTLED = with_players(*OPEN_ONES)
 UNPLANNED = with_players(*OPEN_ONES, NOT_PLANNED)
@@ -246,7 +247,7 @@ _FIRST = select(Meeting.id).where(*OPEN_ONES, NOT_PLANNED).order_by(col(Meeting.
 FIRST_UNPLANNED = with_players(col(Meeting.id).in_(_FIRST.limit(bindparam("most", type_=Integer))))
 
 
-def _plan(session: Session, season: Season, row: Evaluation, tables: Sequence[Table]) -> list[int]:
+def _plan(session: Session, season: Season, row: Contest, tables: Sequence[Table]) -> list[int]:
     purpose = Purpose.RATED_EVALUATION if row.rated else Purpose.EVALUATION
     return in_turns(add_series(session, season, tables, purpose=purpose))
 
@@ -258,18 +259,18 @@ def _table(meeting: Drawn, matches: int) -> Table:
 # Settling -----------------------------------------------------------------------------------------------------------
 
 
-def _settle(session: Session, season: Season, row: Evaluation, gone: Set[int]) -> list[int]:
+def _settle(session: Session, season: Season, row: Contest, gone: Set[int]) -> list[int]:
     """Record the points of finished meetings. Return new series that replace missing matches, where they are."""
-    begun = drawn(session, PLAYED, evaluation_id=row.id)
+    begun = drawn(session, PLAYED, contest_id=row.id)
     matches = whole_groups(season, row.matches)
     dropped = session.exec(DROPPED, params={"ids": [one.id for one in begun]}).all() if begun else []
-    replaced = [one for one in begun if row.stage is not None or one.id in dropped]
+    replaced = [one for one in begun if row.kind is ContestKind.STAGE or one.id in dropped]
     short = _short(session, replaced, gone, matches) if replaced else {}
     made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     over = [one for one in begun if one.id not in short]
     points = points_of(session, season.id, over, gone, matches)
     if gone:
-        forfeited = [one for one in drawn(session, UNPLANNED, evaluation_id=row.id) if not gone.isdisjoint(one.players)]
+        forfeited = [one for one in drawn(session, UNPLANNED, contest_id=row.id) if not gone.isdisjoint(one.players)]
         points |= {one.id: unplayed(one.players, gone, matches, season.ranks) for one in forfeited}
         over += forfeited
     taken = [
@@ -322,25 +323,23 @@ def _short(session: Session, over: Sequence[Drawn], gone: Collection[int], match
 
 def keep_standings(session: Session) -> bool:
     """Store the figures of an evaluation that ended before figures were stored. Return False if there is none left."""
-    ended = select(Evaluation).where(Evaluation.state == EvaluationState.DONE)
-    without = exists().where(
-        col(EvaluationPlayer.evaluation_id) == Evaluation.id, col(EvaluationPlayer.figures).is_(None)
-    )
+    ended = select(Contest).where(Contest.state == EvaluationState.DONE)
+    without = exists().where(col(ContestPlayer.contest_id) == Contest.id, col(ContestPlayer.figures).is_(None))
     row = session.exec(ended.where(without).limit(1)).first()
     if row is not None:
         _keep(session, row)
     return row is not None
 
 
-def _keep(session: Session, row: Evaluation) -> None:
+def _keep(session: Session, row: Contest) -> None:
     """Record everybody's place and the figures that decided it."""
     places = [{"player": one.player, "at": one.place, "by": one.figures} for one in standings_of(session, row)]
-    mine = (col(EvaluationPlayer.evaluation_id) == row.id, col(EvaluationPlayer.version_id) == bindparam("player"))
-    final = update(EvaluationPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
+    mine = (col(ContestPlayer.contest_id) == row.id, col(ContestPlayer.version_id) == bindparam("player"))
+    final = update(ContestPlayer).where(*mine).values(place=bindparam("at"), figures=bindparam("by"))
     set_each(session, final, places)
 
 
-def _finish(session: Session, row: Evaluation) -> None:
+def _finish(session: Session, row: Contest) -> None:
     """Record the final standings, and end the evaluation."""
     _keep(session, row)
     end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)

@@ -16,8 +16,8 @@ from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.playing import UNSETTLED, meetings, players_of
 from deadheat.league.service.evaluations.points import drawn, points_of
-from deadheat.league.states import EvaluationFormat, EvaluationState
-from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPlayer, Season, User
+from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Season, User
 
 NAMED = 10
 """The number of versions named among those that advanced from a stage."""
@@ -28,7 +28,7 @@ def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
     declared = stages(session.get_one(Season, season_id).stages)
     if not declared:
         return []
-    begun = select(Evaluation).where(Evaluation.season_id == season_id, col(Evaluation.stage).is_not(None))
+    begun = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
     rows = {row.stage: row for row in session.exec(begun)}
     return [
         _progress(session, number, stage, rows.get(number), rows.get(number + 1))
@@ -37,25 +37,25 @@ def stages_of(session: Session, season_id: int) -> list[records.StageProgress]:
 
 
 def _progress(
-    session: Session, number: int, stage: Stage, row: Evaluation | None, following: Evaluation | None
+    session: Session, number: int, stage: Stage, row: Contest | None, following: Contest | None
 ) -> records.StageProgress:
     if row is None:
         return records.StageProgress(number, stage.words, None, None, None, 0, [])
-    players = select(func.count()).select_from(EvaluationPlayer)
-    many = session.exec(players.where(EvaluationPlayer.evaluation_id == row.id)).one()
-    there = select(EvaluationPlayer.version_id)
+    players = select(func.count()).select_from(ContestPlayer)
+    many = session.exec(players.where(ContestPlayer.contest_id == row.id)).one()
+    there = select(ContestPlayer.version_id)
     if following is not None:
-        there = there.where(EvaluationPlayer.evaluation_id == following.id).order_by(col(EvaluationPlayer.seed))
+        there = there.where(ContestPlayer.contest_id == following.id).order_by(col(ContestPlayer.seed))
     else:
-        there = there.where(EvaluationPlayer.evaluation_id == row.id, col(EvaluationPlayer.gone_after).is_(None))
-        there = there.order_by(col(EvaluationPlayer.place)).limit(row.keep or 1)
+        there = there.where(ContestPlayer.contest_id == row.id, col(ContestPlayer.gone_after).is_(None))
+        there = there.order_by(col(ContestPlayer.place)).limit(row.keep or 1)
     going_on = list(session.exec(there)) if row.state is EvaluationState.DONE else []
     seats = seats_of(session, row.id) if going_on else {}
     first = [seats[version].seat for version in going_on[:NAMED]]
     return records.StageProgress(number, stage.words, row.id, row.state, many, len(going_on), first)
 
 
-def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
+def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
     """Return a knockout's bracket, with the points of unsettled ties too; for other formats, nothing."""
     if row.format is not EvaluationFormat.KNOCKOUT:
         return []
@@ -66,8 +66,8 @@ def bracket_of(session: Session, row: Evaluation) -> list[records.BracketTie]:
     return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]
 
 
-def _unsettled(session: Session, row: Evaluation) -> list[Meeting]:
-    found = drawn(session, UNSETTLED, evaluation_id=row.id)
+def _unsettled(session: Session, row: Contest) -> list[Meeting]:
+    found = drawn(session, UNSETTLED, contest_id=row.id)
     points = points_of(session, row.season_id, found)
     return [Meeting(one.round, one.players, points[one.id]) for one in found]
 
@@ -109,16 +109,16 @@ def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | N
 
 SEATS = (
     columns(
-        col(EvaluationPlayer.version_id),
+        col(ContestPlayer.version_id),
         col(Bot.id),
         col(Bot.name),
         col(BotVersion.number),
         col(User.name),
-        col(EvaluationPlayer.gone_after),
+        col(ContestPlayer.gone_after),
     )
-    .join(BotVersion, col(BotVersion.id) == col(EvaluationPlayer.version_id))
-    .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
+    .join(BotVersion, col(BotVersion.id) == col(ContestPlayer.version_id))
+    .join(Bot, col(Bot.id) == col(ContestPlayer.bot_id))
     .join(User, col(User.id) == col(Bot.owner_id))
-    .where(col(EvaluationPlayer.evaluation_id) == bindparam("evaluation"))
+    .where(col(ContestPlayer.contest_id) == bindparam("evaluation"))
 )
-SEATS_AMONG = SEATS.where(col(EvaluationPlayer.version_id).in_(bindparam("versions", expanding=True)))
+SEATS_AMONG = SEATS.where(col(ContestPlayer.version_id).in_(bindparam("versions", expanding=True)))

@@ -16,17 +16,17 @@ from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import RULES
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
-from deadheat.league.service.evaluations.beginning import due
+from deadheat.league.service.evaluations.beginning import due, existing_evaluation
 from deadheat.league.service.evaluations.playing import meetings, standings_of
 from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, with_players
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.states import HOLDING, ON_LADDER, EvaluationFormat, EvaluationState
+from deadheat.league.states import HOLDING, ON_LADDER, ContestKind, EvaluationFormat, EvaluationState
 from deadheat.league.tables import (
     Bot,
-    Evaluation,
-    EvaluationPlayer,
+    Contest,
+    ContestPlayer,
     Match,
     Meeting,
     MeetingPlayer,
@@ -52,27 +52,27 @@ def evaluations(
 ) -> list[records.Evaluation]:
     """Return the season's evaluations, the newest first; `before`: only those with a lower number. Raises NotFound."""
     existing(session, Season, season_id)
-    statement = NEWEST if before is None else NEWEST.where(Evaluation.number < before)
+    statement = NEWEST if before is None else NEWEST.where(Contest.number < before)
     rows = session.exec(statement, params={"season": season_id, "most": limit})
     return [from_row(records.Evaluation, row) for row in rows]
 
 
-_PLAYERS = select(func.count()).where(col(EvaluationPlayer.evaluation_id) == col(Evaluation.id))
-_ROUND = select(func.coalesce(func.max(Meeting.round), 0)).where(col(Meeting.evaluation_id) == col(Evaluation.id))
+_PLAYERS = select(func.count()).where(col(ContestPlayer.contest_id) == col(Contest.id))
+_ROUND = select(func.coalesce(func.max(Meeting.round), 0)).where(col(Meeting.contest_id) == col(Contest.id))
 TOLD: Any = columns(
-    *Evaluation.__table__.c,  # type: ignore[attr-defined]
+    *Contest.__table__.c,  # type: ignore[attr-defined]
     col(Season.name).label("season"),
     col(Season.game),
     col(Season.seats),
     _PLAYERS.scalar_subquery().label("players"),
     _ROUND.scalar_subquery().label("round"),
-).join_from(Evaluation, Season, col(Season.id) == col(Evaluation.season_id))
+).join_from(Contest, Season, col(Season.id) == col(Contest.season_id))
 NEWEST = (
-    TOLD.where(col(Evaluation.season_id) == bindparam("season"))
-    .order_by(col(Evaluation.number).desc())
+    TOLD.where(col(Contest.season_id) == bindparam("season"))
+    .order_by(col(Contest.number).desc())
     .limit(bindparam("most", type_=Integer))
 )
-THIS = TOLD.where(col(Evaluation.id) == bindparam("evaluation"))
+THIS = TOLD.where(col(Contest.id) == bindparam("evaluation"))
 
 
 def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
@@ -101,11 +101,11 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
     newest = [row.id for row in rows]
     bot_ids = _first(session, rows) if bot_ids is None else bot_ids
     statement = (
-        columns(col(EvaluationPlayer.bot_id), col(Bot.name), col(Evaluation.number), col(EvaluationPlayer.place))
-        .join_from(EvaluationPlayer, Evaluation, col(Evaluation.id) == col(EvaluationPlayer.evaluation_id))
-        .join(Bot, col(Bot.id) == col(EvaluationPlayer.bot_id))
-        .where(col(Evaluation.id).in_(newest), col(EvaluationPlayer.bot_id).in_(bot_ids))
-        .order_by(col(Evaluation.number))
+        columns(col(ContestPlayer.bot_id), col(Bot.name), col(Contest.number), col(ContestPlayer.place))
+        .join_from(ContestPlayer, Contest, col(Contest.id) == col(ContestPlayer.contest_id))
+        .join(Bot, col(Bot.id) == col(ContestPlayer.bot_id))
+        .where(col(Contest.id).in_(newest), col(ContestPlayer.bot_id).in_(bot_ids))
+        .order_by(col(Contest.number))
     )
     found: dict[int, tuple[str, list[tuple[int, int]]]] = {}
     for number, name, evaluation_number, place in session.connection().execute(statement):
@@ -115,20 +115,20 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
 
 
 DONE = (
-    select(Evaluation)
-    .where(Evaluation.season_id == bindparam("season"), Evaluation.state == EvaluationState.DONE)
-    .order_by(col(Evaluation.number).desc())
+    select(Contest)
+    .where(Contest.season_id == bindparam("season"), Contest.state == EvaluationState.DONE)
+    .order_by(col(Contest.number).desc())
     .limit(COURSE)
 )
 
 
-def _first(session: Session, newest: Sequence[Evaluation]) -> list[int]:
+def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
     """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
     found: dict[int, None] = {}
     for row in newest:
-        best = select(EvaluationPlayer.bot_id).where(EvaluationPlayer.evaluation_id == row.id)
-        found.update(dict.fromkeys(session.exec(best.order_by(col(EvaluationPlayer.place)).limit(TOP))))
-        if row.stage is None or len(found) >= TOP:
+        best = select(ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+        found.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
+        if row.kind is not ContestKind.STAGE or len(found) >= TOP:
             break
     return list(found)[:TOP]
 
@@ -154,7 +154,7 @@ def evaluation(
     """Return an evaluation with its standings: the places after the first `skip`. `versions`: only those. `keep` may
     cache the standings so far. Raises NotFound.
     """
-    row = existing(session, Evaluation, evaluation_id)
+    row = existing_evaluation(session, evaluation_id)
     told = session.connection().execute(THIS, {"evaluation": row.id}).one()
     placed = _final(session, row, versions, skip, limit)
     if placed is None:
@@ -168,49 +168,49 @@ def evaluation(
     return from_row(records.EvaluationDetail, told, standings=standings, bracket=bracket_of(session, row))
 
 
-def _so_far(session: Session, row: Evaluation, since: int, keep: Keep) -> list[Placed]:
+def _so_far(session: Session, row: Contest, since: int, keep: Keep) -> list[Placed]:
     """Compute the standings. The round `since` is still being drawn or played; the meetings before it do not change."""
     earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
     return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
 
 
 def _final(
-    session: Session, row: Evaluation, versions: Collection[int] | None, skip: int, limit: int | None
+    session: Session, row: Contest, versions: Collection[int] | None, skip: int, limit: int | None
 ) -> list[Placed] | None:
     """Return the standings as stored at the end of the evaluation, or None if they were not stored."""
     connection, mine = session.connection(), {"evaluation": row.id}
     if connection.execute(KEPT, mine).first() is None:
         return None
-    places = PLACES if versions is None else PLACES.where(col(EvaluationPlayer.version_id).in_(versions))
+    places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
     return [Placed(*one) for one in connection.execute(places.offset(skip).limit(limit), mine)]
 
 
-_MINE = col(EvaluationPlayer.evaluation_id) == bindparam("evaluation")
+_MINE = col(ContestPlayer.contest_id) == bindparam("evaluation")
 SO_FAR = columns(
     select(func.count())
-    .where(Meeting.evaluation_id == bindparam("evaluation"), Meeting.round >= bindparam("since"), col(Meeting.settled))
+    .where(Meeting.contest_id == bindparam("evaluation"), Meeting.round >= bindparam("since"), col(Meeting.settled))
     .scalar_subquery(),
-    select(func.count(col(EvaluationPlayer.gone_after))).where(_MINE).scalar_subquery(),
+    select(func.count(col(ContestPlayer.gone_after))).where(_MINE).scalar_subquery(),
 )
 """What the standings so far depend on: settled meetings do not change, nothing is drawn before everything drawn earlier
 is settled, and a bot that was taken out does not come back.
 """
-KEPT = columns(col(EvaluationPlayer.version_id)).where(_MINE, col(EvaluationPlayer.figures).is_not(None)).limit(1)
+KEPT = columns(col(ContestPlayer.version_id)).where(_MINE, col(ContestPlayer.figures).is_not(None)).limit(1)
 PLACES = (
-    columns(*(getattr(EvaluationPlayer, name) for name in ("version_id", "seed", "place", "figures")))
+    columns(*(getattr(ContestPlayer, name) for name in ("version_id", "seed", "place", "figures")))
     .where(_MINE)
-    .order_by(col(EvaluationPlayer.place))
+    .order_by(col(ContestPlayer.place))
 )
 
 
 def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
     """Return the versions of the field with `named` in the name of their bot, author or team."""
     found = (
-        select(EvaluationPlayer.version_id)
-        .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
+        select(ContestPlayer.version_id)
+        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
         .join(User, col(User.id) == Bot.owner_id)
         .join(Team, col(Team.id) == Bot.team_id, isouter=True)
-        .where(EvaluationPlayer.evaluation_id == evaluation_id, lookups.named(named))
+        .where(ContestPlayer.contest_id == evaluation_id, lookups.named(named))
     )
     return set(session.exec(found).all())
 
@@ -227,7 +227,7 @@ def pairings(
     """Return the pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the
     first `skip`, and the total number. `versions`: only theirs. Raises NotFound.
     """
-    row = existing(session, Evaluation, evaluation_id)
+    row = existing_evaluation(session, evaluation_id)
     shown, counted = _shown(number is not None, versions is not None)
     wanted = {"evaluation": row.id, "round": number, "versions": list(versions or ())}
     found = drawn(session, shown, **wanted, skip=skip, most=NO_LIMIT if limit is None else limit)
@@ -245,7 +245,7 @@ NO_LIMIT = 2**31 - 1
 @cache
 def _shown(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
     """Return the statements for meetings, and for their number."""
-    which = [col(Meeting.evaluation_id) == bindparam("evaluation")]
+    which = [col(Meeting.contest_id) == bindparam("evaluation")]
     if of_round:
         which.append(col(Meeting.round) == bindparam("round"))
     if of_versions:

@@ -7,7 +7,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.service.evaluations.points import Drawn, drawn, with_players
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
-from deadheat.league.tables import Bot, BotVersion, Evaluation, EvaluationPlayer, Meeting, MeetingPlayer, Season
+from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, MeetingPlayer, Season
 
 EVALUATION = (
     "number", "name", "format", "rounds", "matches", "rated", "stage", "keep", "further", "third_place", "rules",
@@ -17,28 +17,29 @@ EVALUATION = (
 
 def evaluations(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each evaluation."""
-    statement = select(Evaluation).where(*_wanted(scope), Evaluation.id > after)
-    found = session.exec(statement.order_by(col(Evaluation.id)).limit(limit)).all()
+    statement = select(Contest).where(*_wanted(scope), Contest.id > after)
+    found = session.exec(statement.order_by(col(Contest.id)).limit(limit)).all()
     rows = [{"evaluation_id": row.id, **cells(row, *EVALUATION, "created_at", "ended_at")} for row in found]
     return rows, found[-1].id if len(found) == limit else None
 
 
 def evaluation_players(session: Session, scope: Scope, after: int, _limit: int) -> Page:
     """Return one row for each version in each evaluation's field; a page covers one evaluation."""
-    following = select(Evaluation.id).where(*_wanted(scope), Evaluation.id > after)
-    evaluation_id = session.exec(following.order_by(col(Evaluation.id)).limit(1)).first()
+    following = select(Contest.id).where(*_wanted(scope), Contest.id > after)
+    evaluation_id = session.exec(following.order_by(col(Contest.id)).limit(1)).first()
     if evaluation_id is None:
         return [], None
     statement = (
-        select(EvaluationPlayer, Bot.name, BotVersion.number)
-        .join(Bot, col(Bot.id) == EvaluationPlayer.bot_id)
-        .join(BotVersion, col(BotVersion.id) == EvaluationPlayer.version_id)
-        .where(EvaluationPlayer.evaluation_id == evaluation_id, *scope.about(EvaluationPlayer.bot_id))
-        .order_by(col(EvaluationPlayer.seed))
+        select(ContestPlayer, Bot.name, BotVersion.number)
+        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+        .where(ContestPlayer.contest_id == evaluation_id, *scope.about(ContestPlayer.bot_id))
+        .order_by(col(ContestPlayer.seed))
     )
     rows = [
         {
-            **cells(row, "evaluation_id", "seed"),
+            "evaluation_id": row.contest_id,
+            "seed": row.seed,
             "bot": bot,
             "version": number,
             **cells(row, "bot_id", "version_id", "place", "figures", "gone_after"),
@@ -52,15 +53,15 @@ def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) 
     """Return one row for each pairing and each bye. At larger tables, `players` and `points` list all of them."""
     statement = (
         select(Meeting.id)
-        .join(Evaluation, col(Evaluation.id) == Meeting.evaluation_id)
-        .where(Evaluation.season_id == scope.season_id, Meeting.id > after)
+        .join(Contest, col(Contest.id) == Meeting.contest_id)
+        .where(Contest.season_id == scope.season_id, Meeting.id > after)
     )
     if scope.bot_id is not None:
         theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
         statement = statement.where(col(Meeting.id).in_(theirs.where(BotVersion.bot_id == scope.bot_id)))
     page = col(Meeting.id).in_(statement.order_by(col(Meeting.id)).limit(limit))
     found = sorted(drawn(session, with_players(page)), key=lambda one: one.id)
-    of = dict(session.exec(select(Meeting.id, Meeting.evaluation_id).where(page)).all())
+    of = dict(session.exec(select(Meeting.id, Meeting.contest_id).where(page)).all())
     large = session.get_one(Season, scope.season_id).seats > 2
     return [_pairing(one, of[one.id], large) for one in found], found[-1].id if len(found) == limit else None
 
@@ -83,8 +84,8 @@ def _pairing(one: Drawn, evaluation_id: int, large: bool) -> Row:
 
 def _wanted(scope: Scope) -> list[ColumnElement[bool]]:
     """Return the condition that an evaluation belongs to the season, and the bot to the evaluation."""
-    wanted = [col(Evaluation.season_id) == scope.season_id]
+    wanted = [col(Contest.season_id) == scope.season_id]
     if scope.bot_id is not None:
-        with_it = select(EvaluationPlayer.evaluation_id).where(EvaluationPlayer.bot_id == scope.bot_id)
-        wanted.append(col(Evaluation.id).in_(with_it))
+        with_it = select(ContestPlayer.contest_id).where(ContestPlayer.bot_id == scope.bot_id)
+        wanted.append(col(Contest.id).in_(with_it))
     return wanted

@@ -50,10 +50,10 @@ from deadheat.league.tables import (
     BotVersion,
     Challenge,
     Channel,
+    Contest,
+    ContestPlayer,
     Delivery,
     Entry,
-    Evaluation,
-    EvaluationPlayer,
     Match,
     Notice,
     PanelRun,
@@ -209,9 +209,9 @@ def standings_published(session: Session, season_id: int, rows: Iterable[Mapping
     _tell_people_of_many(session, NoticeKind.STANDINGS, f"season/{season_id}", season, results)
 
 
-def evaluation_done(session: Session, evaluation: Evaluation) -> None:
+def evaluation_done(session: Session, evaluation: Contest) -> None:
     """Tell the owners of every bot in an evaluation its place."""
-    took_part = select(EvaluationPlayer).where(EvaluationPlayer.evaluation_id == evaluation.id)
+    took_part = select(ContestPlayer).where(ContestPlayer.contest_id == evaluation.id)
     places = {row.bot_id: {"place": row.place or 0, "seed": row.seed} for row in session.exec(took_part)}
     facts = _season_facts(session, evaluation.season_id)
     facts |= {"evaluation_id": evaluation.id, "number": evaluation.number, "players": len(places)}

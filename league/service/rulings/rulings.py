@@ -33,7 +33,7 @@ from deadheat.league.service.series.privacy import must_see
 from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
 from deadheat.league.tables import (
     Attempt,
-    Evaluation,
+    Contest,
     Match,
     Meeting,
     Participant,
@@ -167,10 +167,10 @@ def _not_final(session: Session, match: Match) -> None:
     """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
     the season, and so the evaluation.
     """
-    final = col(Meeting.settled) | (Evaluation.state != EvaluationState.RUNNING)
+    final = col(Meeting.settled) | (Contest.state != EvaluationState.RUNNING)
     over = (
-        select(Evaluation.number)
-        .join(Meeting, col(Meeting.evaluation_id) == Evaluation.id)
+        select(Contest.number)
+        .join(Meeting, col(Meeting.contest_id) == Contest.id)
         .join(Series, col(Series.meeting_id) == Meeting.id)
         .where(Series.id == match.series_id, Series.purpose == Purpose.EVALUATION, final)
     )

@@ -43,7 +43,7 @@ from deadheat.league.states import (
     SeasonState,
     dated_steps,
 )
-from deadheat.league.tables import Entry, Evaluation, EvaluationPlayer, Match, Meeting, Pair, Season, Series
+from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Meeting, Pair, Season, Series
 from deadheat.league.timetable import next_after, stamp, timetable
 
 
@@ -149,16 +149,16 @@ def _coming(
     return foresee(lines, took, due_since(session, season), begins, until, running)
 
 
-def _running(session: Session, season: Season, row: Evaluation, machines: Machines) -> ForecastEvaluation:
+def _running(session: Session, season: Season, row: Contest, machines: Machines) -> ForecastEvaluation:
     """Return the forecast for the evaluation in progress."""
     at = now(session)
-    players = session.exec(select(func.count()).where(col(EvaluationPlayer.evaluation_id) == row.id)).one()
+    players = session.exec(select(func.count()).where(col(ContestPlayer.contest_id) == row.id)).one()
     works = tournament(form_of(season, row), players, series_at_once(season))
     ladder_seconds = _ladder_seconds(season, machines.pace) if row.stage is None else 0.0
     if row.format is EvaluationFormat.KNOCKOUT:
         done_at = max(at, row.created_at + timedelta(seconds=machines.seconds(works)))
     else:
-        open_ones = select(func.count()).where(col(Meeting.evaluation_id) == row.id, ~col(Meeting.settled))
+        open_ones = select(func.count()).where(col(Meeting.contest_id) == row.id, ~col(Meeting.settled))
         unsettled, tables = session.exec(open_ones).one(), players // season.seats
         undrawn = max(0, row.rounds - last_round(session, row.id)) * tables  # none in a round robin
         share = (unsettled + undrawn) / max(1, row.rounds * tables)

@@ -26,7 +26,8 @@ from deadheat.league.service.course import running_low, schedule
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.series import carrying_out, hosts, turns
 from deadheat.league.states import EvaluationState, VersionState
-from deadheat.league.tables import Bot, BotVersion, Entry, Evaluation, Meeting, User
+from deadheat.league.tables import Bot, BotVersion, Entry, Meeting, User
+from deadheat.league.tables import Contest as Evaluation
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.workers.broker.queue import TICK_SECONDS
 from tests.benchmarks.contests.ledger import Ledger
@@ -263,7 +264,7 @@ def _state(session: Session) -> State:
     if found is None:
         return State(0, 0, START, 0)
     done = select(func.count()).select_from(Evaluation).where(Evaluation.state == EvaluationState.DONE)
-    drawn = select(func.max(Meeting.round)).where(Meeting.evaluation_id == found.id)
+    drawn = select(func.max(Meeting.round)).where(Meeting.contest_id == found.id)
     return State(found.number, session.exec(done).one(), found.due_at, session.exec(drawn).one() or 0)
 
 

@@ -19,7 +19,7 @@ from tests.league.world import World
 HALVES = """
     SELECT e.id, e.format, e.matches, p.round, p.board, a.version_id, b.version_id, a.points,
         CASE WHEN b.version_id IS NULL THEN 0 * a.points ELSE b.points END, p.id
-    FROM evaluation e JOIN meeting p ON p.evaluation_id = e.id
+    FROM contest e JOIN meeting p ON p.contest_id = e.id
     JOIN meeting_player a ON a.meeting_id = p.id AND a.seat = 0
     LEFT JOIN meeting_player b ON b.meeting_id = p.id AND b.seat = 1
     WHERE e.state = 'done' AND e.id > :after ORDER BY e.id, p.round, p.board
@@ -29,12 +29,12 @@ SEATS = """
     SELECT s.meeting_id, m.id, q.version_id, q.rank, q.fault FROM series s
     JOIN meeting p ON p.id = s.meeting_id
     JOIN match m ON m.series_id = s.id JOIN participant q ON q.match_id = m.id
-    WHERE p.evaluation_id > :after AND m.state IN ('done', 'forfeit')
+    WHERE p.contest_id > :after AND m.state IN ('done', 'forfeit')
 """
 
 FIELD = """
-    SELECT evaluation_id, version_id, place, figures FROM evaluation_player
-    WHERE evaluation_id > :after ORDER BY evaluation_id, seed
+    SELECT contest_id, version_id, place, figures FROM contest_player
+    WHERE contest_id > :after ORDER BY contest_id, seed
 """
 
 
@@ -61,7 +61,7 @@ class Pairing:
 
 def counted(world: World) -> str:
     with world.db.reading() as session:
-        ended = text("SELECT count(*) FROM evaluation WHERE state = 'done'")
+        ended = text("SELECT count(*) FROM contest WHERE state = 'done'")
         evaluations = session.connection().execute(ended).scalar()
         pairings = session.connection().execute(text("SELECT count(*) FROM meeting")).scalar()
     return f"{evaluations} evaluations with {pairings} pairings"
@@ -78,7 +78,7 @@ class Recount:
     def go_on(self) -> list[str]:
         """Compute those done since the last call; return all differences so far."""
         with self.world.db.reading() as session:
-            newest = session.connection().execute(text("SELECT max(id) FROM evaluation WHERE state = 'done'")).scalar()
+            newest = session.connection().execute(text("SELECT max(id) FROM contest WHERE state = 'done'")).scalar()
         self.faults += differences(self.world, self.newest)
         self.newest = newest or 0
         return self.faults

@@ -30,15 +30,15 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     values |= {"state": "done" if done else "running", "ended": AT if done else None}
     values |= {"seed": bytes(32), "commitment": commitment(bytes(32)), "sha": "c" * 64}
     connection.execute(
-        "INSERT INTO evaluation (id, season_id, number, name, format, rounds, matches, rated, state, reason, due_at,"
+        "INSERT INTO contest (id, season_id, kind, number, name, format, rounds, matches, rated, state, reason, due_at,"
         " created_at, ended_at)"
-        " VALUES (:id, :season, :id, 'Daily ' || :id, 'swiss', :rounds, 2, 0, :state, '', :at, :at, :ended)",
+        " VALUES (:id, :season, 'evaluation', :id, 'Daily ' || :id, 'swiss', :rounds, 2, 0, :state, '', :at, :at,"
+        " :ended)",
         values,
     )
     standings = contest.placed(figures.figures(EvaluationFormat.SWISS, figures.NEWEST), versions, met)
     connection.executemany(
-        "INSERT INTO evaluation_player (evaluation_id, version_id, bot_id, seed, place, figures)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO contest_player (contest_id, version_id, bot_id, seed, place, figures) VALUES (?, ?, ?, ?, ?, ?)",
         [
             (number, one.player, one.player, one.seed, *((one.place, json.dumps(one.figures)) if done else (None,) * 2))
             for one in standings
@@ -46,7 +46,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     )
     boards = len(versions) // 2
     connection.executemany(
-        "INSERT INTO meeting (id, evaluation_id, board, round, settled) VALUES (?, ?, ?, ?, 1)",
+        "INSERT INTO meeting (id, contest_id, board, round, settled) VALUES (?, ?, ?, ?, 1)",
         [(values["first"] + at, number, at % boards + 1, one.round) for at, one in enumerate(met)],
     )
     connection.executemany(
@@ -66,18 +66,18 @@ _WRITTEN = (
     (
         "INSERT INTO series (id, season_id, purpose, meeting_id, state, attempt, queued_at, nudge_at, finished_at,"
         f" created_at) SELECT id, :season, 'evaluation', id, 'done', 1, :at, :at, :at, :at {_PAIRINGS}"
-        " WHERE evaluation_id = :id"
+        " WHERE contest_id = :id"
     ),
     (
         "INSERT INTO match (id, series_id, season_id, number, seed, commitment, state, rated, transcript_sha256,"
         " created_at, finished_at) SELECT 2 * id + number, id, :season, number, :seed, :commitment, 'done', 0, :sha,"
-        f" :at, :at {_PAIRINGS}, (SELECT 0 AS number UNION ALL SELECT 1) WHERE evaluation_id = :id"
+        f" :at, :at {_PAIRINGS}, (SELECT 0 AS number UNION ALL SELECT 1) WHERE contest_id = :id"
     ),
     (
         "INSERT INTO participant (match_id, seat, version_id, bot_id, rank, points, finished_at)"
         " SELECT 2 * id + number, abs(seat - number), version_id, version_id, 1 + seat, '1000', :at"
         f" {_PAIRINGS} JOIN meeting_player ON meeting_id = id, (SELECT 0 AS number UNION ALL SELECT 1)"
-        " WHERE evaluation_id = :id"
+        " WHERE contest_id = :id"
     ),
 )
 """Two matches of each pairing, so that each bot has either seat once."""
