@@ -9,20 +9,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
+from functools import partial
 from itertools import groupby
 
 from deadheat.cli.organiser.archive import Archived
 from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
-from deadheat.league.pairing.pairs import pair_key
-from deadheat.league.pairing.rounds import NoRound, berger, match_points, swiss, swiss_rounds, tables
+from deadheat.league.pairing.finals import Played, due_tables
+from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import whole_turns
-from deadheat.league.states import Absence, FinalsFormat, MatchState, Purpose, Ranks
+from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.states import Absence, EvaluationFormat, MatchState, Purpose, Ranks
 
 OUT = {f"entry-{absence.value}" for absence in Absence}
 BACK = {"entry-rejoined", "entry-reinstated"}
@@ -31,34 +32,51 @@ BACK = {"entry-rejoined", "entry-reinstated"}
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table of the finals: one series, with the versions in the seats of its first match and the places in each
-    match. `spoilt`: one of its matches was not played as planned, or has a ruling.
+    """A table of the finals: one series, with the versions in the seats of its first match, and their points. `spoilt`:
+    one of its matches was not played as planned, or has a ruling.
     """
 
     round: int
     drawn_at: datetime
     seated: tuple[int, ...]
-    places: Sequence[Mapping[int, int]]
+    points: Counter[int]
     spoilt: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Finals:
-    """The finals according to the archive's tables and the public log. `left`: when a bot left (true) or came back."""
+class _Division:
+    """A division's finals according to the archive's tables and the public log. `entries`: its finalists, the best seed
+    first; `left`: when a bot left (true) or came back; `lots`: who sits first can be drawn again.
+    """
 
-    season: Row
+    form: Form
+    seed: bytes
+    entries: Sequence[Row]
     tables: Sequence[_Table]
     left: Sequence[tuple[datetime, int, bool]]
-    seed: bytes | None
+    is_over: bool
+    lots: bool
 
-    def field(self, entries: Sequence[Row], at: datetime | None) -> list[int]:
-        """Return a division's finalists who took part at that instant (None: at the end), the best seed first."""
+    def field(self, at: datetime | None) -> list[int]:
+        """Return the finalists who took part at that instant (None: at the end), the best seed first."""
         out = {bot_id: gone for when, bot_id, gone in self.left if at is None or when <= at}
-        return [row["version_id"] for row in entries if not out.get(row["bot_id"])]
+        return [row["version_id"] for row in self.entries if not out.get(row["bot_id"])]
 
-    @property
-    def is_over(self) -> bool:
-        return bool(self.season["finals_done_at"])
+    def due(self, at: datetime | None, before: Sequence[_Table] = ()) -> set[tuple[int, Collection[int]]]:
+        """Return the tables that the rules draw at that instant after those, each with the number of its round."""
+        points = sum((table.points for table in before), Counter[int]())
+        played = [Played(table.round, frozenset(table.seated)) for table in before]
+        found = due_tables(self.form, self.seed, self.field(at), played, partial(dict, points))
+        return {self.drawn(number, seated) for number, seated in found}
+
+    def drawn(self, number: int, seated: tuple[int, ...]) -> tuple[int, Collection[int]]:
+        """Return a table as two draws of it are compared."""
+        return number, seated if self.lots else frozenset(seated)
+
+
+def whole(season: Row, matches: int) -> int:
+    """Round the matches of a table down to whole turns where everyone plays each deal in every seat."""
+    return whole_turns(matches, season["seats"]) if same_deals(season["game"]) else matches
 
 
 def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
@@ -66,19 +84,30 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
     by division and seed.
     """
     left = list(_left(archived))
-    seed = archived.season(archived.season_id).pairing_seed
-    told = _Finals(season, list(_tables(archived)), left, None if seed is None else bytes.fromhex(seed))
     absent = {row["bot_id"] for row in entries if row["absence"]}
     gone = {bot_id: out for _, bot_id, out in left}
     if absent != {row["bot_id"] for row in entries if gone.get(row["bot_id"])}:
         unknown = "So nobody can tell which bots were still there in which round."
         return "the finalists that left are not those in the public log.", (unknown,)
-    again = _round_robin if season["finals"] == FinalsFormat.ROUND_ROBIN else _swiss
+    tables = list(_tables(archived, Ranks(season["ranks"])))
+    seed, format_, seats = (
+        archived.season(archived.season_id).pairing_seed,
+        EvaluationFormat(season["finals"]),
+        season["seats"],
+    )
+    is_swiss = format_ is EvaluationFormat.SWISS
+    lots = is_swiss and seats == 2 and seed is not None and not same_deals(season["game"])
     said, wrong = [], []
-    for division, found in groupby(entries, lambda row: row["division"]):
-        sentence, faults = again(told, list(found))
+    for number, found in groupby(entries, lambda row: row["division"]):
+        finalists = {row["version_id"]: row for row in found}
+        rounds = rounds_in(format_, len(finalists), season["finals_rounds"]) if len(finalists) >= seats else 0
+        form = Form(format_, rounds, whole(season, season["finals_games"]), seats=seats)
+        theirs = [table for table in tables if finalists.keys() >= {*table.seated}]
+        known, is_over = bytes.fromhex(seed or ""), bool(season["finals_done_at"])
+        division = _Division(form, known, list(finalists.values()), theirs, left, is_over, lots)
+        sentence, faults = _swiss(division) if is_swiss else _round_robin(division)
         said.append(sentence)
-        wrong += [f"Division {division}: {fault}." for fault in faults]
+        wrong += [f"Division {number}: {fault}." for fault in faults]
     return f"{'; '.join(said) or 'nobody qualified'}.", tuple(wrong)
 
 
@@ -90,14 +119,12 @@ def _left(archived: Archived) -> Iterator[tuple[datetime, int, bool]]:
                 yield datetime.fromisoformat(record.at), data["bot"], record.action in OUT
 
 
-def _tables(archived: Archived) -> Iterator[_Table]:
+def _tables(archived: Archived, what: Ranks) -> Iterator[_Table]:
     """Yield the tables in the order of their draw, without those that replace others after a ruling."""
     season_id = archived.season_id
-    seats: dict[int, dict[int, int]] = defaultdict(dict)
-    ranks: dict[int, dict[int, int]] = defaultdict(dict)
+    seats: dict[int, dict[int, Row]] = defaultdict(dict)
     for row in rows(archived, season_id, "participants"):
-        seats[row["match_id"]][row["seat"]] = row["version_id"]
-        ranks[row["match_id"]][row["version_id"]] = row["rank"]
+        seats[row["match_id"]][row["seat"]] = row
     matches: dict[int, list[Row]] = defaultdict(list)
     for row in rows(archived, season_id, "matches"):
         matches[row["series_id"]].append(row)
@@ -106,78 +133,47 @@ def _tables(archived: Archived) -> Iterator[_Table]:
         played = sorted(matches[row["series_id"]], key=lambda one: one["number"])
         if row["purpose"] != Purpose.FINALS or not row["round"] or played[0]["match_id"] in again:
             continue
-        seated = seats[played[0]["match_id"]]
         spoilt = any(one["state"] != MatchState.DONE or one["voided"] for one in played)
-        places = [] if spoilt else [ranks[one["match_id"]] for one in played]
-        at = datetime.fromisoformat(row["created_at"])
-        yield _Table(row["round"], at, tuple(seated[seat] for seat in sorted(seated)), places, spoilt)
+        points: Counter[int] = Counter()
+        for one in played if not spoilt else ():
+            ranks = {seat["version_id"]: seat["rank"] for seat in seats[one["match_id"]].values()}
+            points += Counter(match_points(ranks, what))
+        seated = tuple(seat["version_id"] for _, seat in sorted(seats[played[0]["match_id"]].items()))
+        yield _Table(row["round"], datetime.fromisoformat(row["created_at"]), seated, points, spoilt)
 
 
-def _round_robin(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
+def _round_robin(told: _Division) -> tuple[str, list[str]]:
     """Return what was checked, and what is wrong: pairs that never met, or met in another round than they should."""
-    finalists = {row["version_id"] for row in entries}
-    of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
     wrong = []
-    for table in of_it:
-        due = berger(told.field(entries, table.drawn_at))
-        pairs = due[table.round - 1].pairs if table.round <= len(due) else ()
-        if frozenset(table.seated) not in map(frozenset, pairs):
-            meeting = f"{table.seated[0]} met {table.seated[1]}"
-            wrong.append(f"{meeting} in round {table.round}, which its tables do not have")
-    met = {frozenset(table.seated) for table in of_it}
-    everything = berger(told.field(entries, None)) if told.is_over else ()
-    if any(frozenset(pair) not in met for one in everything for pair in one.pairs):
+    for at, drawn in groupby(told.tables, lambda table: table.drawn_at):
+        due = told.due(at)
+        for table in drawn:
+            if told.drawn(table.round, table.seated) not in due:
+                meeting = f"{table.seated[0]} met {table.seated[1]}"
+                wrong.append(f"{meeting} in round {table.round}, which its tables do not have")
+    if told.is_over and told.due(None, told.tables):
         wrong.append("somebody did not meet everybody")
+    met = {frozenset(table.seated) for table in told.tables}
     return f"{counted(len(met), 'meeting')} of a round robin drawn again", wrong
 
 
-def _swiss(told: _Finals, entries: Sequence[Row]) -> tuple[str, list[str]]:
+def _swiss(told: _Division) -> tuple[str, list[str]]:
     """Return what was checked, and what is wrong with rounds that do not follow from earlier ones."""
-    finalists = {row["version_id"] for row in entries}
-    of_it = [table for table in told.tables if finalists.issuperset(table.seated)]
-    rounds = swiss_rounds(told.season["finals_rounds"], len(finalists)) if len(finalists) >= told.season["seats"] else 0
+    rounds = told.form.rounds
     wrong: list[str] = []
     number = 1
     while number <= rounds:
-        before = [table for table in of_it if table.round < number]
-        found = [table for table in of_it if table.round == number]
+        before = [table for table in told.tables if table.round < number]
+        found = [table for table in told.tables if table.round == number]
         if any(table.spoilt for table in before) or (not found and not told.is_over):
             break
-        field = told.field(entries, found[0].drawn_at if found else None)
-        if len(field) < len(finalists):
+        at = found[0].drawn_at if found else None
+        if len(told.field(at)) < len(told.entries):
             break
-        seated = sorted({table.seated for table in found})
-        if not _fits(seated, _drawn(told, field, before, number - 1), told):
+        if {told.drawn(number, table.seated) for table in found} != told.due(at, before):
             wrong.append(f"round {number} is not what its rules draw")
         number += 1
-    if any(table.round > rounds for table in of_it):
+    if any(table.round > rounds for table in told.tables):
         wrong.append("there are more rounds than planned")
     said = f"{counted(number - 1, 'round')} of {rounds} of a Swiss drawn again"
     return said + ("" if number > rounds else "; the others follow a ruling, a failure or a withdrawal"), wrong
-
-
-def _drawn(told: _Finals, field: Sequence[int], before: Sequence[_Table], rounds: int) -> list[tuple[int, ...]]:
-    season = told.season
-    matches = season["finals_games"]
-    whole = whole_turns(matches, season["seats"]) if same_deals(season["game"]) else matches
-    sat = Counter(version for version, _ in {(one, table.round) for table in before for one in table.seated})
-    byes = Counter({version: rounds - sat[version] for version in field})
-    points = {version: Fraction(byes[version] * whole) for version in field}
-    for table in before:
-        for places in table.places:
-            for version, taken in match_points(places, Ranks(season["ranks"])).items():
-                points[version] += taken
-    if season["seats"] > 2:
-        return tables(field, points, byes, season["seats"])
-    met = {pair_key(*sorted(table.seated)) for table in before}
-    try:
-        return list(swiss(field, points, met, list(byes.elements()), told.seed or b"").pairs)
-    except NoRound:
-        return []
-
-
-def _fits(seated: Sequence[tuple[int, ...]], due: Sequence[tuple[int, ...]], told: _Finals) -> bool:
-    """Return whether the same tables were drawn. With a known seed, lots decide who sits first at a table of two."""
-    if told.season["seats"] == 2 and told.seed is not None and not same_deals(told.season["game"]):
-        return sorted(seated) == sorted(due)
-    return {frozenset(one) for one in seated} == {frozenset(one) for one in due}

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from deadheat.cli.organiser.archive import Archived
-from deadheat.cli.organiser.archive_rounds import rounds_again
+from deadheat.cli.organiser.archive_rounds import rounds_again, whole
 from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
-from deadheat.engine.games import same_deals
 from deadheat.league.pairing.figures import DIGITS, Meeting
 from deadheat.league.pairing.rounds import points_taken
-from deadheat.league.pairing.seating import whole_turns
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Ranks
@@ -218,9 +216,7 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
             yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
             return
         stage = declared[number - 1]
-        whole = same_deals(season["game"])
-        matches = whole_turns(stage.matches, season["seats"]) if whole else stage.matches
-        if one.form != stage.form(len(one.seeded), matches, one.form.rules, season["seats"]):
+        if one.form != stage.form(len(one.seeded), whole(season, stage.matches), one.form.rules, season["seats"]):
             yield f"Stage {number} was not played as it was declared."
         if one.seeded != field:
             yield f"The field of stage {number} does not follow from what came before it."

@@ -203,11 +203,6 @@ def _seated(pair: tuple[int, int], seed: bytes) -> tuple[int, int]:
     return (low, high) if lot(seed, low, high) % 2 == 0 else (high, low)
 
 
-def swiss_rounds(chosen: int | None, finalists: int) -> int:
-    """Return the number of rounds of a Swiss: the chosen one, or as many as halving the field down to one takes."""
-    return chosen or (finalists - 1).bit_length()
-
-
 def tables(
     players: Sequence[int], scores: Mapping[int, Score], byes: Counter[int], seats: int
 ) -> list[tuple[int, ...]]:

@@ -17,9 +17,8 @@ from itertools import pairwise
 
 from deadheat.engine.figures import counted
 from deadheat.engine.language import N_, _, gettext
-from deadheat.league.pairing.bracket import rounds_of
 from deadheat.league.pairing.figures import NEWEST, choice_faults, named
-from deadheat.league.pairing.tournament import Form
+from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import STAGE
 
@@ -47,9 +46,7 @@ class Stage:
 
     def form(self, players: int, matches: int, rules: int = NEWEST, seats: int = 2) -> Form:
         """Return the tournament's form for that many players; `matches` per table, in whole turns."""
-        rounds = self.rounds or (
-            rounds_of(players) if self.format is EvaluationFormat.KNOCKOUT else players - 1 + players % 2
-        )
+        rounds = rounds_in(self.format, players, self.rounds)
         further = self.further // matches
         return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks, seats)
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
-from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties
+from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties, rounds_of
 from deadheat.league.pairing.contest import Placed, draw, placed
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
 from deadheat.league.pairing.figures import NEWEST, Meeting, figures
@@ -49,6 +49,13 @@ class Form:
     rules: int = NEWEST
     tie_breaks: tuple[str, ...] | None = None
     seats: int = 2
+
+
+def rounds_in(format_: EvaluationFormat, players: int, chosen: int | None = None) -> int:
+    """Return the number of rounds: of a Swiss those chosen, or as many as a knock-out of these players takes."""
+    if format_ is EvaluationFormat.ROUND_ROBIN:
+        return max(0, players - 1 + players % 2)
+    return chosen or rounds_of(players)
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:

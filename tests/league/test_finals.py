@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from sqlmodel import col, select
 
-from deadheat.league.pairing.rounds import Round, swiss, swiss_rounds, tables
+from deadheat.league.pairing.rounds import Round, swiss, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
 from deadheat.league.service.course.finals_played import finals_progress
 from deadheat.league.service.ground import audit, steps
@@ -159,7 +159,7 @@ def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(wor
         paired.append(dict(points))
         return swiss(field, points, *others)
 
-    monkeypatch.setattr("deadheat.league.service.course.finals.swiss", noting)
+    monkeypatch.setattr("deadheat.league.pairing.finals.swiss", noting)
     play_finals(world, season_id, range(3))
     assert sorted(paired[1].values()) == [0, 2, 2]
 
@@ -455,8 +455,3 @@ def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn
     assert tables((1, 2, 3, 4, 5), scores, Counter(), 2) == [(2, 4), (3, 1)]
     assert tables((1, 2, 3, 4, 5), scores, Counter({5: 1}), 2) == [(2, 4), (3, 5)]
     assert tables((1, 2, 3), {}, Counter(), 4) == []
-
-
-@pytest.mark.parametrize(("finalists", "rounds"), [(2, 1), (3, 2), (4, 2), (5, 3), (8, 3), (9, 4), (100, 7)])
-def test_swiss_finals_have_as_many_rounds_as_a_knockout(finalists: int, rounds: int) -> None:
-    assert (swiss_rounds(None, finalists), swiss_rounds(5, finalists)) == (rounds, 5)

@@ -27,29 +27,17 @@ since, our failure) counts as won.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.database import now
-from deadheat.league.pairing.pairs import pair_key
-from deadheat.league.pairing.rounds import NoRound, berger, swiss, tables
+from deadheat.league.pairing.finals import Field, due_tables, extra_games
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
-from deadheat.league.service.course.finals_played import (
-    Field,
-    Played,
-    extra_games,
-    fields,
-    played,
-    qualified,
-    rounds_of,
-    scores,
-    times_sat,
-)
+from deadheat.league.service.course.finals_played import Division, divisions, scores
 from deadheat.league.service.course.stages import plan_stages
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -58,7 +46,7 @@ from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import UNFINISHED, FinalsFormat, Purpose, SeasonState
+from deadheat.league.states import UNFINISHED, EvaluationFormat, FinalsFormat, Purpose, SeasonState
 from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -79,9 +67,8 @@ def plan_finals(session: Session, season: Season) -> list[int]:
         return made
     made, is_over = [], True
     room = open_series_bound(session) - _unfinished(session, season.id, Purpose.FINALS)
-    many = qualified(session, season.id)
-    for division, field in fields(session, season).items():
-        ids, done = _plan_division(session, season, field, many[division], max(room - len(made), 0))
+    for division in divisions(session, season):
+        ids, done = _plan_division(session, season, division, max(room - len(made), 0))
         made += ids
         is_over = is_over and done
     if is_over:
@@ -124,72 +111,32 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 # Playing ------------------------------------------------------------------------------------------------------------
 
 
-def _plan_division(session: Session, season: Season, field: Field, finalists: int, room: int) -> tuple[list[int], bool]:
-    """Plan a division's next series, and say whether it has played enough. `finalists`: how many bots qualified."""
-    before = played(session, season.id, field)
-    rounds = _next_tables(session, season, field, finalists, before)
-    if rounds:
-        room = -(-room // series_at_once(season))
-        wanted = rounds if season.finals is FinalsFormat.SWISS else rounds[:room]  # a Swiss round is planned as a whole
-        games = whole_groups(season, season.finals_games)
-        return _add(session, season, [Table(versions, games, round=number) for number, versions in wanted]), False
-    if not all(series.finished for series in before):
+def _plan_division(session: Session, season: Season, division: Division, room: int) -> tuple[list[int], bool]:
+    """Plan a division's next series, and say whether it has played enough."""
+    form, points = division.form, partial(scores, session, season)
+    due = due_tables(form, season.pairing_seed or b"", division.field, division.played, points)
+    if due:
+        if form.format is EvaluationFormat.ROUND_ROBIN:  # a Swiss round is planned as a whole
+            due = due[: -(-room // series_at_once(season))]
+        return _add(session, season, [Table(versions, form.matches, round=number) for number, versions in due]), False
+    if not all(series.finished for series in division.played):
         return [], False
-    return _extra_games(session, season, field, before)
+    return _extra_games(session, season, division)
 
 
-def _next_tables(
-    session: Session, season: Season, field: Field, finalists: int, before: Sequence[Played]
-) -> list[tuple[int, tuple[int, ...]]]:
-    """Return the tables of rounds that can be played now and are not planned yet, each with the round's number."""
-    of_rounds = [series for series in before if series.round is not None]
-    if season.finals is FinalsFormat.ROUND_ROBIN:
-        planned = {series.versions for series in of_rounds}
-        return [
-            (number, pair)
-            for number, rnd in enumerate(berger(field), 1)
-            for pair in rnd.pairs
-            if frozenset(pair) not in planned
-        ]
-    last = max((series.round or 0 for series in of_rounds), default=0)
-    if last >= rounds_of(season, finalists) or not all(series.finished for series in of_rounds):
-        return []
-    return [(last + 1, table) for table in _swiss_round(session, season, field, of_rounds, last)]
-
-
-def _swiss_round(
-    session: Session, season: Season, field: Field, before: Sequence[Played], rounds: int
-) -> list[tuple[int, ...]]:
-    """Return the tables of the next round; none if no bot has a new opponent left."""
-    sat = times_sat(before)
-    byes = Counter({version: rounds - sat[version] for version in field})
-    points = scores(session, season)
-    in_a_round = whole_groups(season, season.finals_games)
-    for version in field:  # as usual, a bye is worth a win
-        points[version] = points.get(version, Fraction()) + byes[version] * in_a_round
-    if season.seats > 2:
-        return tables(field, points, byes, season.seats)
-    met = {pair_key(*sorted(series.versions)) for series in before}
-    try:
-        return list(swiss(field, points, met, list(byes.elements()), season.pairing_seed or b"").pairs)
-    except NoRound:
-        return []
-
-
-def _extra_games(session: Session, season: Season, field: Field, before: Sequence[Played]) -> tuple[list[int], bool]:
+def _extra_games(session: Session, season: Season, division: Division) -> tuple[list[int], bool]:
     """Plan series between neighbours whose order is uncertain. The second value is True if there are no such
     neighbours, or no games left for them.
     """
-    _, budget = extra_games(before, season.finals_extra_games)
+    _, budget = extra_games(division.played, season.finals_extra_games)
     if budget <= 0:
         return [], True
     snapshot = _current_ranking(session, season)
     if snapshot is None:
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
-    order = [version for version in rows if version in field]  # in the order of the ranking, which `gap_se` follows
-    turn = whole_groups(season, 1)
-    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, turn)
+    order = [version for version in rows if version in division.field]  # as the ranking, which `gap_se` follows
+    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, whole_groups(season, 1))
     made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
     return made, not made
 

@@ -2,92 +2,95 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
 
-from sqlmodel import Session, col, func, select
+from sqlalchemy import select as columns
+from sqlmodel import Session, case, col, func, select
 
 from deadheat.league.causes import Cause
-from deadheat.league.pairing.rounds import berger, match_points, swiss_rounds
+from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.rounds import match_points
+from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.ground.counting import counts, disqualified, taking_part
-from deadheat.league.states import UNFINISHED, WITH_RESULT, FinalsFormat, MatchState, Purpose
+from deadheat.league.service.series.planning import whole_groups
+from deadheat.league.states import UNFINISHED, WITH_RESULT, EvaluationFormat, FinalsFormat, MatchState, Purpose
 from deadheat.league.tables import Attempt, Entry, Match, Participant, Season, Series
-
-Field = Sequence[int]
-"""The finalists' versions of one division, the best seed first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
-    """A series of the finals. `round`: None for one of the games after the rounds.
+class Division:
+    """A division's finals: the remaining finalists, and the series in which one of them sits."""
 
-    `lost`: how many of its matches we failed to play. `struck`: it carries no information about its players, because we
-    played none of its matches, or one of them has been disqualified since.
-    """
-
-    round: int | None
-    versions: frozenset[int]
-    matches: int
-    lost: int
-    finished: bool
-    struck: bool
+    number: int
+    form: Form
+    field: Field
+    played: list[Played]
 
 
-def fields(session: Session, season: Season) -> dict[int, list[int]]:
-    """Return the remaining finalists of each division, if they are enough for a table."""
-    statement = select(Entry.division, Entry.version_id).where(
-        col(Entry.finals_seed).is_not(None), taking_part(season.id)
+def divisions(session: Session, season: Season) -> list[Division]:
+    """Return the divisions whose remaining finalists are enough for a table."""
+    seeded = select(Entry.division, Entry.version_id, taking_part(season.id)).where(
+        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None)
     )
-    found: dict[int, list[int]] = {}
-    for division, version in session.exec(statement.order_by(col(Entry.division), col(Entry.finals_seed))):
-        found.setdefault(division, []).append(version)
-    return {division: field for division, field in found.items() if len(field) >= season.seats}
+    entries = session.exec(seeded.order_by(col(Entry.division), col(Entry.finals_seed)))
+    everything = _played(session, season.id)
+    found = []
+    for number, qualified in groupby(entries, itemgetter(0)):
+        there = [(version, is_there) for _, version, is_there in qualified]
+        field = [version for version, is_there in there if is_there]
+        if len(field) >= season.seats:
+            theirs = [series for series in everything if not series.versions.isdisjoint(field)]
+            found.append(Division(number, finals_form(season, len(there)), field, theirs))
+    return found
 
 
-def qualified(session: Session, season_id: int) -> Mapping[int, int]:
-    """Count the bots that qualified in each division, including those that have left since."""
-    seeded = select(Entry.division, func.count()).where(
-        Entry.season_id == season_id, col(Entry.finals_seed).is_not(None)
-    )
-    return dict(session.exec(seeded.group_by(col(Entry.division))).all())
+def finals_form(season: Season, finalists: int) -> Form:
+    """Return the form of finals with rounds. `finalists`: how many bots qualified, including those that left."""
+    format_ = EvaluationFormat(season.finals.value)
+    rounds = rounds_in(format_, finalists, season.finals_rounds)
+    return Form(format_, rounds, whole_groups(season, season.finals_games), seats=season.seats)
 
 
-def played(session: Session, season_id: int, field: Field) -> list[Played]:
-    """Return the series of the finals in which one of these versions sits. Series dropped when a bot was taken out are
-    left out: they were never played, and are due again if it comes back.
+def _played(session: Session, season_id: int) -> list[Played]:
+    """Return the series of the finals. Series dropped when a bot was taken out are left out: they were never played,
+    and are due again if it comes back.
     """
     dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
-    chosen = (Series.season_id == season_id, Series.purpose == Purpose.FINALS, col(Series.id).not_in(dropped))
-    seats = (
-        select(Series, Participant.version_id, Participant.bot_id)
-        .join(Match, (col(Match.series_id) == Series.id) & (col(Match.number) == 0))
-        .join(Participant, col(Participant.match_id) == Match.id)
-        .where(*chosen)
-        .order_by(col(Series.id))
+    chosen: tuple[Any, ...] = (
+        Series.season_id == season_id,
+        Series.purpose == Purpose.FINALS,
+        col(Series.id).not_in(dropped),
     )
-    series: dict[int, Series] = {}
-    seated: dict[int, dict[int, int]] = {}
-    for row, version, bot_id in session.exec(seats):
-        series[row.id] = row
-        seated.setdefault(row.id, {})[version] = bot_id
-    states: dict[int, Counter[MatchState]] = {series_id: Counter() for series_id in series}
-    matches = select(Match.series_id, Match.state, func.count()).join(Series, col(Series.id) == Match.series_id)
-    for series_id, state, count in session.exec(
-        matches.where(*chosen).group_by(col(Match.series_id), col(Match.state))
-    ):
-        states[series_id][MatchState(state)] = count
+    first = select(Match.series_id, Participant.version_id, Participant.bot_id).where(Match.number == 0, *chosen)
+    seats = first.join(Participant, col(Participant.match_id) == Match.id)
+    seated: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for series_id, version, bot_id in session.exec(seats.join(Series, col(Series.id) == Match.series_id)):
+        seated[series_id][version] = bot_id
+
+    def many(*states: MatchState) -> Any:
+        return func.sum(case((col(Match.state).in_(states), 1), else_=0))
+
+    one = (col(Series.id), col(Series.round), col(Series.state))
+    states = (func.count(), many(MatchState.ABANDONED), many(MatchState.HELD), many(*WITH_RESULT))
+    series = columns(*one, *states).join(Match, col(Match.series_id) == col(Series.id)).where(*chosen).group_by(*one)
     out = set(session.exec(disqualified(season_id)))
-    return [
-        _view(row, seated[row.id], states[row.id], out)
-        for row in series.values()
-        if not seated[row.id].keys().isdisjoint(field)
-    ]
+    found = []
+    for series_id, number, state, matches, lost, held, counted in session.connection().execute(series):
+        players = seated[series_id]
+        finished = state not in UNFINISHED and not held
+        struck = finished and (not counted or not out.isdisjoint(players.values()))
+        found.append(Played(number, frozenset(players), matches, lost, finished, struck))
+    return found
 
 
-def scores(session: Session, season: Season) -> dict[int, Fraction]:
+def scores(session: Session, season: Season) -> Mapping[int, Fraction]:
     """Add up the points of the finals' rounds: a match gives one to a player that beats everyone at the table."""
     statement = (
         select(Participant.match_id, Participant.version_id, Participant.rank)
@@ -95,27 +98,12 @@ def scores(session: Session, season: Season) -> dict[int, Fraction]:
         .join(Series, col(Series.id) == Match.series_id)
         .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
     )
-    matches: dict[int, dict[int, int]] = {}
-    for match_id, version, rank in session.exec(statement):
-        assert rank is not None, "a match that counts has ranks"
-        matches.setdefault(match_id, {})[version] = rank
-    found: dict[int, Fraction] = {}
-    for ranks in matches.values():
+    found: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for _, seats in groupby(session.exec(statement.order_by(col(Participant.match_id))), itemgetter(0)):
+        ranks = {version: rank or 0 for _, version, rank in seats}  # a match that counts has ranks
         for version, points in match_points(ranks, season.ranks).items():
-            found[version] = found.get(version, Fraction()) + points
+            found[version] += points
     return found
-
-
-def extra_games(before: Sequence[Played], budget: int) -> tuple[int, int]:
-    """Count the planned games after the rounds, without those that the service failed to play, and the games that may
-    follow.
-
-    Failed games do not use up the budget, up to as many again: a host that always fails must not keep finals going.
-    """
-    further = [series for series in before if series.round is None]
-    lost = sum(series.lost for series in further)
-    spent = sum(series.matches for series in further) - lost
-    return spent, max(0, budget - spent - max(0, lost - budget))
 
 
 def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
@@ -123,49 +111,18 @@ def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
     season = session.get_one(Season, season_id)
     if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
         return []
-    many = qualified(session, season.id)
-    return [
-        _progress(season, division, field, many[division], played(session, season.id, field))
-        for division, field in fields(session, season).items()
-    ]
+    return [_progress(season, one) for one in divisions(session, season)]
 
 
-def rounds_of(season: Season, finalists: int) -> int:
-    """Return the number of rounds: of Swiss finals as chosen, or as many as halving the field down to one takes."""
-    if season.finals is FinalsFormat.ROUND_ROBIN:
-        return finalists - 1 + finalists % 2
-    return swiss_rounds(season.finals_rounds, finalists)
-
-
-def _view(row: Series, seated: Mapping[int, int], states: Counter[MatchState], out: set[int]) -> Played:
-    finished = row.state not in UNFINISHED and not states[MatchState.HELD]
-    return Played(
-        round=row.round,
-        versions=frozenset(seated),
-        matches=states.total(),
-        lost=states[MatchState.ABANDONED],
-        finished=finished,
-        struck=finished and (not any(states[state] for state in WITH_RESULT) or not out.isdisjoint(seated.values())),
-    )
-
-
-def _progress(season: Season, division: int, field: Field, finalists: int, before: Sequence[Played]) -> FinalsProgress:
+def _progress(season: Season, division: Division) -> FinalsProgress:
     # A rejudged match adds a series to its round, so count tables, not series.
-    begun = {(series.round, series.versions) for series in before if series.round is not None}
-    open_tables = {(series.round, series.versions) for series in before if not series.finished}
-    last = max((number for number, _ in begun), default=0)
-    rounds = rounds_of(season, finalists)
-    if season.finals is FinalsFormat.ROUND_ROBIN:
-        due = {frozenset(pair) for one in berger(field) for pair in one.pairs}
-        series = len(due | {versions for _, versions in begun})
+    begun = {(series.round, series.versions) for series in division.played if series.round is not None}
+    open_tables = {(series.round, series.versions) for series in division.played if not series.finished}
+    last, rounds = max((number for number, _ in begun), default=0), division.form.rounds
+    if division.form.format is EvaluationFormat.ROUND_ROBIN:
+        left = len(due_tables(division.form, b"", division.field, division.played, dict))
     else:
-        series = len(begun) + max(0, rounds - last) * (len(field) // season.seats)
-    spent, left = extra_games(before, season.finals_extra_games)
-    return FinalsProgress(division, len(field), last, rounds, len(begun - open_tables), series, spent, left)
-
-
-def times_sat(before: Sequence[Played]) -> Counter[int]:
-    """Return the number of rounds in which each version had a table that carries information about it."""
-    # A rejudged match adds a series to its round, but a version sits in a round only once.
-    seats = {(version, series.round) for series in before if not series.struck for version in series.versions}
-    return Counter(version for version, _ in seats)
+        left = max(0, rounds - last) * (len(division.field) // season.seats)
+    games = extra_games(division.played, season.finals_extra_games)
+    finished = len(begun - open_tables)
+    return FinalsProgress(division.number, len(division.field), last, rounds, finished, len(begun) + left, *games)

@@ -28,7 +28,7 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
 from deadheat.league.pairing.stages import Stage
-from deadheat.league.pairing.tournament import Form
+from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.steps import insert_rows, lock_season, move
@@ -203,9 +203,9 @@ def begin_stage(session: Session, season: Season, number: int, stage: Stage, fie
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
     field = _seeded(session, season)
     many = len(field)
-    rounds = declared.rounds if declared.format is EvaluationFormat.SWISS else many - 1 + many % 2
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
-    form = Form(declared.format, max(rounds or 0, 0), declared.matches, tie_breaks=ties)
+    rounds = rounds_in(declared.format, many, declared.rounds)
+    form = Form(declared.format, rounds, declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < season.seats:
         end_evaluation(session, row, EvaluationState.CANCELLED, _too_few(season), who)

@@ -15,7 +15,7 @@ from deadheat.league.database import now
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
-from deadheat.league.service.course.finals_played import rounds_of
+from deadheat.league.service.course.finals_played import finals_form
 from deadheat.league.service.evaluations.beginning import due_since, running_evaluation
 from deadheat.league.service.evaluations.playing import form_of, last_round
 from deadheat.league.service.ground.counting import may_be_drawn, taking_part
@@ -191,11 +191,9 @@ def _finals(season: Season, fields: Sequence[int]) -> list[list[Work]]:
     if season.finals is FinalsFormat.STAGES:
         whole = partial(whole_groups, season)
         return tournaments(stages(season.stages), sum(players), season.seats, series_at_once(season), whole)
-    found, format_ = [], EvaluationFormat(season.finals.value)
+    found = []
     for finalists in players:
-        rounds, games = rounds_of(season, finalists), whole_groups(season, season.finals_games)
-        form = Form(format_, rounds, games, seats=season.seats)
-        found += tournament(form, finalists, series_at_once(season))
+        found += tournament(finals_form(season, finalists), finalists, series_at_once(season))
         each = matches_of_each(season, season.finals_games)
         found.append(Work(1, -(-season.finals_extra_games // each), each))
     return [found]

@@ -1,0 +1,66 @@
+"""The tables of finals follow from what was played, as they always did."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deadheat.league.pairing.finals import Played, due_tables
+from deadheat.league.pairing.pairs import lot
+from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.states import EvaluationFormat
+
+DRAWN = Path(__file__).with_name("drawn_finals.txt").read_text().split()
+"""Digests of all tables of random finals, one for each season's number, as release 0.2 drew them."""
+
+
+def drawn(number: int, due: Callable[..., Sequence[Any]] = due_tables) -> list[Any]:
+    """Play random finals in which bots leave, come back and are disqualified; return the tables due at each step."""
+    lots = (lot(b"finals", number, step) for step in range(1_000_000))
+    some: Callable[[int], int] = lambda most: next(lots) % most  # noqa: E731  a die
+    format_ = EvaluationFormat.SWISS if some(4) else EvaluationFormat.ROUND_ROBIN
+    seats = 2 if format_ is EvaluationFormat.ROUND_ROBIN else (2, 2, 3, 4)[some(4)]
+    size = seats + some(14) * (4 if some(8) == 0 else 1)
+    form = Form(format_, rounds_in(format_, size, some(7) or None), 1 + some(4), seats=seats)
+    field, away = list(range(10, 10 + size)), set[int]()
+    played: list[Played] = []
+    taken: list[dict[int, Fraction]] = []
+    found = []
+    for _ in range(40):
+        points = Counter[int]()
+        for series, its in zip(played, taken, strict=True):
+            points.update({} if series.struck else its)
+        there = [version for version in field if version not in away]
+        tables = due(form, bytes([number % 7]), there, played, lambda points=points: dict(points))
+        found.append(tables)
+        if not tables:
+            break
+        for at, table in tables if format_ is EvaluationFormat.SWISS else tables[: 1 + some(6)]:
+            played += [Played(at, frozenset(table), struck=some(12) == 0)] * (1 + (some(15) == 0))
+            taken += [{version: Fraction(some(2 * form.matches + 1), seats) for version in table}] * (
+                len(played) - len(taken)
+            )
+        if some(3) == 0 and len(there) > seats:
+            away.add(gone := there[some(len(there))])
+            if some(2):
+                played = [replace(one, struck=one.struck or gone in one.versions) for one in played]
+        elif some(3) == 0:
+            away.clear()
+    return found
+
+
+def digest(found: list[Any]) -> str:
+    return sha256(repr(found).encode()).hexdigest()[:8]
+
+
+@pytest.mark.parametrize("number", range(0, 300, 50))
+def test_random_finals_are_drawn_as_before(number: int) -> None:
+    fifty = range(number, number + 50)
+    assert [digest(drawn(one)) for one in fifty] == [DRAWN[one] for one in fifty]
