@@ -27,23 +27,22 @@ class Round:
     bye: int | None = None
 
 
-def berger(players: Sequence[int], cycles: int = 1) -> list[Round]:
-    """Draw a full round robin: in each cycle everybody meets everybody once, and sits out at most once.
+def berger(players: Sequence[int]) -> list[Round]:
+    """Draw a round robin: everybody meets everybody once, and sits out at most once.
 
     This is Berger's table as chess federations print it: i + j determines the round in which places i and j meet, and
-    whether i + j is odd determines who sits first. Within a cycle of an odd field each player has both seats equally
-    often, within one of an even field with a difference of one; every second cycle swaps all seats.
+    whether i + j is odd determines who sits first. In an odd field each player has both seats equally often, in an even
+    one with a difference of one.
     """
     places = len(players) + len(players) % 2  # in an odd field the last place is empty
     if len(players) < 2:
         return []
     rounds = []
-    for cycle in range(cycles):
-        for number in range(places - 1):
-            pairs = [pair if cycle % 2 == 0 else (pair[1], pair[0]) for pair in _berger_round(places, number)]
-            met = tuple((players[i], players[j]) for i, j in pairs if max(i, j) < len(players))
-            sits_out = [i for i, j in [*pairs, *((j, i) for i, j in pairs)] if j >= len(players)]
-            rounds.append(Round(met, players[sits_out[0]] if sits_out else None))
+    for number in range(places - 1):
+        pairs = _berger_round(places, number)
+        met = tuple((players[i], players[j]) for i, j in pairs if max(i, j) < len(players))
+        sits_out = [min(pair) for pair in pairs if max(pair) >= len(players)]
+        rounds.append(Round(met, players[sits_out[0]] if sits_out else None))
     return rounds
 
 

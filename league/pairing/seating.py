@@ -79,3 +79,9 @@ def _rotated(order: Sequence[int], step: int) -> tuple[int, ...]:
 def whole_turns(matches: int, seats: int) -> int:
     """Return the largest number up to `matches` that makes whole turns around the table, but at least one turn."""
     return max(matches // seats, 1) * seats
+
+
+def around(order: Sequence[int], above: int, seats: int) -> tuple[int, ...]:
+    """Return a player and the next one in the order, with their nearest neighbours if the table is larger."""
+    start = max(0, min(order.index(above) - (seats - 2) // 2, len(order) - seats))
+    return tuple(order[start : start + seats])

@@ -25,6 +25,7 @@ from deadheat.league.pairing.contest import Placed, draw, placed
 from deadheat.league.pairing.evidence import APART, comparisons, evidence
 from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.seating import around
 from deadheat.league.states import EvaluationFormat
 
 Drawn = tuple[list[tuple[int, ...]], tuple[int, ...]]
@@ -126,9 +127,7 @@ def _at_the_cut(
     told = evidence(comparisons(one, other, [*rounds, *theirs], form.matches, present, form.rules))
     if times >= form.further or told >= APART:
         return None
-    there = [placed.player for placed in order if placed.player in present]
-    start = max(0, min(there.index(one) - (form.seats - 2) // 2, len(there) - form.seats))
-    table = tuple(there[start : start + form.seats])
+    table = around([placed.player for placed in order if placed.player in present], one, form.seats)
     return table if times % 2 == 0 else table[::-1]
 
 

@@ -32,10 +32,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.finals import Field, due_tables, extra_games
+from deadheat.league.pairing.seating import around
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
 from deadheat.league.service.course.finals_played import Division, divisions, scores
 from deadheat.league.service.course.stages import plan_stages
@@ -44,10 +45,10 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import UNFINISHED, EvaluationFormat, FinalsFormat, Purpose, SeasonState
-from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
+from deadheat.league.states import EvaluationFormat, FinalsFormat, Purpose, SeasonState
+from deadheat.league.tables import Entry, RatingSnapshot, Season
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     if season.finals_done_at is not None:
         return []
     on_ladder = (Purpose.LADDER, Purpose.RATED_EVALUATION)
-    if season.qualified_at is None and (_unfinished(session, season.id, *on_ladder) or not _qualify(session, season)):
+    if season.qualified_at is None and (open_series(session, season.id, *on_ladder) or not _qualify(session, season)):
         return []
     if season.finals is FinalsFormat.STAGES:
         made, is_over = plan_stages(session, season)
@@ -66,7 +67,7 @@ def plan_finals(session: Session, season: Season) -> list[int]:
             _finish(session, season)
         return made
     made, is_over = [], True
-    room = open_series_bound(session) - _unfinished(session, season.id, Purpose.FINALS)
+    room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
     for division in divisions(session, season):
         ids, done = _plan_division(session, season, division, max(room - len(made), 0))
         made += ids
@@ -137,7 +138,7 @@ def _extra_games(session: Session, season: Season, division: Division) -> tuple[
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
     order = [version for version in rows if version in division.field]  # as the ranking, which `gap_se` follows
     shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, whole_groups(season, 1))
-    made = _add(session, season, [Table(_neighbours(order, gap, season.seats), gap.games) for gap in shared])
+    made = _add(session, season, [Table(around(order, gap.above, season.seats), gap.games) for gap in shared])
     return made, not made
 
 
@@ -156,25 +157,12 @@ def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) 
     return gaps
 
 
-def _neighbours(order: Field, gap: Gap, seats: int) -> tuple[int, ...]:
-    """Return the two bots of the gap, and their nearest neighbours if the table is larger."""
-    start = order.index(gap.above) - (seats - 2) // 2
-    start = max(0, min(start, len(order) - seats))
-    return tuple(order[start : start + seats])
-
-
 def _finish(session: Session, season: Season) -> None:
     season.finals_done_at = now(session)
     session.flush()
     record(session, SYSTEM, "finals-done", f"season/{season.id}")
     log.info("season %d: the finals are over", season.id)
     turn_season(session, season)
-
-
-def _unfinished(session: Session, season_id: int, *purposes: Purpose) -> int:
-    waiting = select(func.count()).select_from(Series)
-    waiting = waiting.where(Series.season_id == season_id, col(Series.purpose).in_(purposes))
-    return session.exec(waiting.where(col(Series.state).in_(UNFINISHED))).one()
 
 
 def _add(session: Session, season: Season, planned: Sequence[Table]) -> list[int]:

@@ -16,17 +16,17 @@ from collections.abc import Sequence
 from itertools import chain
 
 from sqlalchemy import bindparam
-from sqlmodel import Session, col, func, select
+from sqlmodel import Session, col, select
 
 from deadheat.engine.figures import plural
 from deadheat.engine.language import N_
 from deadheat.league.pairing.duel import Count, Outcome
 from deadheat.league.service.duels import gates, panels, requests
 from deadheat.league.service.duels.counting import Kind, count_games, duel_of, end_duel, in_play, kind_of, running
-from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series
-from deadheat.league.states import UNFINISHED, Asked, ChallengeState, Precedence, Purpose
-from deadheat.league.tables import AbsentEntry, Challenge, Entry, PanelRun, Season, Series
+from deadheat.league.states import Asked, ChallengeState, Precedence, Purpose
+from deadheat.league.tables import AbsentEntry, Challenge, Entry, PanelRun, Season
 
 OPEN_SERIES = 4
 """The series of one season that wait or run at a time at its gates, and as many at authors' requests: enough for idle
@@ -120,8 +120,7 @@ def _panel(session: Session, season: Season) -> tuple[int, Wanted]:
     runs = panels.runs_to_play(session, season)
     if not runs:
         return 0, []
-    open_there = (Series.season_id == season.id, col(Series.state).in_(UNFINISHED), Series.purpose == Purpose.PANEL)
-    room = open_series_bound(session) - session.exec(select(func.count()).select_from(Series).where(*open_there)).one()
+    room = open_series_bound(session) - open_series(session, season.id, Purpose.PANEL)
     # Matches are read only for runs with planned games, and for as many others as have room.
     begun = panels.begun(session, season.id)
     wanted: Wanted = []

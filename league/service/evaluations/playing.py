@@ -39,7 +39,7 @@ from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, 
 from deadheat.league.service.ground.audit import SYSTEM
 from deadheat.league.service.ground.steps import insert_rows, set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
-from deadheat.league.service.series.capacity import open_series_bound
+from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.states import (
     OF_EVALUATIONS,
@@ -62,14 +62,6 @@ from deadheat.league.tables import (
     Season,
     Series,
 )
-
-OPEN = (
-    select(func.count())
-    .select_from(Series)
-    .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
-    .where(col(Series.purpose).in_(OF_EVALUATIONS))
-)
-"""Executed after each series, and built once: building it takes longer than executing it."""
 
 
 def plan_evaluation(session: Session, season: Season) -> list[int]:
@@ -227,7 +219,7 @@ def last_round(session: Session, evaluation_id: int) -> int:
 
 def _add_series(session: Session, season: Season, row: Contest) -> list[int]:
     """Add series for meetings that have none yet, as far as there is room."""
-    room = open_series_bound(session) - session.exec(OPEN, params={"season_id": season.id}).one()
+    room = open_series_bound(session) - open_series(session, season.id, *OF_EVALUATIONS)
     if room <= 0:
         return []
     most = -(-room // series_at_once(season))

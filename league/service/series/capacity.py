@@ -20,7 +20,7 @@ from deadheat.engine.games.folder import folders
 from deadheat.league.database import settings_of
 from deadheat.league.service.series.hosts import NO_HOST, judging_slots, slots_judging, told_of
 from deadheat.league.service.series.pace import ENOUGH, ESTIMATE, Machines, Pace, Played, measured
-from deadheat.league.states import IN_PLAY, JobState
+from deadheat.league.states import IN_PLAY, UNFINISHED, JobState, Purpose
 from deadheat.league.tables import Match, Season, Series, UtcDateTime
 
 OPEN_SERIES = 16
@@ -39,6 +39,19 @@ def bound_with(slots: int) -> int:
     """Return the bound for that many judging slots."""
     return OPEN_SERIES + OPEN_PER_SLOT * max(0, slots - 1)
 
+
+def open_series(session: Session, season_id: int, *purposes: Purpose) -> int:
+    """Count the series of a season that wait or run for these purposes."""
+    return session.exec(WAIT_OR_RUN, params={"season_id": season_id, "purposes": purposes}).one()
+
+
+WAIT_OR_RUN = (
+    select(func.count())
+    .select_from(Series)
+    .where(Series.season_id == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.purpose).in_(bindparam("purposes", expanding=True)))
+)
+"""Executed after each series, and built once: building it takes longer than executing it."""
 
 AHEAD = timedelta(minutes=1)
 """The time for which series are drawn ahead of their play."""
