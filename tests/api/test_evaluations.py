@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -19,9 +18,7 @@ from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.league.clock import START
-from tests.league.meetings import Pair
-from tests.league.outcomes import abandoned, forfeited, won
-from tests.league.test_pairing_contest import check_round, naive_round_robin, naive_swiss
+from tests.league.outcomes import won
 from tests.league.world import World
 
 
@@ -166,40 +163,3 @@ def test_standings_that_are_kept_are_those_that_would_be_computed(site: Site, fo
         seen += 1
     assert 4 < made["standings"] <= seen
     assert made["met"] <= (rounds or 1) and made.keys() == {"standings", "met"}
-
-
-def exported(site: Site, season_id: int, table: str) -> list[dict[str, Any]]:
-    text = site.client.get(f"/v1/seasons/{season_id}/export/{table}.jsonl").text
-    return [json.loads(row) for row in text.splitlines()]
-
-
-@pytest.mark.parametrize(("format_", "rounds"), [("swiss", 6), ("round-robin", None)])
-def test_its_whole_course_follows_from_the_export(site: Site, format_: str, rounds: int | None) -> None:
-    """After random results, faults and our failures, naive code checks each Swiss round and places everybody."""
-    world, chance = site.world, random.Random(7)
-    season_id = world.season(9, ladder_during_evaluations=False)
-    body = {"format": format_, "rounds": rounds}
-    site.ok(201, site.client.post(f"/v1/seasons/{season_id}/evaluations", json=body, headers=site.organiser()))
-    while made := world.tick():
-        if site.ok(200, site.client.get("/v1/evaluations/1"))["state"] != "running":
-            break
-        for series_id in made:
-            job = world.claimed(series_id)
-            ways = (lambda m: won(m, 0), lambda m: won(m, 1), lambda m: forfeited(m, 0), abandoned)
-            world.finish(job, [chance.choices(ways, (6, 3, 1, 1))[0](match) for match in job.matches])
-    seeded = [row["version_id"] for row in exported(site, season_id, "evaluation_players")]
-    rows = exported(site, season_id, "evaluation_pairings")
-    names = ("round", "first_id", "second_id", "first_points", "second_points")
-    played = [Pair(*(row[name] for name in names)) for row in rows]
-    if format_ == "swiss":
-        for number in range(1, 7):
-            drawn = [one for one in played if one.round == number]
-            pairs = [(one.first, one.second) for one in drawn if one.second is not None]
-            (bye,) = (one.first for one in drawn if one.second is None)
-            check_round(seeded, set(seeded), [one for one in played if one.round < number], pairs, bye)
-    told = site.ok(200, site.client.get("/v1/evaluations/1"))
-    assert told["state"] == "done"
-    naive = naive_swiss if format_ == "swiss" else naive_round_robin
-    assert [row["version_id"] for row in told["standings"]] == [version for version, _ in naive(seeded, played)]
-    placed = {row["version_id"]: row["place"] for row in exported(site, season_id, "evaluation_players")}
-    assert sorted(placed, key=placed.__getitem__) == [row["version_id"] for row in told["standings"]]

@@ -1,178 +1,157 @@
-"""Draws and standings of evaluations are compared with a second, naive implementation."""
+"""Draws and standings of evaluations, at tables of two to six, are compared with a second, naive implementation."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.league.pairing.contest import draw
 from deadheat.league.pairing.contest import placed as placed_by
-from deadheat.league.pairing.figures import CHOICE, NEWEST, figures
-from deadheat.league.pairing.rounds import berger
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.figures import CHOICE, NEWEST, Meeting, figures
+from deadheat.league.pairing.rounds import berger, points_taken
+from deadheat.league.pairing.stages import stage_faults
+from deadheat.league.pairing.tournament import Form, next_rounds, standings
+from deadheat.league.states import EvaluationFormat, Ranks
+from tests.lanes import examples
 from tests.league.meetings import Pair
 
-Played = list[Pair]
+Played = list[Meeting]
 
 
-def played_swiss(players: int, rounds: int, games: int, chance: random.Random, leaving: float = 0.0) -> Played:
-    """Play a Swiss with random results; in each round each player may leave for good."""
-    seeded = list(range(1, players + 1))
-    present, meetings = set(seeded), list[Pair]()
+def met_at(number: int, table: Sequence[int], games: int, chance: random.Random) -> Meeting:
+    """Play a table's matches with random places, which may be shared."""
+    taken: Counter[int] = Counter()
+    for _ in range(games):
+        taken.update(points_taken({player: chance.randrange(len(table)) for player in table}, (), Ranks.PLACEMENT))
+    return Meeting(number, tuple(table), tuple(float(taken[player]) for player in table))
+
+
+def played_swiss(
+    seeded: Sequence[int], seats: int, rounds: int, games: int, chance: random.Random, leaving: float
+) -> Played:
+    """Play a Swiss and check each draw. In each round each player may leave for good, and we may fail at each table."""
+    present, met = set(seeded), Played()
     for number in range(1, rounds + 1):
-        present = {player for player in present if chance.random() >= leaving}
-        pairs, byes = draw(seeded, present, meetings)
-        check_round(seeded, present, meetings, pairs, *byes)
-        for first, second in pairs:
-            halves = [chance.choice([0, 1, 2]) for _ in range(games)]
-            lost_by_us = chance.random() < 0.05
-            mine = 0.0 if lost_by_us else sum(halves) / 2
-            meetings.append(Pair(number, first, second, mine, 0.0 if lost_by_us else games - mine))
-        meetings += [Pair(number, bye, None, float(games)) for bye in byes]
-    return meetings
+        present = {player for player in seeded if player in present and chance.random() >= leaving}
+        tables, byes = draw(seeded, present, met, seats)
+        check_round([player for player in seeded if player in present], met, tables, byes, seats)
+        met += [met_at(number, table, games if chance.random() > 0.05 else 0, chance) for table in tables]
+        met += [Meeting(number, (bye,), (float(games),)) for bye in byes]
+    return met
 
 
-def score(meetings: Played, player: int) -> Fraction:
-    return sum((points for _, _, points in course(meetings, player)), Fraction())
+def check_round(
+    there: Sequence[int], before: Played, tables: Sequence[tuple[int, ...]], byes: Sequence[int], seats: int
+) -> None:
+    """Check, one player after the other, that a round follows the rule. `there`: the players by seed."""
+    left = sorted(there, key=lambda player: -score(before, player))
+    assert sorted([*byes, *(player for table in tables for player in table)]) == sorted(left)
+    assert len(byes) == len(left) % seats
+    had = Counter(one.players[0] for one in before if len(one.players) == 1)
+    for bye in byes:
+        assert bye == min(reversed(left), key=lambda player: (had[player], score(before, player)))
+        left.remove(bye)
+    for table in tables:
+        seated = [left.pop(0)]
+        while len(seated) < seats:
+            times = [sum(opponents(before, one).count(other) for one in seated) for other in left]
+            seated.append(left.pop(times.index(min(times))))
+        assert {*table} == {*seated}
 
 
-def course(meetings: Played, player: int) -> list[tuple[int, int | None, Fraction]]:
-    """Return a player's rounds, each with the opponent and the points."""
-    found = []
-    for one in meetings:
-        if one.first == player:
-            found.append((one.round, one.second, Fraction(one.first_points)))
-        if one.second == player:
-            found.append((one.round, one.first, Fraction(one.second_points)))
-    return found
+def taken_by(one: Meeting, player: int) -> Fraction:
+    return Fraction(one.points[one.players.index(player)]).limit_denominator(1000)
 
 
-def cumulative(meetings: Played, player: int) -> Fraction:
+def of(met: Played, player: int) -> Played:
+    return [one for one in met if player in one.players]
+
+
+def score(met: Played, player: int) -> Fraction:
+    return sum((taken_by(one, player) for one in of(met, player)), Fraction())
+
+
+def early(met: Played, player: int) -> Fraction:
     """Return the sum of the scores that a player had after each round."""
-    last = max((one.round for one in meetings), default=0)
-    return sum((score([m for m in meetings if m.round <= number], player) for number in range(1, last + 1)), Fraction())
-
-
-def opponents(meetings: Played, player: int) -> list[int]:
-    return [other for _, other, _ in course(meetings, player) if other is not None]
-
-
-def won_outright(meetings: Played, player: int) -> int:
+    last = max((one.round for one in met), default=0)
     return sum(
-        one.second is not None
-        and (
-            (one.first == player and one.first_points > one.second_points)
-            or (one.second == player and one.second_points > one.first_points)
-        )
-        for one in meetings
+        (score([one for one in met if one.round <= number], player) for number in range(1, last + 1)), Fraction()
     )
 
 
-Figure = Callable[[Played, int], Fraction | int]
+def opponents(met: Played, player: int) -> list[int]:
+    return [other for one in of(met, player) for other in one.players if other != player]
 
-FIGURES: dict[str, Figure] = {
-    "rounds_won": won_outright,
-    "opponents_points": lambda played, player: sum(score(played, other) for other in opponents(played, player)),
-    "early_points": cumulative,
-    "opponents_early_points": lambda played, player: sum(cumulative(played, o) for o in opponents(played, player)),
-    "sonneborn_berger": lambda played, player: sum(
-        points * score(played, other) for _, other, points in course(played, player) if other is not None
+
+FIGURES: Mapping[str, Callable[[Played, int], Fraction]] = {
+    "rounds_won": lambda met, player: sum(
+        (
+            Fraction(all(taken_by(one, player) > taken_by(one, other) for other in one.players if other != player))
+            for one in of(met, player)
+            if len(one.players) > 1
+        ),
+        Fraction(),
+    ),
+    "opponents_points": lambda met, player: sum((score(met, other) for other in opponents(met, player)), Fraction()),
+    "early_points": early,
+    "opponents_early_points": lambda met, player: sum((early(met, one) for one in opponents(met, player)), Fraction()),
+    "sonneborn_berger": lambda met, player: sum(
+        (
+            taken_by(one, player) * score(met, other) / (len(one.players) - 1)
+            for one in of(met, player)
+            for other in one.players
+            if other != player
+        ),
+        Fraction(),
     ),
 }
 SWISS = ("rounds_won", "opponents_points", "early_points", "opponents_early_points")
 
-Naive = list[tuple[int, tuple[Fraction | int, ...]]]
+
+def check_places(format_: EvaluationFormat, chosen: Sequence[str] | None, seeded: Sequence[int], met: Played) -> None:
+    usual = SWISS if format_ is EvaluationFormat.SWISS else ("sonneborn_berger",)
+    names = usual if chosen is None else chosen
+    told = {player: [score(met, player), *(FIGURES[name](met, player) for name in names)] for player in seeded}
+    order = sorted(seeded, key=lambda player: [-figure for figure in told[player]])
+    placed = placed_by(figures(format_, NEWEST, chosen), seeded, met)
+    assert [(one.place, one.player) for one in placed] == list(enumerate(order, 1))
+    for one in placed:
+        assert list(one.figures.values()) == pytest.approx([float(its) for its in told[one.player]], abs=1e-5)
 
 
-def naive(seeded: Sequence[int], played: Played, *ties: str) -> Naive:
-    """Return the players in order of place, each with points, tie-break figures and (negated) seed."""
-    found: Naive = [
-        (player, (score(played, player), *(FIGURES[name](played, player) for name in ties), -seed))
-        for seed, player in enumerate(seeded)
-    ]
-    return sorted(found, key=lambda item: item[1], reverse=True)
-
-
-def naive_swiss(seeded: Sequence[int], meetings: Played) -> Naive:
-    return naive(seeded, meetings, *SWISS)
-
-
-def naive_round_robin(seeded: Sequence[int], meetings: Played) -> Naive:
-    return naive(seeded, meetings, "sonneborn_berger")
-
-
-def check_round(
-    seeded: Sequence[int],
-    present: set[int],
-    before: Played,
-    pairs: Sequence[tuple[int, ...]],
-    bye: int | None = None,
-) -> None:
-    """Check, one player after the other, that a round follows the rule."""
-    left = sorted((p for p in seeded if p in present), key=lambda p: (-score(before, p), seeded.index(p)))
-    assert sorted([*(p for pair in pairs for p in pair), *([] if bye is None else [bye])]) == sorted(left)
-    assert (bye is not None) == (len(left) % 2 == 1)
-    if bye is not None:
-        byes = {p: sum(one.first == p and one.second is None for one in before) for p in left}
-        fewest = [p for p in left if byes[p] == min(byes.values())]
-        lowest = [p for p in fewest if score(before, p) == min(score(before, q) for q in fewest)]
-        assert bye == max(lowest, key=seeded.index)
-        left.remove(bye)
-    for pair in pairs:
-        top, *others = left
-        times = [opponents(before, top).count(other) for other in others]
-        assert set(pair) == {top, others[times.index(min(times))]}
-        left = [p for p in left if p not in pair]
-
-
-@settings(deadline=None, max_examples=60)
+@examples(150)
 @given(
     players=st.integers(2, 14),
-    rounds=st.integers(1, 8),
+    seats=st.integers(2, 6),
+    rounds=st.integers(1, 7),
     games=st.integers(1, 3),
     seed=st.integers(0, 2**32),
     leaving=st.sampled_from([0.0, 0.05]),
+    chosen=st.none() | st.lists(st.sampled_from(list(CHOICE)), min_size=1, unique=True),
 )
 def test_a_swiss_is_drawn_and_placed_as_the_rule_says(
-    players: int, rounds: int, games: int, seed: int, leaving: float
+    players: int, seats: int, rounds: int, games: int, seed: int, leaving: float, chosen: list[str] | None
 ) -> None:
-    seeded = list(range(1, players + 1))
-    meetings = played_swiss(players, rounds, games, random.Random(seed), leaving)
-    placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST), seeded, meetings)
-    assert [(one.player, tuple(one.figures.values())) for one in placed] == [
-        (player, found[:-1]) for player, found in naive_swiss(seeded, meetings)
-    ]
-    assert [one.place for one in placed] == list(range(1, players + 1))
+    chance = random.Random(seed)
+    seeded = chance.sample(range(1, 100), players)
+    met = played_swiss(seeded, seats, rounds, games, chance, leaving)
+    check_places(EvaluationFormat.SWISS, chosen, seeded, met)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(players=st.integers(2, 9), games=st.integers(1, 5), seed=st.integers(0, 2**32))
 def test_a_round_robin_is_placed_as_the_rule_says(players: int, games: int, seed: int) -> None:
     chance = random.Random(seed)
     seeded = chance.sample(range(1, 100), players)
-    meetings = []
-    for number, rnd in enumerate(berger(seeded), 1):
-        for first, second in rnd.pairs:
-            mine = sum(chance.choice([0, 1, 2]) for _ in range(games)) / 2
-            meetings.append(Pair(number, first, second, mine, games - mine))
-    placed = placed_by(figures(EvaluationFormat.ROUND_ROBIN, NEWEST), seeded, meetings)
-    assert [(one.player, tuple(one.figures.values())) for one in placed] == [
-        (player, found[:-1]) for player, found in naive_round_robin(seeded, meetings)
-    ]
-
-
-@settings(deadline=None, max_examples=40)
-@given(chosen=st.lists(st.sampled_from(list(CHOICE)), min_size=1, unique=True), seed=st.integers(0, 2**32))
-def test_ties_are_broken_by_what_was_chosen_in_that_order(chosen: list[str], seed: int) -> None:
-    seeded = list(range(1, 8))
-    meetings = played_swiss(7, 4, 1, random.Random(seed))
-    placed = placed_by(figures(EvaluationFormat.SWISS, NEWEST, chosen), seeded, meetings)
-    assert [one.player for one in placed] == [player for player, _ in naive(seeded, meetings, *chosen)]
+    pairs = [(number, pair) for number, one in enumerate(berger(seeded), 1) for pair in one.pairs]
+    met = [met_at(number, pair, games, chance) for number, pair in pairs]
+    check_places(EvaluationFormat.ROUND_ROBIN, None, seeded, met)
 
 
 def test_the_first_round_pairs_the_best_with_the_next_and_gives_the_weakest_the_bye() -> None:
@@ -188,3 +167,46 @@ def test_the_player_that_began_more_often_sits_second() -> None:
     met = [Pair(1, 1, 2, 1.0), Pair(1, 3, 4, 1.0)]
     ((first, second), _), _ = draw([1, 3, 2, 4], {1, 2, 3, 4}, [*met, Pair(2, 1, 4, 0.0, 0.0)])
     assert (first, second) == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "failed", "what", "points"),
+    [
+        ({1: 1, 2: 2, 3: 3, 4: 4}, (), Ranks.PLACEMENT, {1: 1.0, 2: 2 / 3, 3: 1 / 3, 4: 0.0}),
+        ({1: 1, 2: 2, 3: 3, 4: 4}, (), Ranks.WINS, {1: 1.0, 2: 0.0, 3: 0.0, 4: 0.0}),
+        ({1: 1, 2: 1, 3: 3}, (3,), Ranks.PLACEMENT, {1: 0.75, 2: 0.75, 3: 0.0}),
+        ({1: 1, 2: 2, 3: 3}, (1,), Ranks.PLACEMENT, {1: 0.0, 2: 1.0, 3: 0.5}),
+        ({1: 1, 2: 2, 3: 3}, (1,), Ranks.WINS, {1: 0.0, 2: 1.0, 3: 0.0}),
+        ({1: 1, 2: 2}, (1, 2), Ranks.PLACEMENT, {1: 0.0, 2: 0.0}),
+        ({1: 1, 2: 1}, (), Ranks.PLACEMENT, {1: 0.5, 2: 0.5}),
+        ({1: 2, 2: 1}, (), Ranks.WINS, {1: 0.0, 2: 1.0}),
+    ],
+)
+def test_the_points_of_a_match(
+    ranks: Mapping[int, int], failed: Sequence[int], what: Ranks, points: Mapping[int, float]
+) -> None:
+    assert points_taken(ranks, failed, what) == pytest.approx(points)
+
+
+def test_two_at_the_cut_meet_again_with_their_neighbours_and_move_nobody_else() -> None:
+    form = Form(EvaluationFormat.SWISS, 1, 2, keep=3, further=2, seats=3)
+    seeded = [1, 2, 3, 4, 5, 6]
+    met = [Meeting(1, (1, 2, 3), (1.0, 1.0, 1.0)), Meeting(1, (4, 5, 6), (1.0, 1.0, 1.0))]
+    ((tables, byes),) = next_rounds(form, seeded, {*seeded}, met)
+    assert (tables, byes) == ([(3, 4, 5)], ())
+    again = [*met, Meeting(2, (3, 4, 5), (0.0, 2.0, 1.0))]
+    assert [one.player for one in standings(form, seeded, {*seeded}, again)] == [1, 2, 4, 3, 5, 6]
+    ((tables, _),) = next_rounds(form, seeded, {*seeded}, again)
+    assert tables == [(5, 4, 3)]
+    assert next_rounds(form, seeded, {1, 2}, met) == [], "no table is left"
+
+
+def test_stages_at_larger_tables_are_a_swiss_that_leaves_enough_for_the_next() -> None:
+    assert list(stage_faults(["swiss rounds=3 keep=4", "swiss rounds=5"], 4)) == []
+    assert list(stage_faults(["round-robin keep=8", "knockout"], 4)) == [
+        "number 1: only a swiss is played at tables of 4",
+        "number 2: only a swiss is played at tables of 4",
+    ]
+    assert list(stage_faults(["swiss rounds=3 keep=3", "swiss rounds=5"], 4)) == [
+        "number 1: “keep” must leave enough for a table of 4"
+    ]
