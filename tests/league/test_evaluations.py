@@ -410,13 +410,6 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
     assert world.row(Season, season_id).state is states.SeasonState.CLOSED
 
 
-def test_one_without_a_field_is_cancelled(world: World) -> None:
-    due(world, 1)
-    assert world.tick() == []
-    (row,) = evaluations(world)
-    assert row.state is states.EvaluationState.CANCELLED
-
-
 def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
     season_id = due(world, 4)
     world.tick()

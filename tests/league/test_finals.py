@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from sqlmodel import col, select
 
-from deadheat.league.pairing.rounds import Round, swiss, tables
 from deadheat.league.ratings import Prior, RatingConfig, rate
+from deadheat.league.service.course.finals_played import divisions as fields
 from deadheat.league.service.course.finals_played import finals_progress
 from deadheat.league.service.ground import audit, steps
 from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
@@ -20,7 +19,7 @@ from deadheat.league.service.rulings.rulings import rejudge_match
 from deadheat.league.service.seasons import absence, divisions, seasons
 from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import FinalsFormat, FinalsLog, MatchState, Purpose, SeasonState
+from deadheat.league.states import FinalsFormat, FinalsLog, Purpose, SeasonState
 from deadheat.league.tables import Entry, Match, Participant, RatingSnapshot, Season, Series
 from tests.league.outcomes import Outcome, abandoned, won
 from tests.league.people import GAME
@@ -143,27 +142,6 @@ def test_a_swiss_round_begins_when_the_one_before_has_ended(world: World) -> Non
     assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
-def test_in_an_odd_field_everybody_sits_out_at_most_once(world: World) -> None:
-    season_id = season(world, 5, finals=FinalsFormat.SWISS, finals_rounds=2)
-    play_finals(world, season_id, range(5))
-    played = Counter(version for _, pair in pairings(world, season_id) for version in pair)
-    assert sorted(played.values()) == [1, 1, 2, 2, 2]
-
-
-def test_sitting_out_is_worth_as_much_as_winning_every_game_that_a_round_has(world: World, monkeypatch) -> None:
-    """In Liar's Dice a round consists of whole deals, so it has two games although three were chosen."""
-    season_id = season(world, 3, "liars-dice", finals=FinalsFormat.SWISS, finals_games=3, finals_rounds=2)
-    paired: list[Mapping[int, Fraction]] = []
-
-    def noting(field: Sequence[int], points: Mapping[int, Fraction], *others: Any) -> Round:
-        paired.append(dict(points))
-        return swiss(field, points, *others)
-
-    monkeypatch.setattr("deadheat.league.pairing.finals.swiss", noting)
-    play_finals(world, season_id, range(3))
-    assert sorted(paired[1].values()) == [0, 2, 2]
-
-
 def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     season_id = season(world, 3, finals_extra_games=2000, finals_games=2)
     play_finals(world, season_id, (1, 3, 2))
@@ -175,12 +153,6 @@ def test_neighbours_play_on_until_they_are_told_apart(world: World) -> None:
     extra = [pair for number, pair in pairings(world, season_id) if number is None]
     assert 0 < len(extra) < 200
     assert set(extra) <= {frozenset({2, 3}), frozenset({1, 3})}
-
-
-def test_games_that_do_not_reach_for_all_are_the_best_places(world: World) -> None:
-    season_id = season(world, 3, finals_extra_games=1)
-    play_finals(world, season_id, (1, 3, 2))
-    assert [pair for number, pair in pairings(world, season_id) if number is None] == [frozenset({2, 3})]
 
 
 @pytest.mark.parametrize(("game", "played"), [(GAME, 7), ("liars-dice", 6)])
@@ -302,15 +274,25 @@ def test_each_division_has_finals_of_its_own(world: World) -> None:
     assert placed == [(1, 1, 3), (1, 2, 2), (1, 3, 1), (2, 1, 6), (2, 2, 5), (2, 3, 4)]
 
 
-def test_a_finalist_that_is_disqualified_is_not_paired_any_more(world: World) -> None:
-    season_id = season(world, 4)
+def test_a_finalist_that_is_disqualified_is_not_paired_any_more_and_progress_is_told(world: World) -> None:
+    season_id = season(world, 4, finals_extra_games=4, closes_when_done=False)
+
+    def told() -> list[tuple[int, ...]]:
+        found = world.read(finals_progress, season_id)
+        return [(one.finalists, one.round, one.rounds, one.finished, one.series, one.extra_left) for one in found]
+
     play(world, season_id, range(4))
+    assert told() == []
     in_finals(world, season_id)
     made = world.tick()
+    assert told() == [(4, 3, 3, 0, 6, 4)]
+    world.play(made[:2], by(range(4)))
+    assert told() == [(4, 3, 3, 2, 6, 4)]
     world.write(absence.disqualify, world.boss, season_id, 4, "caught")
-    world.play_left(made, by(range(4)))
+    world.play_left(made[2:], by(range(4)))
     play(world, season_id, range(4))
-    assert world.row(Season, season_id).state is SeasonState.CLOSED
+    ((finalists, _, rounds, finished, series, _),) = told()
+    assert (finalists, rounds, finished) == (3, 3, series)
     assert [row["version_id"] for row in world.ranking(season_id)] == [3, 2, 1]
 
 
@@ -325,68 +307,39 @@ def test_a_finals_match_that_is_rejudged_counts_for_its_round(world: World) -> N
     assert one.purpose is Purpose.FINALS
 
 
-@pytest.mark.parametrize(("bots", "rounds"), [(5, 3), (6, 3), (8, 5), (4, 3)])
-def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World, bots: int, rounds: int) -> None:
+def test_a_swiss_with_a_disqualified_bot_is_played_to_its_end(world: World) -> None:
     """One bot leaves during the second round. No two meet twice, and all planned rounds are played."""
-    season_id = in_finals(world, season(world, bots, finals=FinalsFormat.SWISS, finals_rounds=rounds))
-    world.play(world.tick(), by(range(bots)))
+    season_id = in_finals(world, season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=3))
+    world.play(world.tick(), by(range(6)))
     first, *others = world.tick()
     running = world.claimed(first)
     out = running.matches[0].seats[0]
     world.write(absence.disqualify, world.boss, season_id, out, "caught")
-    assert world.finish(running, by(range(bots)))
-    world.play(others, by(range(bots)))
-    play(world, season_id, range(bots))
+    assert world.finish(running, by(range(6)))
+    world.play(others, by(range(6)))
+    play(world, season_id, range(6))
     assert world.row(Season, season_id).state is SeasonState.CLOSED
     met = [(number, pair) for number, pair in pairings(world, season_id) if number is not None]
     assert max(Counter(pair for _, pair in met).values()) == 1
-    assert {number for number, _ in met} == set(range(1, rounds + 1))
-    assert out not in Counter(version for number, pair in met if number > 2 for version in pair)
-    assert {row["version_id"] for row in world.ranking(season_id)} == set(range(1, bots + 1)) - {out}
-    assert max(Counter(version for number, pair in met for version in pair).values()) <= rounds
+    assert {number for number, _ in met} == {1, 2, 3}
+    assert out not in {version for number, pair in met if number > 2 for version in pair}
+    assert out not in {row["version_id"] for row in world.ranking(season_id)}
 
 
-def test_a_win_against_a_disqualified_bot_still_counts_for_pairing(world: World) -> None:
-    season_id = in_finals(world, season(world, 6, finals=FinalsFormat.SWISS, finals_rounds=2))
-    beat: dict[int, int] = {}
-    for series_id in world.tick():
-        job = world.claimed(series_id)
-        loser, winner = sorted(job.matches[0].seats)
-        beat[winner] = loser
-        assert world.finish(job, by(range(6)))
-    champion = max(beat)
-    world.write(absence.disqualify, world.boss, season_id, beat[champion], "caught")
-    world.tick()
-    second = [pair for number, pair in pairings(world, season_id) if number == 2]
-    (opponent,) = next(pair for pair in second if champion in pair) - {champion}
-    assert opponent in beat
-
-
-def test_games_that_we_fail_to_play_cost_the_finals_budget_nothing(world: World) -> None:
-    season_id = season(world, 2, finals_extra_games=6, finals_games=2)
-    world.set_state(season_id, SeasonState.FINALS)
-    failures = 2
-    for _ in range(ROUNDS):
-        world.rank(season_id)
-        made = world.tick()
-        if not made:
-            break
-        for series_id in made:
-            job = world.claimed(series_id)
-            further = world.row(Series, series_id).round is None
-            if further and failures:
-                failures -= 1
-                assert world.finish(job, abandoned)
-            else:
-                assert world.finish(job, by((1, 1)))
-    (found,) = world.read(finals_progress, season_id)
-    counted = world.rows(
-        select(Match.state)
-        .join(Series, col(Series.id) == Match.series_id)
-        .where(Series.purpose == Purpose.FINALS, col(Series.round).is_(None))
-    )
-    assert Counter(counted) == {MatchState.DONE: 6, MatchState.ABANDONED: 4}
-    assert (found.extra_games, found.extra_left) == (6, 0)
+def test_what_carries_no_information_is_struck(world: World) -> None:
+    """Our failure, and a disqualified opponent."""
+    season_id = in_finals(world, season(world, 8, finals=FinalsFormat.SWISS))
+    one, other, failed, running = world.tick()
+    world.play([one, other], by(range(8)))
+    assert world.finish(world.claimed(failed), abandoned)
+    job = world.claimed(running)
+    out = world.rows(select(Participant.version_id).join(Match).where(Match.series_id == one))[0]
+    world.write(absence.disqualify, world.boss, season_id, out, "caught")
+    (division,) = world.read(lambda session: fields(session, session.get_one(Season, season_id)))
+    told = {series.versions: (series.finished, series.struck, series.lost) for series in division.played}
+    assert sorted(told.values()) == [(False, False, 0), (True, False, 0), (True, True, 0), (True, True, 2)]
+    assert not told[frozenset(job.matches[0].seats)][0]
+    assert all(struck for versions, (_, struck, _) in told.items() if out in versions)
 
 
 def test_a_host_that_fails_for_ever_does_not_keep_finals_going_for_ever(world: World) -> None:
@@ -405,34 +358,6 @@ def test_a_host_that_fails_for_ever_does_not_keep_finals_going_for_ever(world: W
     assert world.row(Season, season_id).state is SeasonState.CLOSED
 
 
-def test_how_far_the_finals_are_is_told(world: World) -> None:
-    season_id = season(world, 4, finals_extra_games=4, closes_when_done=False)
-
-    def told() -> list[tuple[int, int, int, int, int]]:
-        return [
-            (one.round, one.rounds, one.finished, one.series, one.extra_games + one.extra_left)
-            for one in world.read(finals_progress, season_id)
-        ]
-
-    play(world, season_id, range(4))
-    assert told() == []
-    in_finals(world, season_id)
-    made = world.tick()
-    assert told() == [(3, 3, 0, 6, 4)]
-    world.play(made[:2], by(range(4)))
-    assert told() == [(3, 3, 2, 6, 4)]
-    world.write(absence.disqualify, world.boss, season_id, 4, "caught")
-    left = world.read(finals_progress, season_id)[0]
-    assert (left.finalists, left.rounds) == (3, 3)
-    for series_id in made[2:]:
-        job = world.claim(series_id)
-        if job is not None:
-            assert world.finish(job, by(range(4)))
-    play(world, season_id, range(4))
-    (done,) = told()
-    assert done[2] == done[3]
-
-
 def test_a_season_without_enough_finalists_is_over_at_once(world: World) -> None:
     season_id = in_finals(world, season(world, 1))
     assert world.tick() == []
@@ -448,10 +373,3 @@ def test_finals_at_larger_tables(world: World) -> None:
     rounds = Counter(number for number, versions in pairings(world, season_id) if len(versions) == 4)
     assert (rounds[1], rounds[2]) == (8, 8), "two tables, and of each deal a rotation in every one of four series"
     assert world.row(Season, season_id).state is SeasonState.CLOSED
-
-
-def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn() -> None:
-    scores = {1: Fraction(0), 2: Fraction(3), 3: Fraction(1), 4: Fraction(2), 5: Fraction(0)}
-    assert tables((1, 2, 3, 4, 5), scores, Counter(), 2) == [(2, 4), (3, 1)]
-    assert tables((1, 2, 3, 4, 5), scores, Counter({5: 1}), 2) == [(2, 4), (3, 5)]
-    assert tables((1, 2, 3), {}, Counter(), 4) == []

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from deadheat.league.pairing.finals import Played, due_tables
+from deadheat.league.pairing.finals import Played, due_tables, extra_games
 from deadheat.league.pairing.pairs import lot
+from deadheat.league.pairing.rounds import tables
 from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.states import EvaluationFormat
 
@@ -64,3 +65,27 @@ def digest(found: list[Any]) -> str:
 def test_random_finals_are_drawn_as_before(number: int) -> None:
     fifty = range(number, number + 50)
     assert [digest(drawn(one)) for one in fifty] == [DRAWN[one] for one in fifty]
+
+
+def test_a_round_without_a_table_that_counts_is_worth_a_won_round() -> None:
+    """The fifth player's opponent was disqualified, so it meets a winner, and somebody else sits out."""
+    played = [Played(1, frozenset({1, 2})), Played(1, frozenset({3, 4})), Played(1, frozenset({5, 6}), struck=True)]
+    form = Form(EvaluationFormat.SWISS, 2, 4)
+    due = due_tables(form, b"", [1, 2, 3, 4, 5], played, lambda: {1: 4, 3: 4})
+    assert {(number, frozenset(pair)) for number, pair in due} == {(2, frozenset({1, 5})), (2, frozenset({2, 3}))}
+    assert due_tables(form, b"", [1, 2], [replace(played[0], finished=False)], dict) == [], "the round has not ended"
+    assert due_tables(form, b"", [1, 2], played, dict) == [], "the two have met"
+
+
+def test_games_that_we_fail_to_play_cost_the_budget_nothing_up_to_as_many_again() -> None:
+    def left(matches: int, lost: int) -> tuple[int, int]:
+        return extra_games([Played(1, frozenset(), 10, 10), Played(None, frozenset(), matches, lost)], 6)
+
+    assert [left(0, 0), left(2, 0), left(6, 4), left(7, 7), left(12, 12)] == [(0, 6), (2, 4), (2, 4), (0, 5), (0, 0)]
+
+
+def test_at_tables_neighbours_by_score_sit_together_and_the_last_sit_out_in_turn() -> None:
+    scores = {2: 3, 3: 1, 4: 2}
+    assert tables((1, 2, 3, 4, 5), scores, Counter(), 2) == [(2, 4), (3, 1)]
+    assert tables((1, 2, 3, 4, 5), scores, Counter({5: 1}), 2) == [(2, 4), (3, 5)]
+    assert tables((1, 2, 3), {}, Counter(), 4) == []

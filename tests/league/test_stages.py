@@ -18,7 +18,7 @@ from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationStat
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.meetings import pairings
-from tests.league.outcomes import abandoned, higher_wins, lower_wins, won
+from tests.league.outcomes import abandoned, higher_wins, lower_wins
 from tests.league.world import World
 
 
@@ -88,32 +88,6 @@ def test_places_follow_from_the_stages_and_not_from_the_ladder(world: World) -> 
     world.play_all(higher_wins)
     world.settle()
     assert ranks(world, season_id) == [(3, 1), (2, 2), (1, 3)]
-
-
-def test_two_who_are_not_apart_at_the_cut_meet_again_as_often_as_declared(world: World) -> None:
-    in_finals(world, 3, "round-robin matches=2 keep=2 further=8", "knockout")
-    world.play_all(won)
-    stage, _ = stages(world)
-    further = [one for one in pairings(world, stage.id) if one.round > stage.rounds]
-    assert [(one.first_id, one.second_id) for one in further] == [(2, 3), (3, 2), (2, 3), (3, 2)]
-    assert finals_places(world) == {1: 1, 2: 2, 3: 3}, "of equals the better seed goes on"
-
-
-def test_a_knockout_has_byes_further_matches_and_a_third_place(world: World) -> None:
-    in_finals(world, 6, "knockout matches=1 further=1 third-place")
-    world.play_all(lambda match: won(match) if set(match.seats) == {1, 2} else lower_wins(match))
-    (stage,) = stages(world)
-    met = [(one.round, {one.first_id, one.second_id}) for one in pairings(world, stage.id)]
-    assert met == [(1, {4, 5}), (1, {3, 6}), (2, {1, 4}), (2, {2, 3}), (3, {1, 2}), (3, {3, 4})]
-    assert finals_places(world) == {1: 1, 2: 2, 3: 3, 4: 4, 5: 5, 6: 6}
-
-
-def test_a_level_tie_in_a_knockout_is_repeated_and_then_the_better_seed_goes_on(world: World) -> None:
-    in_finals(world, 2, "knockout matches=2 further=4")
-    world.play_all(won)
-    (stage,) = stages(world)
-    assert [(one.first_id, one.second_id) for one in pairings(world, stage.id)] == [(1, 2), (2, 1), (1, 2)]
-    assert finals_places(world) == {1: 1, 2: 2}
 
 
 def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> None:
