@@ -11,8 +11,8 @@ import pytest
 from sqlmodel import col, select
 
 from deadheat.league.ratings import Prior, RatingConfig, rate
-from deadheat.league.service.course.finals_played import divisions as fields
-from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.course.finals import divisions as fields
+from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.ground import audit, steps
 from deadheat.league.service.rankings import publishing, ranking, recount, results, standings
 from deadheat.league.service.rulings.rulings import rejudge_match

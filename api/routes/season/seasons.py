@@ -12,7 +12,7 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas import seasons as schemas
 from deadheat.league.records.seasons import Season, SeasonDetail, Unfinished
 from deadheat.league.service.course import states
-from deadheat.league.service.course.finals_played import finals_progress
+from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.staged import stages_of

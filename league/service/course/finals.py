@@ -27,28 +27,44 @@ since, our failure) counts as won.
 from __future__ import annotations
 
 import logging
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import Any
 
-from sqlmodel import Session, select
+from sqlalchemy import select as columns
+from sqlmodel import Session, case, col, func, select
 
+from deadheat.league.causes import Cause
 from deadheat.league.database import now
-from deadheat.league.pairing.finals import Field, due_tables, extra_games
+from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import around
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
-from deadheat.league.service.course.finals_played import Division, divisions, scores
+from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.course.stages import plan_stages
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import may_be_drawn
+from deadheat.league.service.ground.counting import counts, disqualified, may_be_drawn, taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import EvaluationFormat, FinalsFormat, Purpose, SeasonState
-from deadheat.league.tables import Entry, RatingSnapshot, Season
+from deadheat.league.states import (
+    UNFINISHED,
+    WITH_RESULT,
+    EvaluationFormat,
+    FinalsFormat,
+    MatchState,
+    Purpose,
+    SeasonState,
+)
+from deadheat.league.tables import Attempt, Entry, Match, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
 
@@ -61,19 +77,14 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     on_ladder = (Purpose.LADDER, Purpose.RATED_EVALUATION)
     if season.qualified_at is None and (open_series(session, season.id, *on_ladder) or not _qualify(session, season)):
         return []
-    if season.finals is FinalsFormat.STAGES:
-        made, is_over = plan_stages(session, season)
-        if is_over:
-            _finish(session, season)
-        return made
-    made, is_over = [], True
-    room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
-    for division in divisions(session, season):
-        ids, done = _plan_division(session, season, division, max(room - len(made), 0))
-        made += ids
-        is_over = is_over and done
+    plan = plan_stages if season.finals is FinalsFormat.STAGES else _plan_rounds
+    made, is_over = plan(session, season)
     if is_over:
-        _finish(session, season)
+        season.finals_done_at = now(session)
+        session.flush()
+        record(session, SYSTEM, "finals-done", f"season/{season.id}")
+        log.info("season %d: the finals are over", season.id)
+        turn_season(session, season)
     return made
 
 
@@ -112,9 +123,21 @@ def _current_ranking(session: Session, season: Season) -> RatingSnapshot | None:
 # Playing ------------------------------------------------------------------------------------------------------------
 
 
+def _plan_rounds(session: Session, season: Season) -> tuple[list[int], bool]:
+    """Plan the next series of all divisions, and say whether these have played enough."""
+    made: list[int] = []
+    is_over = True
+    room = open_series_bound(session) - open_series(session, season.id, Purpose.FINALS)
+    for division in divisions(session, season):
+        ids, done = _plan_division(session, season, division, max(room - len(made), 0))
+        made += ids
+        is_over = is_over and done
+    return made, is_over
+
+
 def _plan_division(session: Session, season: Season, division: Division, room: int) -> tuple[list[int], bool]:
     """Plan a division's next series, and say whether it has played enough."""
-    form, points = division.form, partial(scores, session, season)
+    form, points = division.form, partial(_scores, session, season)
     due = due_tables(form, season.pairing_seed or b"", division.field, division.played, points)
     if due:
         if form.format is EvaluationFormat.ROUND_ROBIN:  # a Swiss round is planned as a whole
@@ -137,33 +160,126 @@ def _extra_games(session: Session, season: Season, division: Division) -> tuple[
         return [], False
     rows = {row["version_id"]: row for row in snapshot.standings["rows"]}
     order = [version for version in rows if version in division.field]  # as the ranking, which `gap_se` follows
-    shared = share_out(_gaps(order, rows, budget), budget, season.finals_games, whole_groups(season, 1))
+    gaps = [
+        Gap(above, below, games)
+        for above, below in pairwise(order)
+        if (error := rows[above]["gap_se"]) is not None  # a rule decides the order
+        and (games := games_to_part(rows[above]["elo"] - rows[below]["elo"], error**2, budget)) > 0
+    ]
+    shared = share_out(gaps, budget, season.finals_games, whole_groups(season, 1))
     made = _add(session, season, [Table(around(order, gap.above, season.seats), gap.games) for gap in shared])
     return made, not made
 
 
-def _gaps(order: Field, rows: Mapping[int, Mapping[str, Any]], most_games: int) -> list[Gap]:
-    """Return the neighbours that need more games, best places first. A row's `gap_se` belongs to its distance to the
-    next row; it is None where a rule decides the order.
-    """
-    gaps = []
-    for above, below in pairwise(order):
-        if rows[above]["gap_se"] is None:
-            continue
-        difference = rows[above]["elo"] - rows[below]["elo"]
-        games = games_to_part(difference, rows[above]["gap_se"] ** 2, most_games)
-        if games > 0:
-            gaps.append(Gap(above, below, games))
-    return gaps
-
-
-def _finish(session: Session, season: Season) -> None:
-    season.finals_done_at = now(session)
-    session.flush()
-    record(session, SYSTEM, "finals-done", f"season/{season.id}")
-    log.info("season %d: the finals are over", season.id)
-    turn_season(session, season)
-
-
 def _add(session: Session, season: Season, planned: Sequence[Table]) -> list[int]:
     return in_turns(add_series(session, season, planned, purpose=Purpose.FINALS))
+
+
+# What was played ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A division's finals: the remaining finalists, and the series in which one of them sits."""
+
+    number: int
+    form: Form
+    field: Field
+    played: list[Played]
+
+
+def divisions(session: Session, season: Season) -> list[Division]:
+    """Return the divisions whose remaining finalists are enough for a table."""
+    seeded = select(Entry.division, Entry.version_id, taking_part(season.id)).where(
+        Entry.season_id == season.id, col(Entry.finals_seed).is_not(None)
+    )
+    entries = session.exec(seeded.order_by(col(Entry.division), col(Entry.finals_seed)))
+    everything = _played(session, season.id)
+    found = []
+    for number, qualified in groupby(entries, itemgetter(0)):
+        there = [(version, is_there) for _, version, is_there in qualified]
+        field = [version for version, is_there in there if is_there]
+        if len(field) >= season.seats:
+            theirs = [series for series in everything if not series.versions.isdisjoint(field)]
+            found.append(Division(number, finals_form(season, len(there)), field, theirs))
+    return found
+
+
+def finals_form(season: Season, finalists: int) -> Form:
+    """Return the form of finals with rounds. `finalists`: how many bots qualified, including those that left."""
+    format_ = EvaluationFormat(season.finals.value)
+    rounds = rounds_in(format_, finalists, season.finals_rounds)
+    return Form(format_, rounds, whole_groups(season, season.finals_games), seats=season.seats)
+
+
+def _played(session: Session, season_id: int) -> list[Played]:
+    """Return the series of the finals. Series dropped when a bot was taken out are left out: they were never played,
+    and are due again if it comes back.
+    """
+    dropped = select(Attempt.series_id).where(Attempt.season_id == season_id, Attempt.cause == Cause.ENTRY_ABSENT)
+    chosen: tuple[Any, ...] = (
+        Series.season_id == season_id,
+        Series.purpose == Purpose.FINALS,
+        col(Series.id).not_in(dropped),
+    )
+    first = select(Match.series_id, Participant.version_id, Participant.bot_id).where(Match.number == 0, *chosen)
+    seats = first.join(Participant, col(Participant.match_id) == Match.id)
+    seated: defaultdict[int, dict[int, int]] = defaultdict(dict)
+    for series_id, version, bot_id in session.exec(seats.join(Series, col(Series.id) == Match.series_id)):
+        seated[series_id][version] = bot_id
+
+    def many(*states: MatchState) -> Any:
+        return func.sum(case((col(Match.state).in_(states), 1), else_=0))
+
+    one = (col(Series.id), col(Series.round), col(Series.state))
+    states = (func.count(), many(MatchState.ABANDONED), many(MatchState.HELD), many(*WITH_RESULT))
+    series = columns(*one, *states).join(Match, col(Match.series_id) == col(Series.id)).where(*chosen).group_by(*one)
+    out = set(session.exec(disqualified(season_id)))
+    found = []
+    for series_id, number, state, matches, lost, held, counted in session.connection().execute(series):
+        players = seated[series_id]
+        finished = state not in UNFINISHED and not held
+        struck = finished and (not counted or not out.isdisjoint(players.values()))
+        found.append(Played(number, frozenset(players), matches, lost, finished, struck))
+    return found
+
+
+def _scores(session: Session, season: Season) -> Mapping[int, Fraction]:
+    """Add up the points of the finals' rounds: a match gives one to a player that beats everyone at the table."""
+    statement = (
+        select(Participant.match_id, Participant.version_id, Participant.rank)
+        .join(Match, col(Match.id) == Participant.match_id)
+        .join(Series, col(Series.id) == Match.series_id)
+        .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
+    )
+    found: defaultdict[int, Fraction] = defaultdict(Fraction)
+    for _, seats in groupby(session.exec(statement.order_by(col(Participant.match_id))), itemgetter(0)):
+        ranks = {version: rank or 0 for _, version, rank in seats}  # a match that counts has ranks
+        for version, points in match_points(ranks, season.ranks).items():
+            found[version] += points
+    return found
+
+
+# What people read ---------------------------------------------------------------------------------------------------
+
+
+def finals_progress(session: Session, season_id: int) -> list[FinalsProgress]:
+    """Report the progress of each division's finals, if they have rounds; nothing before the finalists are known."""
+    season = session.get_one(Season, season_id)
+    if season.qualified_at is None or season.finals is FinalsFormat.STAGES:
+        return []
+    return [_progress(season, one) for one in divisions(session, season)]
+
+
+def _progress(season: Season, division: Division) -> FinalsProgress:
+    # A rejudged match adds a series to its round, so count tables, not series.
+    begun = {(series.round, series.versions) for series in division.played if series.round is not None}
+    open_tables = {(series.round, series.versions) for series in division.played if not series.finished}
+    last, rounds = max((number for number, _ in begun), default=0), division.form.rounds
+    if division.form.format is EvaluationFormat.ROUND_ROBIN:
+        left = len(due_tables(division.form, b"", division.field, division.played, dict))
+    else:
+        left = max(0, rounds - last) * (len(division.field) // season.seats)
+    games = extra_games(division.played, season.finals_extra_games)
+    finished = len(begun - open_tables)
+    return FinalsProgress(division.number, len(division.field), last, rounds, finished, len(begun) + left, *games)
