@@ -206,7 +206,8 @@ def _first_field(entries: Sequence[Row], told: Sequence[_Told]) -> list[int]:
     last = max(done, key=lambda one: int(one.row["number"]), default=None)
     places = {} if last is None else {one["bot_id"]: one["place"] for one in last.players if one["place"] is not None}
     none = 1 if last is None else len(last.players) + 1
-    return [row["version_id"] for row in sorted(entries, key=lambda row: places.get(row["bot_id"], none))]
+    seeded = sorted(entries, key=lambda row: (row["finals_seed"], row["division"]))
+    return [row["version_id"] for row in sorted(seeded, key=lambda row: places.get(row["bot_id"], none))]
 
 
 def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import select
+from sqlmodel import col, select
 
 from deadheat.cli.organiser.archive import MANIFEST
 from deadheat.engine.core import Message
@@ -26,9 +26,10 @@ from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
+from deadheat.league.service.seasons import divisions
 from deadheat.league.service.series.carrying_out import programs_of
 from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom
-from deadheat.league.tables import BotVersion, Season
+from deadheat.league.tables import BotVersion, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.verification.agreement import verdict
 from deadheat.workers.outcomes import latencies
@@ -197,6 +198,25 @@ def test_finals_are_drawn_again(site: Site, server: str, tmp_path: Path, monkeyp
     told = " ".join(invoke("season", "verify", str(path)).stdout.split())
     drawn = "3 rounds of 3 of a Swiss" if finals is FinalsFormat.SWISS else "10 meetings of a round robin"
     assert f"right finals: {drawn} drawn again" in told
+
+
+def test_stages_of_several_divisions_are_seeded_by_their_places_in_these(
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    world, play = site.world, playing(site)
+    about: dict[str, Any] = {"finals": FinalsFormat.STAGES, "stages": ["round-robin matches=2"]}
+    world.season(4, games_per_pair=2, divisions=[("First", None), ("Second", None)], **about)
+    for bot_id in (2, 3):
+        world.write(divisions.assign_division, world.boss, SEASON, bot_id, 1)
+    play_all(world, play)
+    play_finals(world, play)
+    seeded = select(Entry.finals_seed, Entry.division).join(ContestPlayer, col(ContestPlayer.bot_id) == Entry.bot_id)
+    assert world.rows(seeded.order_by(col(ContestPlayer.seed))) == [(1, 1), (1, 2), (2, 1), (2, 2)]
+    assert world.write(publish, SEASON)
+    path = str(tmp_path / "season.zip")
+    succeeded(invoke("season", "archive", str(SEASON), "-o", path))
+    assert "right finals: 1 stage followed" in " ".join(invoke("season", "verify", path).stdout.split())
 
 
 @pytest.mark.parametrize("finals", [FinalsFormat.SWISS, FinalsFormat.ROUND_ROBIN])

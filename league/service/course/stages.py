@@ -7,26 +7,25 @@ other, its matches are rated, and rulings after a pairing is settled do not chan
 and the planner has locked the season, so nothing is begun twice.
 
 Seeds of the first stage are the finalists' places in the last evaluation, then, for those who were not in it or if
-there was none, their seeds by the ladder. Seeds of later stages are the places of the stage before. When a stage is
-over, the first `keep` of those that were not taken out advance. All others then have their places in the finals
-(`Entry.finals_place`), and nothing changes it: a ruling changes ratings, and a bot that is disqualified later leaves
-the ranking, where others move up. All finalists are one field, whatever their divisions.
+there was none, their seeds by the ladder; of equal seeds, the higher division comes first. Seeds of later stages are
+the places of the stage before. When a stage is over, the first `keep` of those that were not taken out advance. All
+others then have their places in the finals (`Entry.finals_place`), and nothing changes it: a ruling changes ratings,
+and a bot that is disqualified later leaves the ranking, where others move up. All finalists are one field, whatever
+their divisions.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.pairing.stages import stages
-from deadheat.league.service.evaluations.beginning import begin_stage, last_places
+from deadheat.league.service.evaluations.beginning import Players, begin_stage, last_places
 from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import set_each, touch_log
 from deadheat.league.states import ContestKind, EvaluationState
-from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Season
+from deadheat.league.tables import Contest, ContestPlayer, Entry, Season
 
 
 def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
@@ -54,29 +53,27 @@ def _newest(session: Session, season_id: int) -> Contest | None:
     return session.exec(found.order_by(col(Contest.stage).desc()).limit(1)).first()
 
 
-def _finalists(session: Session, season_id: int) -> Sequence[BotVersion]:
-    there = (col(Entry.finals_seed).is_not(None), taking_part(season_id))
-    seeded = select(BotVersion).join(Entry, col(Entry.version_id) == BotVersion.id).where(*there)
+def _finalists(session: Session, season_id: int) -> Players:
+    seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None), taking_part(season_id))
     places = last_places(session, season_id)
-    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed))).all()
-    return sorted(by_ladder, key=lambda version: places[version.bot_id])
+    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed), col(Entry.division))).all()
+    return sorted(by_ladder, key=lambda player: places[player[1]])
 
 
-def _survivors(session: Session, row: Contest) -> Sequence[BotVersion]:
-    """Return the versions that advance from a finished stage, the best first; the others get their final places now."""
-    left = (ContestPlayer.contest_id == row.id, col(ContestPlayer.gone_after).is_(None))
-    players = select(BotVersion).join(ContestPlayer, col(ContestPlayer.version_id) == BotVersion.id)
-    placed = players.where(ContestPlayer.contest_id == row.id).order_by(col(ContestPlayer.place))
-    there = session.exec(placed.where(*left)).all()
-    gone = session.exec(placed.where(left[0], ~left[1])).all()
+def _survivors(session: Session, row: Contest) -> Players:
+    """Return the players that advance from a finished stage, the best first; the others get their final places now."""
+    players = select(ContestPlayer.version_id, ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+    is_gone = col(ContestPlayer.gone_after).is_not(None)
+    there = session.exec(players.where(~is_gone).order_by(col(ContestPlayer.place))).all()
+    gone = session.exec(players.where(is_gone).order_by(col(ContestPlayer.place))).all()
     going_on = there[: row.keep]
     _place(session, row.season_id, [*there, *gone], len(going_on) if len(going_on) > 1 else 0)
     return going_on
 
 
-def _place(session: Session, season_id: int, order: Sequence[BotVersion], before: int = 0) -> None:
-    """Record the places of all versions after the first `before`."""
-    rows = [{"bot": version.bot_id, "at": place} for place, version in enumerate(order[before:], before + 1)]
+def _place(session: Session, season_id: int, order: Players, before: int = 0) -> None:
+    """Record the places of all players after the first `before`."""
+    rows = [{"bot": bot_id, "at": place} for place, (_, bot_id) in enumerate(order[before:], before + 1)]
     mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
     set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)
     touch_log(session, season_id)

@@ -41,6 +41,9 @@ from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, 
 
 log = logging.getLogger(__name__)
 
+Players = Sequence[tuple[int, int]]
+"""A field: versions with their bots, the best seed first."""
+
 TOO_FEW = "Fewer than %s bots could play."
 
 RUNNING = select(Contest).where(Contest.season_id == bindparam("season_id"), Contest.state == EvaluationState.RUNNING)
@@ -194,10 +197,10 @@ def end_evaluation(session: Session, row: Contest, state: EvaluationState, reaso
     return True
 
 
-def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Sequence[BotVersion]) -> Contest:
-    """Begin a stage of the finals. `field`: at least a table of versions, the best seed first."""
+def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Players) -> Contest:
+    """Begin a stage of the finals. `field`: at least enough for a table."""
     form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
-    return _add(session, season, f"Stage {number}", form, [(one.id, one.bot_id) for one in field], stage=number)
+    return _add(session, season, f"Stage {number}", form, field, stage=number)
 
 
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
@@ -221,14 +224,14 @@ def _add(
     season: Season,
     name: str,
     form: Form,
-    field: Sequence[tuple[int, int]],
+    field: Players,
     *,
     rated: bool = True,
     stage: int | None = None,
     due_at: datetime | None = None,
     who: str = SYSTEM,
 ) -> Contest:
-    """Create an evaluation with its field of versions with their bots, the best seed first."""
+    """Create an evaluation with its field."""
     newest = session.exec(select(func.max(Contest.number)).where(Contest.season_id == season.id)).one()
     row = Contest(
         season_id=season.id,
@@ -253,9 +256,9 @@ def _add(
     return row
 
 
-def _seeded(session: Session, season: Season) -> list[tuple[int, int]]:
-    """Return the field as versions with their bots, the best seed first: by the last evaluation's standings, then the
-    bots that were not in it, by the time of submission.
+def _seeded(session: Session, season: Season) -> Players:
+    """Return the field: by the last evaluation's standings, then the bots that were not in it, by the time of
+    submission.
     """
     statement = (
         select(Entry.version_id, Entry.bot_id, BotVersion.created_at)
