@@ -193,7 +193,7 @@ def divisions(session: Session, season: Season) -> list[Division]:
     seeded = select(Entry.division, Entry.version_id, taking_part(season.id)).where(
         Entry.season_id == season.id, col(Entry.finals_seed).is_not(None)
     )
-    entries = session.exec(seeded.order_by(col(Entry.division), col(Entry.finals_seed)))
+    entries = session.exec(seeded.order_by(col(Entry.division), col(Entry.finals_seed))).all()
     everything = _played(session, season.id)
     found = []
     for number, qualified in groupby(entries, itemgetter(0)):
@@ -246,16 +246,16 @@ def _played(session: Session, season_id: int) -> list[Played]:
 
 def _scores(session: Session, season: Season) -> Mapping[int, Fraction]:
     """Add up the points of the finals' rounds: a match gives one to a player that beats everyone at the table."""
-    statement = (
-        select(Participant.match_id, Participant.version_id, Participant.rank)
-        .join(Match, col(Match.id) == Participant.match_id)
-        .join(Series, col(Series.id) == Match.series_id)
-        .where(*counts(season.id), Series.purpose == Purpose.FINALS, col(Series.round).is_not(None))
+    statement: Any = (
+        columns(col(Participant.match_id), col(Participant.version_id), col(Participant.rank))
+        .join(Match, col(Match.id) == col(Participant.match_id))
+        .join(Series, col(Series.id) == col(Match.series_id))
+        .where(*counts(season.id), col(Series.purpose) == Purpose.FINALS, col(Series.round).is_not(None))
+        .order_by(col(Participant.match_id))
     )
     found: defaultdict[int, Fraction] = defaultdict(Fraction)
-    for _, seats in groupby(session.exec(statement.order_by(col(Participant.match_id))), itemgetter(0)):
-        ranks = {version: rank or 0 for _, version, rank in seats}  # a match that counts has ranks
-        for version, points in match_points(ranks, season.ranks).items():
+    for _, seats in groupby(session.connection().execute(statement), itemgetter(0)):
+        for version, points in match_points({version: rank for _, version, rank in seats}, season.ranks).items():
             found[version] += points
     return found
 
