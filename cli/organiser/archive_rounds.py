@@ -8,7 +8,7 @@ service failed to play one, those points are unknown, and later rounds are not c
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -122,16 +122,20 @@ def _left(archived: Archived) -> Iterator[tuple[datetime, int, bool]]:
 def _tables(archived: Archived, what: Ranks) -> Iterator[_Table]:
     """Yield the tables in the order of their draw, without those that replace others after a ruling."""
     season_id = archived.season_id
-    seats: dict[int, dict[int, Row]] = defaultdict(dict)
-    for row in rows(archived, season_id, "participants"):
-        seats[row["match_id"]][row["seat"]] = row
-    matches: dict[int, list[Row]] = defaultdict(list)
+    series = [row for row in rows(archived, season_id, "series") if row["purpose"] == Purpose.FINALS and row["round"]]
+    matches: dict[int, list[Row]] = {row["series_id"]: [] for row in series}
+    again = set()
     for row in rows(archived, season_id, "matches"):
-        matches[row["series_id"]].append(row)
-    again = {row["rejudged_as"] for found in matches.values() for row in found}
-    for row in rows(archived, season_id, "series"):
+        if row["series_id"] in matches:
+            matches[row["series_id"]].append(row)
+            again.add(row["rejudged_as"])
+    seats: dict[int, dict[int, Row]] = {row["match_id"]: {} for found in matches.values() for row in found}
+    for row in rows(archived, season_id, "participants"):
+        if row["match_id"] in seats:
+            seats[row["match_id"]][row["seat"]] = row
+    for row in series:
         played = sorted(matches[row["series_id"]], key=lambda one: one["number"])
-        if row["purpose"] != Purpose.FINALS or not row["round"] or played[0]["match_id"] in again:
+        if played[0]["match_id"] in again:
             continue
         spoilt = any(one["state"] != MatchState.DONE or one["voided"] for one in played)
         points: Counter[int] = Counter()
