@@ -19,6 +19,7 @@ import secrets
 import shutil
 import stat
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,9 @@ ACK_TIMEOUT_S = 10
 some process in the container cannot be killed."""
 
 AGAIN_SECONDS = 0.1
+NO_FD = -1
+ANSWER_BYTES = 128 * 1024
+_ANSWER = re.compile(rb"started|told \d{1,6}|done [ESK] \d{1,3} \d{1,6}")
 
 LABEL = "deadheat.box"
 """Its value is the folder of the container's owner."""
@@ -168,29 +172,59 @@ class Container:
 
 
 class Confined:
-    """A `sandbox.box.Box` on an engine, and its present run. Rooms and containers take orders in different ways."""
+    """A `sandbox.box.Box` on an engine, and its present run, of which init takes the orders."""
 
-    def __init__(self, weight: float | None) -> None:
+    def __init__(self, limits: Limits, weight: float | None) -> None:
         """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
+        self._limits = limits
         self._weight = weight
         self._container_groups: dict[str, Path] = {}
         self._pid = 0  # of the container's first process
+        self._fds: list[int] = []  # those of the run
+        self._orders = self._answers = NO_FD
         self._meter: Cgroup | None = None
         self._favoured, self._resting = True, False
         self._stop_timeout_s = 0.0
 
-    def _order(self, order: str) -> None:
-        raise NotImplementedError
-
-    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """Return the words of init's next answer, of which the first must be `answer`, and the text with it."""
-        raise NotImplementedError
-
-    def _begin(self, meter: Cgroup) -> None:
-        self._meter, self._favoured = meter, True
-        meter.favour(True)
+    def _begin(self, stdin_fd: int, stdout_fd: int, groups: Mapping[str, Path], leader: int | None) -> Channel:
+        """Begin to measure the run."""
+        self._meter, self._favoured = Cgroup(groups, self._limits.cpu_numbers, leader), True
+        self._meter.favour(True)
         if self._weight is not None:
             self.parent.weigh(self._weight)
+        return Channel(stdin_fd, stdout_fd, self._meter, self._meter.killed_for_memory)
+
+    def _order(self, order: str) -> None:
+        try:
+            os.write(self._orders, order.encode())
+        except OSError as error:
+            raise self._lost(f"init accepts no orders: {error}") from error
+
+    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
+        """Return the words of init's next answer, of which the first must be `answer`, and the text with it. The last
+        word is the text's length: it may come in pieces.
+        """
+        give_up_at = time.monotonic() + timeout_s
+        said, length = b"", 1
+        while length > 0:
+            try:
+                if not readable(self._answers, give_up_at - time.monotonic()):
+                    raise self._lost(f"init did not answer within {timeout_s} s", "container-stuck")
+                data = os.read(self._answers, ANSWER_BYTES)
+            except OSError as error:
+                raise self._lost("a box ended unexpectedly") from error
+            said += data
+            line, line_ended, text = said.partition(b"\n")
+            words = line.decode("utf-8", "replace").split()
+            if not data or (line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)):
+                raise self._lost(f"init said {line!r} instead" if line else "a box ended unexpectedly")
+            if line_ended:
+                length = int(words[-1]) - len(text) if len(words) > 1 else 0
+        return words, text
+
+    def _lost(self, why: str, cause: str = "container-died") -> SandboxError:
+        """Return the error for a box that cannot be used again."""
+        return SandboxError(cause, why)
 
     @property
     def parent(self) -> Parent:
@@ -228,13 +262,14 @@ class Confined:
     def stopped(self) -> Exit:
         words, stderr = self._hear("done", self._stop_timeout_s)
         assert self._meter is not None
-        if not re.fullmatch(r"done [ESK] \d+ \d+", " ".join(words)):
-            raise SandboxError("container-stuck", f"init said {words!r} instead")
         how, code = words[1], int(words[2])
         end = Exit(code if how == "E" else None, code if how == "S" else None, how == "K", stderr)
         return self._meter.measured(end)
 
     def _end_run(self) -> None:
+        self._orders = self._answers = NO_FD
+        while self._fds:
+            os.close(self._fds.pop())
         if self._meter is not None:
             self._meter.close()
             self._meter = None
@@ -254,14 +289,13 @@ class ContainerBox(Confined):
         weight: float | None,
     ) -> None:
         """Raises OSError if the program cannot be copied."""
-        super().__init__(weight)
+        super().__init__(limits, weight)
         self._client = client
-        self._opened_with = image, program, limits
+        self._image = image
+        self._command = program.command
         self._run_dir = run_dir
         self._runtime = runtime
         self._container: Container | None = None
-        self._fds: dict[str, int] = {}
-        self._said = b""
         self._copy = LockedFolder(run_dir, "box")
         target = self._copy.path / "program"
         shutil.copytree(program.directory, target)
@@ -270,19 +304,19 @@ class ContainerBox(Confined):
 
     def start(self) -> Channel:
         self._end()
-        image, program, limits = self._opened_with
         self._container = container = Container(self._client, self._run_dir)
         for name in FIFOS:
             os.mkfifo(container.judge / name, 0o600)
             # Those that we write to are open for reading, too, so that opening never waits and the bot's end may close.
             flags = os.O_RDWR if name in ("ctl", "in") else os.O_RDONLY
-            self._fds[name] = os.open(container.judge / name, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._fds.append(os.open(container.judge / name, flags | os.O_NONBLOCK | os.O_CLOEXEC))
+        self._orders, self._answers, to_bot, from_bot = self._fds
         places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
         mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
-        config = host_config(self._client, mounts, limits, self._runtime)
+        config = host_config(self._client, mounts, self._limits, self._runtime)
         told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
-        command = ["/sbin/judge-init", *program.command]
-        self._pid = container.start(image, command, {**ENVIRONMENT, **told}, config)
+        command = ["/sbin/judge-init", *self._command]
+        self._pid = container.start(self._image, command, {**ENVIRONMENT, **told}, config)
         self._container_groups = groups = join_unified(groups_of(self._pid), self._pid, container.name)
         self._hear("started", ACK_TIMEOUT_S)
         leader = None if self._runtime.gvisor else first_child(self._pid)
@@ -291,9 +325,7 @@ class ContainerBox(Confined):
             # like our failure. The process cannot undo this, because its /proc is read-only. In a room init does it.
             with contextlib.suppress(OSError):  # it has already ended
                 Path(f"/proc/{leader}/oom_score_adj").write_text("1000", "ascii")
-        meter = Cgroup(groups, limits.cpu_numbers, leader)
-        self._begin(meter)
-        return Channel(self._fds["in"], self._fds["out"], meter, meter.killed_for_memory)
+        return self._begin(to_bot, from_bot, groups, leader)
 
     def close(self) -> None:
         self._end()
@@ -301,40 +333,9 @@ class ContainerBox(Confined):
 
     def _end(self) -> None:
         self.rest(False)  # what is frozen cannot end
-        for name in list(self._fds):
-            os.close(self._fds.pop(name))  # `ctl` among them: init exits, the engine removes the container
-        self._end_run()
+        self._end_run()  # it closes `ctl`: init exits, the engine removes the container
         if self._container is not None:
             self._container.close()
             self._container = None
         leave_unified(self._container_groups)
-        self._container_groups, self._said = {}, b""
-
-    def _order(self, order: str) -> None:
-        try:
-            os.write(self._fds["ctl"], order.encode())
-        except (OSError, KeyError) as error:
-            raise SandboxError("container-stuck", f"init accepts no orders: {error}") from error
-
-    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """On a FIFO, the last word of a line is the length of the text that follows it."""
-        give_up_at = time.monotonic() + timeout_s
-        while b"\n" not in self._said:
-            self._read_more(give_up_at, timeout_s)
-        line, _, self._said = self._said.partition(b"\n")
-        words = line.decode("utf-8", "replace").split()
-        if words[:1] != [answer]:
-            raise SandboxError("container-stuck", f"init said {line!r} instead")
-        length = int(words[-1]) if len(words) > 1 else 0
-        while len(self._said) < length:
-            self._read_more(give_up_at, timeout_s)
-        text, self._said = self._said[:length], self._said[length:]
-        return words, text
-
-    def _read_more(self, give_up_at: float, timeout_s: float) -> None:
-        if not readable(self._fds["ack"], give_up_at - time.monotonic()):
-            raise SandboxError("container-stuck", f"init did not answer within {timeout_s} s")
-        data = os.read(self._fds["ack"], 64 * 1024)
-        if not data:
-            raise SandboxError("container-died", "the container ended unexpectedly")
-        self._said += data
+        self._container_groups = {}

@@ -37,8 +37,8 @@ from docker.types import Mount
 
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, groups_of, join_unified, leave_unified, remove_group
-from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANY_USER, Confined, Container, host_config
+from deadheat.sandbox.cgroup import groups_of, join_unified, leave_unified, remove_group
+from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANSWER_BYTES, ANY_USER, NO_FD, Confined, Container, host_config
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.resident import resident_tree
 from deadheat.sandbox.runtimes import Runtime
@@ -57,7 +57,6 @@ FIFOS = 3
 WARDEN_THREADS = 2  # which count in the room's group
 PAGE_BYTES = 4096
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
-ANSWER_BYTES = 128 * 1024
 JOINED = ("memory", "pids", "cpu", "cpuacct", "freezer")
 """The controllers of version 1 for which a room has groups. The processors are those of the wall."""
 
@@ -157,6 +156,7 @@ class Wall:
             passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))]
             self._line.sendmsg([words.encode("utf-8", "surrogateescape")], passed)
         except OSError as error:
+            self.broken = True
             raise SandboxError("container-died", "the container that makes rooms has ended") from error
 
     def __del__(self) -> None:
@@ -176,15 +176,13 @@ class Room(Confined):
 
     def __init__(self, wall: Wall, program: Program, limits: Limits, weight: float | None) -> None:
         """Raises OSError if the program cannot be read."""
-        super().__init__(weight)
+        super().__init__(limits, weight)
         self._container_groups, self._pid = wall.groups, wall.pid
         self._wall = wall
         self._command = program.command
-        self._limits = limits
         self._packed, self._program_bytes = packed(program.directory)
         self._line: socket.socket | None = None
         self._groups: dict[str, Path] = {}
-        self._channel_fds: list[int] = []
         self.user = 0  # of the present run
         wall.rooms += 1
 
@@ -194,9 +192,6 @@ class Room(Confined):
             return self._start()
         except OSError as error:
             raise self._lost(f"no room could be made: {error}", "container-stuck") from error
-        except SandboxError:
-            self._wall.broken = True
-            raise
 
     def _start(self) -> Channel:
         self._make_groups()
@@ -219,12 +214,12 @@ class Room(Confined):
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:
             raise self._lost(f"no room could be made: {_text(said) or 'it ended at once'}")
-        self._channel_fds = [*array.array("i", told[socket.SCM_RIGHTS])]
+        self._fds = [*array.array("i", told[socket.SCM_RIGHTS])]
+        self._orders = self._answers = self._line.fileno()
         leader, _, _ = struct.unpack("3i", told[socket.SCM_CREDENTIALS])  # the process id on this host
-        meter = Cgroup(self._groups, self._limits.cpu_numbers, leader)
-        self._begin(meter)
-        write, read = self._channel_fds
-        return Channel(write, read, meter, meter.killed_for_memory, self._kill)
+        channel = self._begin(*self._fds, self._groups, leader)
+        channel.kill = self._kill
+        return channel
 
     def _make_groups(self) -> None:
         """Make the room's control groups, with its limits."""
@@ -265,36 +260,15 @@ class Room(Confined):
         with contextlib.suppress(SandboxError):
             self._order("kill")
 
-    def _order(self, order: str) -> None:
-        try:
-            if self._line is not None:
-                self._line.send(order.encode())
-        except OSError as error:
-            raise self._lost("a room accepts no orders") from error
-
-    def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        if self._line is None:
-            raise self._lost("the room has ended")
-        try:
-            self._line.settimeout(timeout_s)
-            said = self._line.recv(ANSWER_BYTES)
-        except TimeoutError as error:
-            raise self._lost(f"a room did not answer within {timeout_s} s", "container-stuck") from error
-        except OSError as error:
-            raise self._lost("a room ended unexpectedly") from error
-        words, _, text = said.partition(b"\n")
-        if words.split(b" ")[0] != answer.encode():
-            raise self._lost(f"a room said {_text(words)!r}" if said else "a room ended unexpectedly")
-        return words.decode("ascii").split(), text
-
     def _lost(self, why: str, cause: str = "container-died") -> SandboxError:
         self._wall.broken = True
-        return SandboxError(cause, why)
+        return super()._lost(why, cause)
 
     def _end(self) -> None:
         """End the room, if there is one, and wait until nothing of it is left."""
         if self._line is not None:
             self.rest(False)  # what is frozen cannot end
+            self._orders = self._answers = NO_FD  # another thread may be about to give one
             with self._line as line, contextlib.suppress(OSError):
                 line.settimeout(ACK_TIMEOUT_S)
                 line.shutdown(socket.SHUT_WR)
@@ -304,9 +278,6 @@ class Room(Confined):
                 except TimeoutError:  # something of it is left, beside which nothing may play
                     self._wall.broken = True
             self._line = None
-        for fd in self._channel_fds:
-            os.close(fd)
-        self._channel_fds = []
         if self._meter is not None and self._meter.killed_for_memory() is Blame.HOST:
             self._wall.broken = True  # it may be its own memory that is full
         self._end_run()
