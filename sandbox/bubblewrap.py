@@ -39,7 +39,7 @@ from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
-from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, wait
+from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, keep_open_files, wait
 from deadheat.sandbox.pipes import readable
 
 PATIENCE_S = 10
@@ -145,16 +145,14 @@ class _Box(LocalBox):
 
 def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
     """Start bwrap with exactly these descriptors under these numbers, out of reach of a terminal's Ctrl-C."""
+    keep_open_files()
     high = [(fcntl.fcntl(ours, fcntl.F_DUPFD_CLOEXEC, 10), number) for number, ours in descriptors.items()]
     try:
         return os.posix_spawn(
             arguments[0],
             arguments,
             ENVIRONMENT,
-            file_actions=[
-                *((os.POSIX_SPAWN_DUP2, fd, number) for fd, number in high),
-                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _inheritable() if fd not in descriptors),
-            ],
+            file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for fd, number in high],
             setpgroup=0,
             setsigmask=(),
             setsigdef=(signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT),
@@ -162,14 +160,6 @@ def _spawned(arguments: list[str], descriptors: Mapping[int, int]) -> int:
     finally:
         for fd, _ in high:
             os.close(fd)
-
-
-def _inheritable() -> Iterator[int]:
-    """Yield the descriptors that a program would inherit: those that we were given, and locks (`Hold.inherit`)."""
-    for fd in (int(path.name) for path in Path("/proc/self/fd").iterdir()):
-        with contextlib.suppress(OSError):  # the descriptor of the listed folder itself
-            if os.get_inheritable(fd):
-                yield fd
 
 
 def _await(fd: int) -> None:

@@ -20,13 +20,16 @@ from deadheat.sandbox.attribution import Blame, Counters
 from deadheat.sandbox.box import Exit, Meter, SandboxError
 
 _READ_BYTES = 4096
-_SHORT_BYTES = 400
+SHORT_BYTES = 400
 """Enough for what is read at every prompt. Python allocates this without asking the system: a tenth of a read."""
 _STAT_BYTES = 64 * 1024
 """Enough for the lines of many hundred CPUs, which come first in /proc/stat."""
 
-_NONE = -1
+NONE = -1
 """Stands for a missing descriptor: reading it fails."""
+
+TIMES = "schedstat"
+"""The file with the CPU time of a process's first thread, and how long it waited for a CPU (see `leader_times`)."""
 
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 SLACK_BYTES = 1024 * 1024
@@ -66,26 +69,26 @@ class Cgroup(Meter):
         self._slow = Counters()
         self._slow_at_ns = 0
         self._mark: _Texts = (b"", b"", b"", self._slow)
-        self._leader = Leader(leader, proc)
+        self._leader = self._open((None if leader is None else proc / str(leader), TIMES))
         unified, memory = groups.get(""), groups.get("memory")
         self._stat = self._open((proc, "stat"))
         self._pressure = self._open((unified, "cpu.pressure"))
         self._frozen_time = self._open((unified, "cgroup.stat.local"))
         self._freezer = self._open((groups.get("freezer"), "freezer.state"), how=os.O_RDWR)
-        self._freeze = self._open((unified, "cgroup.freeze"), how=os.O_WRONLY) if self._freezer == _NONE else _NONE
+        self._freeze = self._open((unified, "cgroup.freeze"), how=os.O_WRONLY) if self._freezer == NONE else NONE
         self._events = self._open((unified, "cgroup.events"))
         self._throttled = self._open((groups.get("cpu"), "cpu.stat"), (unified, "cpu.stat"))
         self.weight = weight = weight_file(groups)
         self._weights = (b"", b"") if weight is None else (OTHER[weight.name], FAVOURED[weight.name])
-        self._weight = _NONE if weight is None else self._open((weight.parent, weight.name), how=os.O_WRONLY)
+        self._weight = NONE if weight is None else self._open((weight.parent, weight.name), how=os.O_WRONLY)
         self._cpu = self._open((groups.get("cpuacct"), "cpuacct.usage"))
-        self._cpu_in_ns = self._cpu != _NONE  # version 2 counts microseconds, among other things
-        if self._cpu == _NONE:
+        self._cpu_in_ns = self._cpu != NONE  # version 2 counts microseconds, among other things
+        if self._cpu == NONE:
             self._cpu = self._open((unified, "cpu.stat"))
         self._oom = self._open((memory, "memory.oom_control"), (unified, "memory.events"))
         self._limit = self._open((memory, "memory.limit_in_bytes"))
         self._peak = self._open((memory, "memory.max_usage_in_bytes"), (unified, "memory.peak"))
-        now_ns, leader_ns = self.cpu_ns(), leader_times(self._leader.text())[0] or 0
+        now_ns, leader_ns = self.cpu_ns(), leader_times(read_now(self._leader, SHORT_BYTES))[0] or 0
         self._begun_ns = None if now_ns is None else now_ns - leader_ns  # without what it took to set the run up
 
     def favour(self, yes: bool) -> None:
@@ -102,7 +105,7 @@ class Cgroup(Meter):
         return seen == [True, True]
 
     def cpu_ns(self) -> int | None:
-        return self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
+        return self._cpu_ns(read_now(self._cpu, SHORT_BYTES))
 
     def _cpu_ns(self, text: bytes) -> int | None:
         if self._cpu_in_ns:
@@ -112,7 +115,7 @@ class Cgroup(Meter):
 
     def freeze(self, yes: bool) -> None:
         """Pause everything here, or resume it. If this kernel cannot, nothing happens."""
-        file, texts = (self._freezer, (b"THAWED", b"FROZEN")) if self._freeze == _NONE else (self._freeze, (b"0", b"1"))
+        file, texts = (self._freezer, (b"THAWED", b"FROZEN")) if self._freeze == NONE else (self._freeze, (b"0", b"1"))
         with contextlib.suppress(OSError):  # the box is gone, or its processes cannot be frozen
             os.pwrite(file, texts[yes], 0)
 
@@ -143,8 +146,8 @@ class Cgroup(Meter):
         if monotonic_ns() - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_counters(fresh=True)
         try:  # `_texts`, without a call for each file
-            cpu, pressure = pread(self._cpu, _SHORT_BYTES, 0), pread(self._pressure, _SHORT_BYTES, 0)
-            leader = pread(self._leader.fd, _SHORT_BYTES, 0)
+            cpu, pressure = pread(self._cpu, SHORT_BYTES, 0), pread(self._pressure, SHORT_BYTES, 0)
+            leader = pread(self._leader, SHORT_BYTES, 0)
             self._mark = cpu, pressure, leader, self._slow
         except OSError:  # some are missing
             self._mark = self._texts(fresh=False)
@@ -153,13 +156,14 @@ class Cgroup(Meter):
         return self._counters(self._mark)
 
     def spent_ns(self) -> int | None:
-        before_ns, now_ns = self._cpu_ns(self._mark[0]), self._cpu_ns(_read(self._cpu, _SHORT_BYTES))
+        before_ns, now_ns = self._cpu_ns(self._mark[0]), self._cpu_ns(read_now(self._cpu, SHORT_BYTES))
         return None if before_ns is None or now_ns is None else now_ns - before_ns
 
     def _texts(self, fresh: bool) -> _Texts:
         """Read the counters: 40 microseconds if `fresh`, else 5, because the slow ones may be SLOW_AGE_NS old."""
         slow = self._slow_counters(fresh)
-        return (_read(self._cpu, _SHORT_BYTES), _read(self._pressure, _SHORT_BYTES), self._leader.text(), slow)
+        cpu, pressure, leader = (read_now(fd, SHORT_BYTES) for fd in (self._cpu, self._pressure, self._leader))
+        return (cpu, pressure, leader, slow)
 
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
@@ -177,8 +181,8 @@ class Cgroup(Meter):
         now_ns = monotonic_ns()
         if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
             self._slow_at_ns = now_ns
-            throttled = _read(self._throttled)
-            frozen_by_v1 = _read(self._freezer).strip() not in (b"THAWED", b"")
+            throttled = read_now(self._throttled)
+            frozen_by_v1 = read_now(self._freezer).strip() not in (b"THAWED", b"")
             self._slow = Counters(
                 throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
                 steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
@@ -189,17 +193,16 @@ class Cgroup(Meter):
 
     def close(self) -> None:
         """Close the files; idempotent."""
-        self._leader.close()
         while self._fds:
             os.close(self._fds.pop())
 
     def _open(self, *places: tuple[Path | None, str], how: int = os.O_RDONLY) -> int:
         """Open the first of these files that exists."""
         for directory, name in places:
-            if directory is not None and (fd := _opened(f"{directory}/{name}", how)) != _NONE:
+            if directory is not None and (fd := opened(f"{directory}/{name}", how)) != NONE:
                 self._fds.append(fd)
                 return fd
-        return _NONE
+        return NONE
 
 
 def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
@@ -278,15 +281,16 @@ def remove_group(group: Path) -> None:
             group.rmdir()
 
 
-def _opened(path: str, how: int = os.O_RDONLY) -> int:
-    """Open a file; `_NONE` if it does not exist, because its process has ended or this kernel does not count it."""
+def opened(path: str, how: int = os.O_RDONLY) -> int:
+    """Open a file; `NONE` if it does not exist, because its process has ended or this kernel does not count it."""
     try:
         return os.open(path, how | os.O_CLOEXEC)
     except OSError:
-        return _NONE
+        return NONE
 
 
-def _read(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
+def read_now(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
+    """Read a file from its beginning; nothing if it is missing."""
     try:
         return pread(fd, size_bytes, 0)
     except OSError:  # it is missing, or ENODEV: the container is gone, and its control groups with it
@@ -294,7 +298,7 @@ def _read(fd: int, size_bytes: int = _READ_BYTES) -> bytes:
 
 
 def _integer(fd: int) -> int | None:
-    text = _read(fd)
+    text = read_now(fd)
     return int(text) if text else None
 
 
@@ -327,32 +331,14 @@ def first_child(pid: int, proc: Path = Path("/proc")) -> int | None:
     return None
 
 
-class Leader:
-    """Reads a process's first thread: its CPU time, and how long it waited for a CPU; None if it has already ended."""
-
-    def __init__(self, pid: int | None, proc: Path = Path("/proc")) -> None:
-        self.fd = _NONE if pid is None else _opened(f"{proc}/{pid}/schedstat")
-
-    def text(self) -> bytes:
-        """Return the kernel's text, which `leader_times` parses."""
-        return _read(self.fd, _SHORT_BYTES)
-
-    def close(self) -> None:
-        """Close the files; may be called repeatedly."""
-        if self.fd != _NONE:
-            os.close(self.fd)
-            self.fd = _NONE
-
-
 _this_thread = threading.local()
 
 
 def own_times() -> bytes:
     """Return the kernel's text about the calling thread, for `delay_between`; parsing it costs more than reading it."""
     if not hasattr(_this_thread, "times"):  # the first call, also after a fork
-        _this_thread.times = Leader(threading.get_native_id())
-    text: bytes = _this_thread.times.text()
-    return text
+        _this_thread.times = opened(f"/proc/{threading.get_native_id()}/{TIMES}")
+    return read_now(_this_thread.times, SHORT_BYTES)
 
 
 # The file is the parent's. Only in the child is this the dictionary of the thread that forked.
@@ -373,7 +359,7 @@ def leader_times(text: bytes) -> tuple[int | None, int | None]:
 
 
 def _field(fd: int, name: bytes) -> int | None:
-    return _value(_read(fd), name)
+    return _value(read_now(fd), name)
 
 
 def _value(text: bytes, name: bytes) -> int | None:

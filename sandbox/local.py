@@ -27,7 +27,7 @@ from typing import Protocol
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Meter, Program, SandboxError
-from deadheat.sandbox.cgroup import Leader, leader_times
+from deadheat.sandbox.cgroup import NONE, SHORT_BYTES, TIMES, leader_times, opened, read_now
 from deadheat.sandbox.orphans import MARK, mark
 from deadheat.sandbox.pipes import readable
 
@@ -259,7 +259,7 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
     Return its number. `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes
     to it and back; no other thread of a process that runs plain bots uses relative paths meanwhile.
     """
-    _keep_open_files()
+    _keep_open_files_once()
     actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
     with _away:
         here = os.open(".", os.O_PATH | os.O_CLOEXEC)
@@ -278,13 +278,15 @@ def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int
             os.close(here)
 
 
-@cache
-def _keep_open_files() -> None:
+def keep_open_files() -> None:
     """Keep all programs from inheriting what this process was given by its parent. Python's own files never are."""
     for path in Path("/proc/self/fd").iterdir():
         if path.name not in ("0", "1", "2"):
             with contextlib.suppress(OSError):  # the list itself
                 os.set_inheritable(int(path.name), False)
+
+
+_keep_open_files_once = cache(keep_open_files)
 
 
 def _since(first: int) -> Iterator[int]:
@@ -305,7 +307,7 @@ class ProcessMeter(Meter):
     """Counters of one plain process, without its children."""
 
     def __init__(self, pid: int, stderr: Stderr) -> None:
-        self._leader = Leader(pid)
+        self._leader = opened(f"/proc/{pid}/{TIMES}")
         self._pid = pid
         self.cpus = os.sched_getaffinity(0)
         self._stderr = stderr
@@ -322,12 +324,12 @@ class ProcessMeter(Meter):
 
     def counters(self, fresh: bool = True) -> Counters:
         self._stderr.cut()
-        return self._counters(self._leader.text(), self.cpu_ns())
+        return self._counters(read_now(self._leader, SHORT_BYTES), self.cpu_ns())
 
     def mark(self) -> None:
         """The text is kept unparsed, because few marks are ever read."""
         self._stderr.cut()
-        self._mark = self._leader.text(), self.cpu_ns()
+        self._mark = read_now(self._leader, SHORT_BYTES), self.cpu_ns()
 
     def marked(self) -> Counters:
         return self._counters(*self._mark)
@@ -353,8 +355,10 @@ class ProcessMeter(Meter):
         return Counters(cpu_ns, leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns, processors=len(self.cpus))
 
     def close(self) -> None:
-        """Close the counters' files."""
-        self._leader.close()
+        """Close the counters' file."""
+        if self._leader != NONE:
+            os.close(self._leader)
+            self._leader = NONE
 
 
 @contextlib.contextmanager

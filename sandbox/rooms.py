@@ -30,6 +30,7 @@ import socket
 import stat
 import struct
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import docker
@@ -40,7 +41,7 @@ from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, L
 from deadheat.sandbox.cgroup import groups_of, join_unified, leave_unified, remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANSWER_BYTES, ANY_USER, NO_FD, Confined, Container, host_config
 from deadheat.sandbox.pipes import readable
-from deadheat.sandbox.resident import resident_tree
+from deadheat.sandbox.resident import await_tree, resident_tree
 from deadheat.sandbox.runtimes import Runtime
 
 MOST_ROOMS = 8
@@ -84,7 +85,8 @@ class Wall:
 
     def _start(self, client: docker.APIClient, image: str, runtime: Runtime) -> None:
         judge = Mount("/judge", str(self._container.judge), type="bind", read_only=True)
-        config = host_config(client, [judge, resident_tree(client, image)], WALL, runtime, wall=True)
+        tree = resident_tree(client, image)
+        config = host_config(client, [judge, tree], WALL, runtime, wall=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
             with _opened([self._container.judge], os.O_PATH) as [folder]:
                 door.bind(f"/proc/self/fd/{folder}/line")  # the path itself may be too long for a socket's name
@@ -105,6 +107,7 @@ class Wall:
         self._line.settimeout(ACK_TIMEOUT_S)
         try:
             self._line.send(b"g")
+            await_tree(client, tree, partial(readable, self._line.fileno()))
             said = self._line.recv(ANSWER_BYTES)
         except OSError as error:
             raise SandboxError("container-died", "the container that makes rooms has ended") from error

@@ -671,7 +671,7 @@ static void make_room(int line) {
 static void make_rooms(int line) {
     if (setgroups(0, NULL) != 0 || setgid(0) != 0 || setuid(0) != 0) die("become the maker's root");
     prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) { /* the keeper may be locking the last pages */
+    for (int pass = 0; access("/play/complete", F_OK) != 0; pass++) { /* the keeper may be copying it */
         if (pass == 30000) die("/play is not complete");
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }

@@ -99,7 +99,7 @@ def stop(box: Box, grace_ns: int = NS_PER_S) -> Exit:
 def leader_of(room: Room) -> int:
     """Return the process id of a room's bot on this host."""
     assert room._meter is not None
-    return int(Path(f"/proc/self/fd/{room._meter._leader.fd}").readlink().parts[2])
+    return int(Path(f"/proc/self/fd/{room._meter._leader}").readlink().parts[2])
 
 
 def own_containers(run_dir: Path, owner: int = 0) -> list[str]:

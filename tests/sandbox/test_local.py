@@ -115,7 +115,7 @@ def test_a_plain_bot_has_its_directory_its_session_its_files_and_the_usual_signa
     before = Path.cwd()
     with Path(os.devnull).open() as given:
         os.set_inheritable(given.fileno(), True)
-        local._keep_open_files.cache_clear()
+        local._keep_open_files_once.cache_clear()
         box = LocalSandbox().open(Program(tmp_path, ("sh", "-c", SITUATION), "test"), Limits())
         line = asker(box)("GO").line
         box.close()
