@@ -117,19 +117,21 @@ def host_config(
 
 
 class Container:
-    """A container, and the folder that it shares with this process. Close it."""
+    """A container, its control groups, and the folder that it shares with this process. Close it."""
 
     def __init__(self, client: docker.APIClient, run_dir: Path) -> None:
         self._client = client
         self._folder = LockedFolder(run_dir, "box")
         self.id: str | None = None
+        self.pid = 0  # of its first process, on this host
+        self.groups: dict[str, Path] = {}
         self.path = self._folder.path
         self.name = self.path.name
         self.judge = self.path / "judge"
         self.judge.mkdir(mode=0o700)
 
-    def start(self, image: str, command: list[str], environment: dict[str, str], config: Any) -> int:
-        """Start it, and return the process id of its first process on this host. Raises SandboxError."""
+    def start(self, image: str, command: list[str], environment: dict[str, str], config: Any) -> None:
+        """Start it. Raises SandboxError."""
         try:
             self.id = self._client.create_container(
                 image,
@@ -142,18 +144,19 @@ class Container:
                 host_config=config,
             )["Id"]
             self._client.start(self.id)
-            pid = int(self._client.inspect_container(self.id)["State"]["Pid"])
+            self.pid = int(self._client.inspect_container(self.id)["State"]["Pid"])
         except (*EngineFailure, OSError) as error:
             raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
-        if pid == 0:
+        if self.pid == 0:
             raise SandboxError("container-died", "the container ended at once")
-        return pid
+        self.groups = join_unified(groups_of(self.pid), self.pid, self.name)
 
     def close(self) -> None:
         """Wait until the engine has removed it, killed if it does not end by itself, and remove the folder."""
         if self.id is not None:
             self._remove(self.id)
             self.id = None
+        leave_unified(self.groups)
         self._folder.remove()
 
     def _remove(self, container: str) -> None:
@@ -178,20 +181,20 @@ class Confined:
         """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
         self._limits = limits
         self._weight = weight
-        self._container_groups: dict[str, Path] = {}
-        self._pid = 0  # of the container's first process
+        self._container: Container | None = None  # that of the run
         self._fds: list[int] = []  # those of the run
         self._orders = self._answers = NO_FD
         self._meter: Cgroup | None = None
         self._favoured, self._resting = True, False
         self._stop_timeout_s = 0.0
 
-    def _begin(self, stdin_fd: int, stdout_fd: int, groups: Mapping[str, Path], leader: int | None) -> Channel:
-        """Begin to measure the run."""
+    def _begin(self, ends: list[int], groups: Mapping[str, Path], leader: int | None) -> Channel:
+        """Begin to measure the run. `ends`: of the bot's stdin and stdout."""
         self._meter, self._favoured = Cgroup(groups, self._limits.cpu_numbers, leader), True
         self._meter.favour(True)
         if self._weight is not None:
             self.parent.weigh(self._weight)
+        stdin_fd, stdout_fd = ends
         return Channel(stdin_fd, stdout_fd, self._meter, self._meter.killed_for_memory)
 
     def _order(self, order: str) -> None:
@@ -205,8 +208,8 @@ class Confined:
         word is the text's length: it may come in pieces.
         """
         give_up_at = time.monotonic() + timeout_s
-        said, length = b"", 1
-        while length > 0:
+        said = b""
+        while True:
             try:
                 if not readable(self._answers, give_up_at - time.monotonic()):
                     raise self._lost(f"init did not answer within {timeout_s} s", "container-stuck")
@@ -218,9 +221,8 @@ class Confined:
             words = line.decode("utf-8", "replace").split()
             if not data or (line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)):
                 raise self._lost(f"init said {line!r} instead" if line else "a box ended unexpectedly")
-            if line_ended:
-                length = int(words[-1]) - len(text) if len(words) > 1 else 0
-        return words, text
+            if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):
+                return words, text
 
     def _lost(self, why: str, cause: str = "container-died") -> SandboxError:
         """Return the error for a box that cannot be used again."""
@@ -229,12 +231,14 @@ class Confined:
     @property
     def parent(self) -> Parent:
         """The group in which the container competes with everything else on this machine."""
-        return Parent(weight_file(self._container_groups))
+        assert self._container is not None
+        return Parent(weight_file(self._container.groups))
 
     @property
     def nice(self) -> int:
         """The nice value of the container's first process, which it has from the engine."""
-        return os.getpriority(os.PRIO_PROCESS, self._pid)
+        assert self._container is not None
+        return os.getpriority(os.PRIO_PROCESS, self._container.pid)
 
     def can_favour(self) -> bool:
         """Say whether `favour` has an effect on this host. The box is favoured afterwards."""
@@ -295,7 +299,6 @@ class ContainerBox(Confined):
         self._command = program.command
         self._run_dir = run_dir
         self._runtime = runtime
-        self._container: Container | None = None
         self._copy = LockedFolder(run_dir, "box")
         target = self._copy.path / "program"
         shutil.copytree(program.directory, target)
@@ -310,22 +313,21 @@ class ContainerBox(Confined):
             # Those that we write to are open for reading, too, so that opening never waits and the bot's end may close.
             flags = os.O_RDWR if name in ("ctl", "in") else os.O_RDONLY
             self._fds.append(os.open(container.judge / name, flags | os.O_NONBLOCK | os.O_CLOEXEC))
-        self._orders, self._answers, to_bot, from_bot = self._fds
+        self._orders, self._answers, *ends = self._fds
         places = {"/judge": container.judge, "/bot": self._copy.path / "program"}
         mounts = [Mount(place, str(source), type="bind", read_only=True) for place, source in places.items()]
         config = host_config(self._client, mounts, self._limits, self._runtime)
         told = {"JUDGE_UID": str(secrets.choice(ANY_USER)), **self._runtime.environment}
         command = ["/sbin/judge-init", *self._command]
-        self._pid = container.start(self._image, command, {**ENVIRONMENT, **told}, config)
-        self._container_groups = groups = join_unified(groups_of(self._pid), self._pid, container.name)
+        container.start(self._image, command, {**ENVIRONMENT, **told}, config)
         self._hear("started", ACK_TIMEOUT_S)
-        leader = None if self._runtime.gvisor else first_child(self._pid)
+        leader = None if self._runtime.gvisor else first_child(container.pid)
         if leader is not None:
             # When out of memory, the kernel kills this process before init, however little it uses: a dead init looks
             # like our failure. The process cannot undo this, because its /proc is read-only. In a room init does it.
             with contextlib.suppress(OSError):  # it has already ended
                 Path(f"/proc/{leader}/oom_score_adj").write_text("1000", "ascii")
-        return self._begin(to_bot, from_bot, groups, leader)
+        return self._begin(ends, container.groups, leader)
 
     def close(self) -> None:
         self._end()
@@ -337,5 +339,3 @@ class ContainerBox(Confined):
         if self._container is not None:
             self._container.close()
             self._container = None
-        leave_unified(self._container_groups)
-        self._container_groups = {}

@@ -38,7 +38,7 @@ from docker.types import Mount
 
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import groups_of, join_unified, leave_unified, remove_group
+from deadheat.sandbox.cgroup import remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANSWER_BYTES, ANY_USER, NO_FD, Confined, Container, host_config
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.resident import await_tree, resident_tree
@@ -65,42 +65,40 @@ _HOW = "docs/operators.md says what a machine must allow"
 _numbers = itertools.count(1)
 
 
-class Wall:
-    """One container, and the line to its launcher."""
+class Wall(Container):
+    """A container of rooms, and the line to its launcher."""
 
     def __init__(self, client: docker.APIClient, image: str, run_dir: Path, runtime: Runtime, cpus: str) -> None:
         """Raises SandboxError, and the engine's own errors."""
+        super().__init__(client, run_dir)
         self.rooms = 0
         self.broken = False
         self.cpus = cpus
         self.root = LOWEST_ROOT + secrets.randbelow(ROOTS)
-        self.groups: dict[str, Path] = {}
         self._line: socket.socket | None = None
-        self._container = Container(client, run_dir)
         try:
-            self._start(client, client.inspect_image(image)["Id"], runtime)
+            self._start_rooms(client, client.inspect_image(image)["Id"], runtime)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, client: docker.APIClient, image: str, runtime: Runtime) -> None:
-        judge = Mount("/judge", str(self._container.judge), type="bind", read_only=True)
+    def _start_rooms(self, client: docker.APIClient, image: str, runtime: Runtime) -> None:
+        judge = Mount("/judge", str(self.judge), type="bind", read_only=True)
         tree = resident_tree(client, image)
         config = host_config(client, [judge, tree], WALL, runtime, wall=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as door:
-            with _opened([self._container.judge], os.O_PATH) as [folder]:
+            with _opened([self.judge], os.O_PATH) as [folder]:
                 door.bind(f"/proc/self/fd/{folder}/line")  # the path itself may be too long for a socket's name
             door.listen(1)
             door.settimeout(ACK_TIMEOUT_S)
             command = ["/sbin/judge-init", "--rooms", str(self.root)]
-            self.pid = self._container.start(image, command, {**ENVIRONMENT, **runtime.environment}, config)
-            self.groups = join_unified(groups_of(self.pid), self.pid, self._container.name)
+            self.start(image, command, {**ENVIRONMENT, **runtime.environment}, config)
             self._make_way()
             self.pin(self.cpus)
             try:
                 self._line, _ = door.accept()
             except TimeoutError as error:
-                why = f"a container does not see {self._container.path}, which must have the same path for the engine"
+                why = f"a container does not see {self.path}, which must have the same path for the engine"
                 if not Path(f"/proc/{self.pid}").exists():
                     why = "the container of rooms ended at once; build the judge image anew (deploy/images/build)"
                 raise SandboxError("engine", why) from error
@@ -170,8 +168,7 @@ class Wall:
         """End the container, and wait until the engine has removed it."""
         if self._line is not None:
             self._line.close()
-        self._container.close()
-        leave_unified(self.groups)
+        super().close()
 
 
 class Room(Confined):
@@ -180,8 +177,7 @@ class Room(Confined):
     def __init__(self, wall: Wall, program: Program, limits: Limits, weight: float | None) -> None:
         """Raises OSError if the program cannot be read."""
         super().__init__(limits, weight)
-        self._container_groups, self._pid = wall.groups, wall.pid
-        self._wall = wall
+        self._container = self._wall = wall
         self._command = program.command
         self._packed, self._program_bytes = packed(program.directory)
         self._line: socket.socket | None = None
@@ -220,7 +216,7 @@ class Room(Confined):
         self._fds = [*array.array("i", told[socket.SCM_RIGHTS])]
         self._orders = self._answers = self._line.fileno()
         leader, _, _ = struct.unpack("3i", told[socket.SCM_CREDENTIALS])  # the process id on this host
-        channel = self._begin(*self._fds, self._groups, leader)
+        channel = self._begin(self._fds, self._groups, leader)
         channel.kill = self._kill
         return channel
 

@@ -198,7 +198,7 @@ class WatchedSandbox(DockerSandbox):
 
     def _wall(self, cpus: str) -> Wall:
         wall = super()._wall(cpus)
-        self.traces.walls.add(wall._container.id)
+        self.traces.walls.add(wall.id)
         return wall
 
 

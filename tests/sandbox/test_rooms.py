@@ -429,7 +429,8 @@ def owner(run_dir: Path, program: Program, tell: int, resting: bool) -> None:
             if resting:
                 box.rest(True)
                 assert until(lambda: box._meter is not None and box._meter.counters().frozen, 60)  # noqa: B023
-        groups |= {*box._container_groups.values()}
+        assert box._container is not None
+        groups |= {*box._container.groups.values()}
     told = {"leaders": leaders, "groups": [str(group) for group in groups if group.name != "cgroup"]}
     os.write(tell, json.dumps(told).encode())
     os.kill(os.getpid(), signal.SIGKILL)
