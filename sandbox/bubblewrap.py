@@ -9,8 +9,8 @@ process 1 of the namespace, which also belongs to bwrap; process 2, first a shel
 * The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
   on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is
   set up, including its limits.
-* The bot's three descriptors pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
-  bot closes its output or ends, we notice at once. bwrap reports on its own stderr.
+* The bot's input and output pass through bwrap as numbers above 2, because bwrap keeps its own 0 to 2 open. So if the
+  bot closes its output or ends, we notice at once. bwrap reports to the bot's stderr, before the bot begins.
 * Killing process 1 ends a run: the kernel kills everything in the namespace, and process 1 ends last. If we die, bwrap
   does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
@@ -64,8 +64,8 @@ DATA_FACTOR = 2
 COUNTS_BY_NAMESPACE = (5, 14)
 """Since this version of Linux a limit on processes counts those of a namespace; before, all of the user's."""
 
-_STDIN, _STDOUT, _STDERR, _INFO, _READER = 3, 4, 5, 6, 7
-_SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 2>&5 3<&- 4>&- 5>&- 7<&-'
+_STDIN, _STDOUT, _INFO, _READER = 3, 4, 6, 7
+_SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 3<&- 4>&- 7<&-'
 """Starts the bot; its input and output are the socket. Some shells know no descriptors above 9."""
 
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
@@ -108,21 +108,18 @@ class _Box(LocalBox):
             stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)  # else bwrap may be left half started
             ours, theirs = socket.socketpair()
             told, tells = os.pipe()
-            complaints, complains = os.pipe()
+            stack.callback(os.close, told)
             for end in (ours, theirs):
                 stack.enter_context(end)
-            for fd in (told, complaints):
-                stack.callback(os.close, fd)
             ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
             try:
-                own = {0: theirs.fileno(), 1: theirs.fileno(), 2: complains, _INFO: tells, _READER: told}
-                bwrap = _spawned(self._arguments, {**own, _STDIN: stdin, _STDOUT: stdout, _STDERR: stderr})
+                own = {0: theirs.fileno(), 1: theirs.fileno(), 2: stderr, _INFO: tells, _READER: told}
+                bwrap = _spawned(self._arguments, {**own, _STDIN: stdin, _STDOUT: stdout})
             except OSError as error:
                 raise SandboxError("no-start", f"cannot start bwrap: {error}") from error
             finally:
                 theirs.close()
                 os.close(tells)
-                os.close(complains)
             try:
                 first = _init(told)
                 init = os.pidfd_open(first)
@@ -135,11 +132,7 @@ class _Box(LocalBox):
                 if not wait(bwrap, PATIENCE_S):
                     os.kill(bwrap, signal.SIGKILL)
                 os.waitpid(bwrap, 0)
-                os.set_blocking(complaints, False)  # the process at its other end may still be ending
-                said = b""
-                with contextlib.suppress(BlockingIOError):
-                    said = os.read(complaints, 1000).strip()
-                why = said.decode("utf-8", "replace") or str(error)
+                why = os.pread(stderr, 1000, 0).decode("utf-8", "replace").strip() or str(error)
                 raise SandboxError("no-start", f"{self._program.label} cannot be confined: {why}") from error
 
 
