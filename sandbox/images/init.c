@@ -192,10 +192,22 @@ static void become_bot(void) {
 
 /* Closes the calls that the engine's filter allows for the sake of rooms only, to a warden and to all in its room. That
  * filter kills whoever uses numbers of another architecture, so this one need not check for them. No filter can see the
- * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here. */
-static void forbid(void) {
+ * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here.
+ *
+ * The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
+ * the listener that is returned hears of each: a bot may make only a few, and the maker makes up for the rest. Every match
+ * moves the counter equally far. */
+static int filter_calls(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+#ifdef SYS_pipe
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 19, 0),
+#endif
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 18, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 17, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 16, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept, 15, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept4, 14, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 12, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 11, 0),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 10, 0),
@@ -210,30 +222,11 @@ static void forbid(void) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-    };
-    struct sock_fprog program = {sizeof code / sizeof *code, code};
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) != 0) die("filter");
-}
-
-/* The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
- * a bot may make only a few, and the maker makes up for the rest: every match moves the counter equally far. */
-static int count_numbers(void) {
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-#ifdef SYS_pipe
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 6, 0),
-#endif
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 5, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 4, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 3, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept, 2, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept4, 1, 0),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
     long made = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
-    if (made < 0) die("listener");
+    if (made < 0) die("filter");
     return (int)made;
 }
 
@@ -514,8 +507,7 @@ static void run_in_room(void) {
     await_signals_by_descriptor();
     if (personality(ADDR_NO_RANDOMIZE) < 0) die("personality");
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) die("no new privileges");
-    listener = count_numbers(); /* from here on, making a pipe would wait for ourselves */
-    forbid();
+    listener = filter_calls(); /* from here on, making a pipe would wait for ourselves */
     stderr_fd = host_ends[2];
     pthread_t reader; /* before the bot, so that its numbers do not depend on who is faster */
     errno = pthread_create(&reader, NULL, read_stderr, NULL);
