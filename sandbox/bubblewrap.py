@@ -205,11 +205,8 @@ class _Confined:
 
     def __init__(self, bwrap: int, first: int, init: int, bot: int) -> None:
         """`init` is a descriptor of the namespace's `first` process; the others are process ids."""
-        self.pid = bot
-        self._bwrap, self._first, self._init = bwrap, first, init
-
-    def wait(self, seconds: float) -> bool:
-        return wait(self._bwrap, seconds)
+        self.pid, self.ended_pid = bot, bwrap
+        self._first, self._init = first, init
 
     def signal(self, number: int) -> None:
         """Send a signal to everything in the namespace but its first process, whatever groups the bot has made."""
@@ -230,7 +227,7 @@ class _Confined:
             raise SandboxError("container-stuck", f"a process cannot be killed: {error}") from error
         finally:
             os.close(self._init)
-        code = os.waitstatus_to_exitcode(os.waitpid(self._bwrap, 0)[1])
+        code = os.waitstatus_to_exitcode(os.waitpid(self.ended_pid, 0)[1])
         return (code, None) if code <= 128 else (None, code - 128)
 
 

@@ -95,12 +95,10 @@ class Stderr:
 
 
 class Running(Protocol):
-    """A run's processes. `pid` is that of the bot's first one, which is measured."""
+    """A run's processes: `pid` is the bot's first one, which is measured, and `ended_pid` ends when that has ended."""
 
     pid: int
-
-    def wait(self, seconds: float) -> bool:
-        """Say whether the bot's first process ended within that time."""
+    ended_pid: int
 
     def signal(self, number: int) -> None:
         """Send a signal to the bot's processes: at least to its process group."""
@@ -185,7 +183,7 @@ class LocalBox:
     def stopped(self) -> Exit:
         running, meter, stderr = self._running, self._meter, self._stderr
         assert running is not None and meter is not None and stderr is not None
-        lingered = not running.wait(self._grace_ends - time.monotonic())
+        lingered = not wait(running.ended_pid, self._grace_ends - time.monotonic())
         code, signalled = running.end()
         meter.close()
         kept = stderr.kept()
@@ -206,14 +204,11 @@ class _Plain:
         marked = mark()
         self._mark = f"{MARK}={marked}".encode()
         try:
-            self.pid = _spawn(program, {**environment, MARK: marked}, (stdin, stdout, stderr))
+            self.pid = self.ended_pid = _spawn(program, {**environment, MARK: marked}, (stdin, stdout, stderr))
         except OSError as error:
             raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
         with contextlib.suppress(OSError):
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
-
-    def wait(self, seconds: float) -> bool:
-        return wait(self.pid, seconds)
 
     def signal(self, number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited

@@ -70,12 +70,12 @@ class Wall(Container):
 
     def __init__(self, client: docker.APIClient, image: str, run_dir: Path, runtime: Runtime, cpus: str) -> None:
         """Raises SandboxError, and the engine's own errors."""
+        self._line: socket.socket | None = None  # first: `__del__` asks for it
         super().__init__(client, run_dir)
         self.rooms = 0
         self.broken = False
         self.cpus = cpus
         self.root = LOWEST_ROOT + secrets.randbelow(ROOTS)
-        self._line: socket.socket | None = None
         try:
             self._start_rooms(client, client.inspect_image(image)["Id"], runtime)
         except BaseException:

@@ -119,11 +119,8 @@ class Processors:
     def take(self, count: int, among: Sequence[int], waiting: Callable[[], None] = lambda: None) -> Hold:
         """Wait until `count` of these processors are free, and hold them. An exception from `waiting` ends the wait."""
         assert 0 < count <= len(among)
-        with self.queue(waiting):
-            while (hold := self.some(count, among)) is None:
-                waiting()
-                time.sleep(RETRY_SECONDS)
-            return hold
+        with _insisted(lambda: self.locked(QUEUE), waiting):
+            return _insisted(lambda: self.some(count, among), waiting)
 
     def some(self, count: int, among: Sequence[int]) -> Hold | None:
         """Hold the first `count` of these processors that are free, or none, without queueing."""
@@ -146,15 +143,6 @@ class Processors:
                 return None
             hold.fds.append(fd)
         return hold
-
-    @contextlib.contextmanager
-    def queue(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
-        """Wait to be first in the queue, and stay first for the duration of the block."""
-        while (hold := self.locked(QUEUE)) is None:
-            waiting()
-            time.sleep(RETRY_SECONDS)
-        with hold:
-            yield
 
     def wanted(self) -> bool:
         """Say whether any process waits in the queue."""
@@ -196,6 +184,13 @@ class Processors:
                 os.close(fd)
                 raise
             os.close(fd)
+
+
+def _insisted(attempt: Callable[[], Hold | None], waiting: Callable[[], None]) -> Hold:
+    while (hold := attempt()) is None:
+        waiting()
+        time.sleep(RETRY_SECONDS)
+    return hold
 
 
 def _opened(path: Path) -> int:

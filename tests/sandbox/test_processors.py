@@ -18,6 +18,7 @@ import pytest
 
 from deadheat.sandbox.host import processors
 from deadheat.sandbox.host.processors import (
+    QUEUE,
     RETRY_SECONDS,
     Holder,
     NoRegistry,
@@ -136,7 +137,7 @@ def test_the_league_does_not_wait_for_others_without_bound(tmp_path: Path, monke
     """Neither for those who hold its processors, nor behind those who wait for more than the league leaves free."""
     monkeypatch.setattr("deadheat.sandbox.host.slots.PATIENCE_SECONDS", 1)
     first, second, ours = Slots(tmp_path, "0;1"), Slots(tmp_path, "0;1"), Processors(tmp_path)
-    with ours.some(2, [0, 1]) or pytest.fail("free"), ours.queue():
+    with ours.some(2, [0, 1]) or pytest.fail("free"), ours.locked(QUEUE) or pytest.fail("free"):
         assert [holder.pid for holder in first.others()] == [os.getpid()]
         with first.take() as cpus, second.take() as more:
             assert {cpus, more} == {(0,), (1,)}
