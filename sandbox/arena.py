@@ -110,7 +110,7 @@ class Arena:
             self.open()
             pipes = self._begin(seating, seed, attempt, between)
             with quiet(self._away_from_bots) if self._favoured else uncollected():
-                transcript = run_match(game, len(seating), seed, around(_Pausing(pipes, between)), about, attempt)
+                transcript = run_match(game, len(seating), seed, around(pipes), about, attempt)
             return Played(transcript, self._stop(dict(enumerate(seating)), transcript), pipes.convictions)
         except BaseException:
             self.close()
@@ -197,18 +197,6 @@ class Arena:
         if failed:
             self.close()  # all of them: what broke one may be what holds the others, too
         return exits
-
-
-class _Pausing:
-    """A transport that lets other work run between exchanges."""
-
-    def __init__(self, transport: Transport, between: Callable[[], None]) -> None:
-        self._transport = transport
-        self._between = between
-
-    def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        self._between()
-        return self._transport.exchange(messages)
 
 
 class _Resting:

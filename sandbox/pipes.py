@@ -180,8 +180,9 @@ class PipeTransport:
         turns: InTurn | None = None,
         watch_ns: int = WATCH_NS,
     ) -> None:
-        """`heartbeat` is called now and then during a long exchange; an exception from it ends the exchange. Without
-        `turns`, seats think as the game asks. A silent seat is watched for at most `watch_ns` past its deadline.
+        """`heartbeat` is called before each exchange, and now and then during a long one, which an exception from it
+        ends. Without `turns`, seats think as the game asks. A silent seat is watched for at most `watch_ns` past its
+        deadline.
         """
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
@@ -201,6 +202,7 @@ class PipeTransport:
                 missed its deadline was kept from running; "watch-ended": it was, for too long to continue;
                 "referee-late": this host stood still while a prompt was written, or before the counters were read.
         """
+        self._heartbeat()
         texts: dict[Seat, str] = {}
         limits: dict[Seat, int] = {}
         for seat, line, limit_ns in messages:

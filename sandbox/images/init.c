@@ -84,6 +84,7 @@
 #include <unistd.h>
 
 enum {
+    RELAY_BYTES = 4096,
     HEAD_BYTES = 8 * 1024,
     TAIL_BYTES = 48 * 1024, /* head + tail fit into a FIFO's 64 KiB, so sending them cannot block */
     REQUEST_BYTES = 64 * 1024,
@@ -113,6 +114,9 @@ static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER; /* guards stderr_fd 
 static int reader_started = 0;
 static int way_out = -1;      /* the `tasks` of a group whose memory a bot cannot use up */
 static int listener = -1;     /* tells of pipes and sockets; -1 where they are not counted */
+static int relay_from = -1, relay_fd = -1;
+static char relayed[RELAY_BYTES];
+static ssize_t relayed_from = 0, relayed_to = 0;
 static char head[HEAD_BYTES], tail[TAIL_BYTES];
 static long long stderr_bytes = 0;
 
@@ -263,6 +267,18 @@ static void execute(char **command, int in, int out, int err) {
     _exit(127);
 }
 
+/* Passes on what there is, or drops it if the bot has closed its input. */
+static void relay(void) {
+    if (relayed_from == relayed_to) {
+        relayed_from = 0;
+        relayed_to = read(relay_from, relayed, sizeof relayed);
+        if (relayed_to < 0) relayed_to = 0;
+    }
+    ssize_t sent = write(relay_fd, relayed + relayed_from, (size_t)(relayed_to - relayed_from));
+    if (sent > 0) relayed_from += sent;
+    else if (sent < 0 && errno != EAGAIN) relayed_from = relayed_to;
+}
+
 /* Returns when nothing else lives here. One kill is not enough: gVisor lists the processes first, and one that is born
  * meanwhile escapes (31 of 600). */
 static void kill_everything(void) {
@@ -282,12 +298,15 @@ static void look_after(pid_t first) {
     int status, first_status = 0, alive = 1, killed = 0, stopping = 0;
     long long stop_at_ms = 0;
     while (alive || !stopping) {
-        struct pollfd watched[4] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0},
-                                    {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0}};
+        int held = relayed_from < relayed_to;
+        struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0},
+                                    {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
+                                    {held || relay_fd < 0 ? -1 : relay_from, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
         long long left_ms = stop_at_ms - now_ms();
-        if (poll(watched, 4, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
+        if (poll(watched, 6, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
         if (watched[3].revents & POLLIN) let_make();
         else if (watched[3].revents) { close(listener); listener = -1; } /* nobody is left who could make any */
+        if (watched[4].revents || watched[5].revents) relay();
         if (watched[2].revents) drain_stderr(4);
         while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
         for (pid_t ended; alive && (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -341,11 +360,11 @@ static void await_signals_by_descriptor(void) {
     if (signal_fd < 0) die("signalfd");
 }
 
-/* One run in a container of its own. JUDGE_RELAY: the bot reads a pipe of ours, and `cat` passes on to it what the host
- * writes, because gVisor does not tell how much there is to read in a FIFO of the host (FIONREAD), without which Java
- * reads nothing. */
+/* One run in a container of its own. JUDGE_RELAY: the bot reads a pipe of ours, and what the host writes is passed on to
+ * it, because gVisor does not tell how much there is to read in a FIFO of the host (FIONREAD), without which Java reads
+ * nothing. */
 static void run_alone(char **command) {
-    int err[2], passed_on[2], relaying = getenv("JUDGE_RELAY") != NULL;
+    int err[2], ends[2], relaying = getenv("JUDGE_RELAY") != NULL;
     const char *uid = getenv("JUDGE_UID");
     bot_uid = uid == NULL ? 0 : (uid_t)strtoul(uid, NULL, 10);
     unsetenv("JUDGE_RELAY");
@@ -353,31 +372,25 @@ static void run_alone(char **command) {
     await_signals_by_descriptor();
     orders = open("/judge/ctl", O_RDONLY | O_CLOEXEC);
     answers = complaints = open("/judge/ack", O_WRONLY | O_CLOEXEC);
-    int in = open("/judge/in", O_RDONLY | O_CLOEXEC);
+    int in = open("/judge/in", (relaying ? O_RDWR | O_NONBLOCK : O_RDONLY) | O_CLOEXEC);
     int out = open("/judge/out", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (bot_uid == 0) errno = EINVAL;
     if (bot_uid == 0 || orders < 0 || answers < 0 || in < 0 || out < 0) die("open /judge");
-    if (relaying && pipe2(passed_on, O_CLOEXEC) != 0) die("relay");
+    if (relaying) {
+        if (pipe2(ends, O_CLOEXEC) != 0 || fcntl(ends[1], F_SETFL, O_NONBLOCK) != 0) die("relay");
+        relay_from = in;
+        relay_fd = ends[1];
+        in = ends[0];
+    }
     if (pipe2(err, O_CLOEXEC) != 0 || fcntl(out, F_SETFL, 0) != 0 || fcntl(err[0], F_SETFL, O_NONBLOCK) != 0) die("pipe");
     pid_t first = fork();
     if (first < 0) die("fork");
-    if (first == 0) execute(command, relaying ? passed_on[0] : in, out, err[1]);
-    keep_only(1u << CAP_KILL);
-    if (relaying) {
-        pid_t cat = fork();
-        if (cat < 0) die("fork");
-        if (cat == 0) {
-            keep_only(0);
-            if (dup2(in, 0) >= 0 && dup2(passed_on[1], 1) >= 0) execl("/bin/cat", "cat", NULL);
-            die("cat");
-        }
-        close(passed_on[0]); /* with the bot's end closed, `cat` must find that nobody reads */
-        close(passed_on[1]);
-    }
+    if (first == 0) execute(command, in, out, err[1]);
     close(in);
     close(out);
     close(err[1]);
     stderr_fd = err[0];
+    keep_only(1u << CAP_KILL);
     if (write(answers, "started\n", 8) != 8) die("started");
     look_after(first);
 }
