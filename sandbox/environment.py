@@ -67,7 +67,6 @@ def installed(sandbox: Sandbox, cpus: str = "") -> Mapping[str, str]:
         build="\n".join(map(_question, LANGUAGES.values())),
         run=("none",),
         tools=(),
-        version="",
     )
     with tempfile.TemporaryDirectory() as nothing:
         answers = build(sandbox, Path(nothing), asking, cpus).log

@@ -40,7 +40,7 @@ class Recipe:
     root. A single file is stored under the first of them with its suffix. In `build` and `run`, ``{entry}`` stands for
     the first file, ``{stem}`` for its path without the suffix, and ``{class}`` for that path with dots between folders;
     in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen only by a manifest.
-    `tools` must be in an image; `version` is a shell line that prints their versions.
+    `tools` must be in an image; `version` is a shell line that prints their versions (usually that of the first).
     """
 
     name: str
@@ -50,7 +50,7 @@ class Recipe:
     build: str
     run: tuple[str, ...]
     tools: tuple[str, ...]
-    version: str
+    version: str = ""
 
     def starting_with(self, entry: str) -> Recipe:
         """Return the recipe for a bot whose first file is `entry` ("": the usual one)."""
@@ -85,11 +85,11 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
     """Return the commands with the first file's name in place of its placeholders."""
     stem = entry[: entry.rfind(".")] if "." in entry.rsplit("/", 1)[-1] else entry
     values = {"{entry}": entry, "{stem}": stem, "{class}": stem.replace("/", ".")}
-    build, run = recipe.build, list(recipe.run)
+    build, run, version = recipe.build, list(recipe.run), recipe.version or f"{recipe.tools[0]} --version"
     for mark, value in values.items():
         build = build.replace(mark, shlex.quote(value))
         run = [part.replace(mark, value) for part in run]
-    return replace(recipe, build=build, run=tuple(run))
+    return replace(recipe, build=build, run=tuple(run), version=version)
 
 
 # The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own data.
@@ -107,7 +107,6 @@ _RECIPES = (
         build="/usr/bin/python3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/python3", "{entry}"),
         tools=("/usr/bin/python3",),
-        version="/usr/bin/python3 --version",
     ),
     Recipe(
         name="pypy",
@@ -130,7 +129,6 @@ _RECIPES = (
         build="gcc -O2 -std=gnu17 -o bot ./*.c -lm",
         run=("./bot",),
         tools=("gcc",),
-        version="gcc --version",
     ),
     Recipe(
         name="cpp",
@@ -143,7 +141,6 @@ _RECIPES = (
         ),
         run=("./bot",),
         tools=("g++",),
-        version="g++ --version",
     ),
     Recipe(
         name="java",
@@ -188,7 +185,6 @@ _RECIPES = (
         build="rustc --edition 2021 --crate-name bot -C opt-level=3 -C strip=symbols -o bot {entry}",
         run=("./bot",),
         tools=("rustc",),
-        version="rustc --version",
     ),
     Recipe(
         name="go",
@@ -208,7 +204,6 @@ _RECIPES = (
         build="mcs -optimize+ -r:System.Numerics -out:bot.exe -recurse:'*.cs'",
         run=("/usr/bin/mono", "--gc-params=max-heap-size=768m", "bot.exe"),
         tools=("mcs", "/usr/bin/mono"),
-        version="mcs --version",
     ),
 )
 
