@@ -6,8 +6,9 @@ Theory of operation
 A program that runs alone in a container is a child of the image's init, with which we talk through FIFOs in a directory
 that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
 
-*Nothing survives its owner.* init exits when our end of `ctl` closes, which happens even when this process is killed,
-and the engine removes an exited container by itself (`auto_remove`). The folder is deleted by `sandbox.folders`.
+*Nothing survives its owner.* init exits when our end of `ctl`, or of a wall's line, closes, which happens even when
+this process is killed, and the engine removes an exited container by itself (`auto_remove`). Folders and control groups
+are swept later (`sandbox.folders`, `sandbox.cgroup.sweep_unified`).
 """
 
 from __future__ import annotations

@@ -11,9 +11,6 @@ attribution reads. A room's first process joins those of version 1 by descriptor
 `cgroup.procs` takes a lock of the whole kernel for milliseconds), and is born in the unified one, which its maker may
 do because both that group and the common parent are writable for it.
 
-*Nothing survives its owner.* The launcher ends when our end of the line closes, and a room when our end of its
-connection does; both happen even when this process is killed. Folder and control groups are swept later.
-
 *A wall is pinned* to the processors of the match: all rooms that are there together have the same ones, and the maker,
 which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.
 """
