@@ -146,11 +146,11 @@ class Container:
             )["Id"]
             self._client.start(self.id)
             self.pid = int(self._client.inspect_container(self.id)["State"]["Pid"])
+            if self.pid == 0:
+                raise SandboxError("container-died", "the container ended at once")
+            self.groups = join_unified(groups_of(self.pid), self.pid, self.name)
         except (*EngineFailure, OSError) as error:
             raise SandboxError("engine", f"no container could be started: {why_not_started(error)}") from error
-        if self.pid == 0:
-            raise SandboxError("container-died", "the container ended at once")
-        self.groups = join_unified(groups_of(self.pid), self.pid, self.name)
 
     def close(self) -> None:
         """Wait until the engine has removed it, killed if it does not end by itself, and remove the folder."""
