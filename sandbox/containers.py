@@ -220,8 +220,9 @@ class Confined:
             said += data
             line, line_ended, text = said.partition(b"\n")
             words = line.decode("utf-8", "replace").split()
-            if not data or (line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)):
-                raise self._lost(f"init said {line!r} instead" if line else "a box ended unexpectedly")
+            wrong = line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)
+            if not data or wrong or len(said) > ANSWER_BYTES:
+                raise self._lost(f"init said {line[:100]!r} instead" if line else "a box ended unexpectedly")
             if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):
                 return words, text
 

@@ -17,7 +17,7 @@ def heard(answer: str, *pieces: bytes, ended: bool = True) -> tuple[list[str], b
         box = Confined(Limits(), None)
         box._answers = ours.fileno()
         for piece in pieces:
-            theirs.send(piece)
+            theirs.send(piece)  # all of them fit into the socket
         if ended:
             theirs.shutdown(socket.SHUT_WR)
         return box._hear(answer, 0.0 if not ended else 60.0)
@@ -40,6 +40,7 @@ def test_an_answer_may_come_in_pieces() -> None:
         ([b"done E 0 " + b"9" * 9000 + b"\n"], "instead"),
         ([b"done X 0 0\n"], "instead"),
         ([b"done \xff\n"], "instead"),
+        ([b"x" * 70_000, b"x" * 70_000], "instead"),
         ([b"\n"], "a box ended unexpectedly"),
     ],
 )
