@@ -207,11 +207,12 @@ def _room(folder: Path, cure: str) -> Finding:
 
 
 def check_running(settings: Settings) -> Iterator[Finding]:
-    """Check for a leading scheduler, machines that judge, and a moving queue. A new deployment has none of them."""
+    """Check for a working scheduler, machines that judge, and a moving queue. A new deployment has none of them."""
     from sqlalchemy.exc import SQLAlchemyError
 
     from deadheat.league.service.series import hosts as league_hosts
     from deadheat.league.service.views.queues import queues
+    from deadheat.league.service.views.samples import is_sampled
     from deadheat.league.storage.schema import WrongSchema, must_fit
 
     database = _database(settings)
@@ -222,7 +223,7 @@ def check_running(settings: Settings) -> Iterator[Finding]:
             must_fit(database.engine)
             with database.reading() as session:
                 hosts = league_hosts.hosts(session)
-                waiting = queues(session).queues
+                waiting, scheduled = queues(session).queues, is_sampled(session)
     except (SQLAlchemyError, WrongSchema):
         return  # `check_database` has reported it
     judging = [host.name for host in hosts if host.judges]
@@ -231,30 +232,15 @@ def check_running(settings: Settings) -> Iterator[Finding]:
     else:
         cure = "start a worker; `deadheat workers` says why an existing one does not judge"
         yield Finding("workers", Verdict.REMARK, "No machine is judging.", cure)
-    yield _scheduler(settings)
+    if scheduled:
+        yield Finding("scheduler", Verdict.GOOD, "Its tasks are carried out.")
+    else:
+        cure = "start `deadheat scheduler` and a worker of the queue control (or `serve`)"
+        yield Finding("scheduler", Verdict.REMARK, "Its tasks have not been carried out lately.", cure)
     for queue in waiting:
         if queue.oldest_seconds > OLD_QUEUE_SECONDS:
             text = f"The oldest {queue.name} job has waited for {queue.oldest_seconds / 60:.0f} minutes."
             yield Finding("queue", Verdict.REMARK, text, "add workers, or make them fit")
-
-
-def _scheduler(settings: Settings) -> Finding:
-    """Check whether a scheduler leads; a leader keeps all others from leading."""
-    from redis.exceptions import RedisError
-
-    from deadheat.workers.leader import lease_of
-
-    about = "scheduler"
-    lease = lease_of(settings)
-    try:
-        free = lease.hold()
-        lease.release()
-    except RedisError as error:
-        refused = f"None can lead because Redis refuses: {str(error).rstrip('.')}."
-        return Finding(about, Verdict.WRONG, refused, CURES["broker"])
-    if free:
-        return Finding(about, Verdict.REMARK, "None is running.", "start `deadheat scheduler` (or `serve`)")
-    return Finding(about, Verdict.GOOD, "One leads.")
 
 
 def _database(settings: Settings) -> Database | None:

@@ -7,7 +7,6 @@ import signal
 import socket
 import sys
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -196,14 +195,13 @@ def keeper() -> None:
 
 
 def scheduler(alive_file: AliveFile = None) -> None:
-    """Run the scheduler, which plans series, recovers lost work and requests rankings. One of several leads."""
+    """Run a scheduler, which has series planned, lost work recovered and rankings made. Several may run."""
     settings = starting.safe_settings()
-    from deadheat.workers.leader import LedScheduler, lease_of
-    from deadheat.workers.tasks import app
+    from deadheat.league import telemetry
+    from deadheat.workers import scheduler
 
-    clockwork = partial(LedScheduler, lease=lease_of(settings), alive_file=alive_file)
-    beat = app.Beat(loglevel=settings.log_level, quiet=True, scheduler_cls=clockwork)  # type: ignore[arg-type]  # not only names
-    beat.run()
+    telemetry.begin(settings, "scheduler")
+    scheduler.run(alive_file)
 
 
 def migrate() -> None:

@@ -25,8 +25,8 @@ ANNOUNCE_SECONDS = 5
 """The pause between two tries to record the games of this API."""
 
 PARTS = (
-    *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.leader"),
-    *("celery.bin.worker", "celery.apps.beat", "celery.apps.worker", "celery.concurrency.prefork"),
+    *("uvicorn", "deadheat.api.app", "deadheat.workers.tasks", "deadheat.workers.keeper", "deadheat.workers.scheduler"),
+    *("celery.bin.worker", "celery.apps.worker", "celery.concurrency.prefork"),
 )
 """The modules that the processes of `serve` import. Modules that these import in turn are not listed."""
 

@@ -184,15 +184,6 @@ def ledger(deployment: Deployment, condition: str) -> int:
     return int(run("docker", "exec", container, "psql", url, "-Atc", f"SELECT count(*) FROM series WHERE {condition}"))
 
 
-def test_one_of_two_schedulers_leads(deployment: Deployment) -> None:
-    def told() -> str:
-        return deployment.compose("logs", "scheduler")
-
-    until(
-        lambda: "this scheduler leads" in told() and "another scheduler leads" in told(), "both have said", deployment
-    )
-
-
 def test_a_league_can_be_backed_up_inside_and_the_doctor_finds_it_well(deployment: Deployment, boss: str) -> None:
     assert "from postgresql" in deployment.deadheat("control", "backup", "/tmp/backups")
     assert "It can be restored." in deployment.deadheat("control", "restore", "--check", "/tmp/backups")

@@ -18,7 +18,6 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.errors import OverQuota
 from deadheat.workers.broker.queue import celery_app, check
-from deadheat.workers.leader import lease_of
 from tests.certificates import certified
 from tests.deployment import free_port
 from tests.league import postgres
@@ -68,9 +67,6 @@ def test_a_league_speaks_to_redis_by_tls_to_no_impostor(tmp_path: Path, certific
         with app.connection_for_read() as connection:
             assert connection.SimpleQueue("build").get(timeout=60).payload[0] == [7]
         app.close()
-        lease = lease_of(chosen)
-        assert lease.hold()
-        lease.release()
         assert {finding.verdict for finding in check_broker(chosen)} == {Verdict.GOOD}
         one, two = (Rates(Settings(broker_url=url, reads_per_minute=5), lambda: "a secret") for _ in range(2))
         one.write(asking("192.0.2.1"))

@@ -260,7 +260,7 @@ class Simulator:
             self.messages.append((self.seconds + self.chance.uniform(0, 1), life, row_id))
 
     def schedule(self) -> None:
-        """Do what Celery's beat does, mostly sweeps, because these repair the damage."""
+        """Do what schedulers ask for, mostly sweeps, because these repair the damage."""
         choice = [tasks.tick, *[tasks.sweep] * 10, *[tasks.refit] * self.extent.ranked]
         while True:
             with self.task():

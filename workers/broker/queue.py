@@ -54,6 +54,16 @@ FORGET_SECONDS = 3600
 ENVIRONMENT_SECONDS = 300
 """How often a worker checks whether its judge image is still the one that it described."""
 
+INTERVALS = {
+    "tick": TICK_SECONDS,
+    "sweep": SWEEP_SECONDS,
+    "deliver": DELIVER_SECONDS,
+    "refit": RANK_SECONDS,
+    "environment": ENVIRONMENT_SECONDS,
+    "forget": FORGET_SECONDS,
+}
+"""The periodic tasks, with the seconds between two messages of one scheduler."""
+
 SILENCE = {
     socket.TCP_USER_TIMEOUT: 10_000,  # milliseconds
     socket.TCP_KEEPIDLE: 4,
@@ -93,7 +103,7 @@ class Reconnecting(Connection):
 
 
 def celery_app(settings: Settings) -> Celery:
-    """Make a Celery application for these settings, with its schedule but no tasks yet."""
+    """Make a Celery application for these settings, without tasks yet."""
     app = Celery("deadheat", broker=settings.broker)
     app.amqp.Connection = Reconnecting
     if transport := OUR_TRANSPORTS.get(urlsplit(settings.broker).scheme):
@@ -117,8 +127,6 @@ def celery_app(settings: Settings) -> Celery:
         broker_connection_retry_on_startup=True,
         broker_connection_timeout=BROKER_TIMEOUT_S,
         broker_transport_options=_transport_options(settings),
-        beat_schedule=_schedule(),
-        beat_max_loop_interval=TICK_SECONDS,
     )
     return app
 
@@ -148,21 +156,6 @@ def _transport_options(settings: Settings) -> dict[str, Any]:
     }
 
 
-def _schedule() -> dict[str, Any]:
-    every = {
-        "tick": TICK_SECONDS,
-        "sweep": SWEEP_SECONDS,
-        "refit": RANK_SECONDS,
-        "environment": ENVIRONMENT_SECONDS,
-        "forget": FORGET_SECONDS,
-        "deliver": DELIVER_SECONDS,
-    }
-    return {
-        name: {"task": f"deadheat.{name}", "schedule": seconds, "options": {"expires": EXPIRY_SECONDS}}
-        for name, seconds in every.items()
-    }
-
-
 @cache
 def _sender() -> Celery:
     return celery_app(Settings())
@@ -183,9 +176,14 @@ def enqueue_plan(season_id: int) -> None:
     _send("deadheat.plan", season_id, expires=EXPIRY_SECONDS)
 
 
+def enqueue_periodic(task: str) -> None:
+    """Enqueue a task that is named in `INTERVALS`. Raises the broker's errors."""
+    _send(f"deadheat.{task}", expires=EXPIRY_SECONDS)
+
+
 def enqueue_refit() -> None:
     """Enqueue the rankings that are due. Raises the broker's errors."""
-    _send("deadheat.refit", expires=EXPIRY_SECONDS)
+    enqueue_periodic("refit")
 
 
 def enqueue_environment() -> None:

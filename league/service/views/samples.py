@@ -86,6 +86,12 @@ def take_sample(session: Session) -> bool:
     return True
 
 
+def is_sampled(session: Session) -> bool:
+    """Say whether a scheduler and a worker of the queue `control` have worked together lately."""
+    newest = session.exec(BEFORE).first()
+    return newest is not None and now(session) - newest.at <= GAP
+
+
 IS_KEPT = select(exists().where(col(Sample.at) >= bindparam("minute", type_=UtcDateTime)))
 BEFORE = select(Sample).order_by(col(Sample.at).desc()).limit(1)
 _WAITING = select(func.count()).where(Series.state == SERIES.waiting, col(Series.season_id).not_in(HOLDING_SEASONS))
