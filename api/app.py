@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from deadheat.api import errors, openapi, pages, routes
+from deadheat.api.edge.connections import Watched
 from deadheat.api.edge.files import Files, GameFiles
 from deadheat.api.edge.languages import ReadersLanguage
 from deadheat.api.edge.middleware import FromMemory, HeadAsGet, MeasuredRequests, PlainAddresses, SecurityHeaders
@@ -108,6 +109,7 @@ def create_app(
     app.add_middleware(HeadAsGet)
     if settings.trusted_proxies:
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=settings.trusted_proxies)
+    app.add_middleware(Watched)
     return app
 
 

@@ -40,9 +40,6 @@ _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30)
 
 requests = Counter("deadheat_http_requests_total", "Requests by route and status.", ["method", "route", "status"])
 connections = Gauge("deadheat_http_connections", "Open connections.", multiprocess_mode="livesum")
-connections_dropped = Counter(
-    "deadheat_http_connections_dropped_total", "Connections closed to save resources.", ["why"]
-)
 request_seconds = Histogram("deadheat_http_request_seconds", "Time to answer.", ["method", "route"], buckets=_SECONDS)
 
 

@@ -269,11 +269,6 @@ class Settings(BaseSettings):
         return any(known in network for network in self.metrics_from)
 
     @property
-    def connections_per_address(self) -> int:
-        """The most connections of one address, unless it is a trusted proxy's."""
-        return max(1, self.connections // 4)
-
-    @property
     def writes_per_minute(self) -> int:
         """The most changing requests per minute, per address and per user."""
         return max(1, self.reads_per_minute // 5)

@@ -1,49 +1,26 @@
-"""The server's connections: how many a client may hold, and for how long without sending or reading.
+"""A simple cap on connections for a server that no proxy protects (`deploy/nginx` has a better one).
 
-Theory of operation
--------------------
-A connection costs a descriptor and some memory even if it never sends a request. The server by itself waits forever:
-for a request's first line that arrives byte by byte, or for a reader that takes none of its answer. One cheap client
-could thus hold every descriptor. This protocol adds four guards:
-
-* *Waiting.* Between connecting (or the end of an answer) and the last byte of the next request's head, a connection
-  waits, for at most `HEAD_SECONDS`. (Idle ones are closed earlier by the server's keep-alive.)
-* *Stuck.* The kernel and the server both buffer an answer; once both are full, the connection is stuck until its reader
-  takes some. A reader that takes too little in `STUCK_SECONDS` is cut off, and so is a client that keeps a closed
-  connection for as long.
-* *One address* may hold a limited number of connections; an IPv6 network of 64 bits counts as one. Trusted proxies are
-  exempt because they serve many people.
-* *All together* are limited by the available descriptors. When one of the last two limits is reached, the connection
-  that has waited longest makes room for the new one, so idle connections cannot keep others out.
-
-*Lingering.* A body or head over its limit is answered at once, while the rest is still in transit. Closing then would
-reset the connection and lose the answer. So only our half is closed. For `LINGER_SECONDS`, unless the connection's
-place is needed, what arrives is discarded; then the connection is closed.
-
-A connection with a request in progress is never dropped: `api.edge.uploading` bounds the time of a body, and the routes
-bound the cost of an answer. All of this runs in the event loop's thread; once a second, one pass over all connections
-finds those that are overdue.
+A connection costs a descriptor and some memory even if it never sends a request, and the server by itself waits forever
+for a request's head or for a reader. So a connection without a request ends after `HEAD_SECONDS`, and one whose reader
+takes nothing after `STUCK_SECONDS`. One address, a trusted proxy's excepted, may hold a quarter of all connections. If
+all are in use, the one that has waited longest for a request makes room. `api.edge.uploading` limits the time of a
+body.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
-import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from http import HTTPStatus
-from typing import Any, ClassVar, cast
+from collections import Counter
+from typing import Any, ClassVar
 
-import h11
-from h11 import _connection as h11_connection
+from starlette.types import Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.api import metrics
+from deadheat.api.edge.around import Around
 from deadheat.api.edge.rates import counted_as
-from deadheat.api.errors import PROBLEM
 from deadheat.league.config import Settings
 
 HEAD_SECONDS = 10.0
@@ -52,226 +29,96 @@ HEAD_SECONDS = 10.0
 STUCK_SECONDS = 60.0
 """A leaderboard of a megabyte needs 17 KB/s."""
 
-LINGER_SECONDS = 30.0
-"""Enough to send the rest of 20 MB at 5 Mbit/s and read the refusal."""
-
-LOOK_SECONDS = 1.0
-
 DESCRIPTORS_BESIDE = 256
 """Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
 
-
-@dataclass(eq=False, slots=True)
-class _Address:
-    """The connections of one address: their number, and the waiting ones in the order in which they began to wait."""
-
-    count: int = 0
-    waiting: dict[Connection, None] = field(default_factory=dict)
-
-
-class Guard:
-    """Limits the connections of one process."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.most = min(settings.connections, _descriptors())
-        self.most_of_address = settings.connections_per_address
-        self._proxies = ProxyHeadersMiddleware(_nothing, settings.trusted_proxies).trusted_hosts
-        self._all: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}
-        self._addresses: dict[str, _Address] = {}
-        self._looking: asyncio.TimerHandle | None = None
-
-    def admit(self, new: Connection) -> None:
-        """Count a connection, and make room for it if necessary."""
-        self._all.add(new)
-        address = self._addresses.setdefault(new.address, _Address())
-        address.count += 1
-        self.waits(new)
-        metrics.connections.set(len(self._all))
-        if address.count > self.most_of_address and not self._is_proxy(new):
-            self._drop(next(iter(address.waiting)), "address")
-        elif len(self._all) > self.most:
-            self._drop(next(iter(self._waiting)), "full")
-        if self._looking is None:
-            self._looking = new.loop.call_later(LOOK_SECONDS, self._look, new.loop)
-
-    def forget(self, gone: Connection) -> None:
-        """Stop counting a closed connection."""
-        self.is_served(gone)
-        self._all.discard(gone)
-        address = self._addresses[gone.address]
-        address.count -= 1
-        if not address.count:
-            del self._addresses[gone.address]
-        metrics.connections.set(len(self._all))
-
-    def waits(self, connection: Connection) -> None:
-        """Note that the connection must now send a request's head."""
-        connection.waits_since = connection.loop.time()
-        for waiting in (self._waiting, self._addresses[connection.address].waiting):
-            waiting.pop(connection, None)
-            waiting[connection] = None
-
-    def is_served(self, connection: Connection) -> None:
-        """Note that the connection's request head has arrived."""
-        connection.waits_since = None
-        for waiting in (self._waiting, self._addresses[connection.address].waiting):
-            waiting.pop(connection, None)
-
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        at = loop.time()
-        for connection in [*self._all]:
-            if why := connection.overdue(at):
-                self._drop(connection, why)
-        self._looking = loop.call_later(LOOK_SECONDS, self._look, loop) if self._all else None
-
-    def _drop(self, connection: Connection, why: str) -> None:
-        self.is_served(connection)  # so that it is not chosen again before it closes
-        metrics.connections_dropped.labels(why).inc()
-        connection.transport.abort()
-
-    def _is_proxy(self, connection: Connection) -> bool:
-        return connection.client is None or connection.client[0] in self._proxies
+_by_client: dict[tuple[str, int], Connection] = {}
 
 
 class Connection(H11Protocol):
-    """The server's protocol, watched by a guard. `guarded` makes the class for a server."""
+    """The server's protocol with a cap. `capped` makes the class for a server, with its limits and lists."""
 
-    guard: ClassVar[Guard]
-    waits_since: float | None = None
-    _lingers_since: float | None = None
-    _stuck_since: float | None = None
-    _closing_since: float | None = None
-
-    @property
-    def address(self) -> str:
-        """The client's address as limits count it."""
-        return counted_as(self.client[0] if self.client else "")
+    most: ClassVar[int]
+    most_of_address: ClassVar[int]
+    proxies: ClassVar[Any]
+    of_address: ClassVar[Counter[str]]
+    waiting: ClassVar[dict[Connection, None]]  # for a request, the longest first
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as the server's own
-        super().connection_made(cast(asyncio.Transport, _Closing(transport, self)))
-        self.guard.admit(self)
+        super().connection_made(transport)
+        self._client: tuple[str, int] = (transport.get_extra_info("peername") or ("", 0))[:2]
+        self._requests, self._paused = 0, False
+        self._late: asyncio.TimerHandle | None = None
+        _by_client[self._client] = self
+        self._address = counted_as(self._client[0])
+        self.of_address[self._address] += 1
+        if self.of_address[self._address] > self.most_of_address and self._client[0] not in self.proxies:
+            transport.abort()
+        elif self.of_address.total() > self.most and self.waiting:
+            next(iter(self.waiting)).transport.abort()
+        self.serve(0)
+        metrics.connections.set(self.of_address.total())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.guard.forget(self)
+        self._paused = False
+        self.serve(1)  # nothing is waited for any more
+        self.of_address[self._address] -= 1
+        if not self.of_address[self._address]:
+            del self.of_address[self._address]
+        del _by_client[self._client]
+        metrics.connections.set(self.of_address.total())
         super().connection_lost(exc)
 
-    def data_received(self, data: bytes) -> None:
-        if not self.lingers:
-            super().data_received(data)
-
-    @property
-    def lingers(self) -> bool:
-        """Whether the answer has been sent and further input is discarded."""
-        return self._lingers_since is not None
-
-    def must_linger(self) -> bool:
-        """Say whether closing now would lose the answer because the request is incomplete; if so, begin to linger."""
-        if self.lingers or self.conn.their_state not in {h11.SEND_BODY, h11.ERROR}:
-            return False
-        self._lingers_since = self.loop.time()
-        self.guard.waits(self)
-        return True
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request or a head that is too large; the error says which. Called by the server."""
-        if self.conn.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:  # an answer has already begun
-            self.transport.close()
-            return
-        error = sys.exception()
-        status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 400
-        if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
-            msg = f"The head of a request may have at most {h11_connection.DEFAULT_MAX_INCOMPLETE_EVENT_SIZE} bytes."
-        for event in refusal(HTTPStatus(status), msg):
-            self.transport.write(self.conn.send(event) or b"")
-        self.transport.close()
-
-    def handle_events(self) -> None:
-        """Handle the input that was read. Called by the server."""
-        super().handle_events()
-        if self.waits_since is not None and self._is_under_way():
-            self.guard.is_served(self)
-
-    def on_response_complete(self) -> None:
-        """Note that an answer is complete; the next request may already be in progress. Called by the server."""
-        super().on_response_complete()
-        if not self._is_under_way() and not self.transport.is_closing():
-            self.guard.waits(self)
-
     def pause_writing(self) -> None:
-        self._stuck_since = self.loop.time()
         super().pause_writing()
+        self._paused = True
+        self.serve(0)
 
     def resume_writing(self) -> None:
-        self._stuck_since = None
         super().resume_writing()
+        self._paused = False
+        self.serve(0)
 
-    def overdue(self, at: float) -> str:
-        """Return the name of the limit that was exceeded, or an empty string."""
-        if self._lingers_since is not None:
-            return "lingers" if at - self._lingers_since > LINGER_SECONDS else ""
-        if self.transport.is_closing():
-            self._closing_since = self._closing_since or at
-            return "stuck" if at - self._closing_since > STUCK_SECONDS else ""
-        if self._stuck_since is not None:
-            return "stuck" if at - self._stuck_since > STUCK_SECONDS else ""
-        return "head" if self.waits_since is not None and at - self.waits_since > HEAD_SECONDS else ""
-
-    def _is_under_way(self) -> bool:
-        # None before the first request, although the server's types exclude it:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
-
-
-class _Closing:
-    """A transport that may close only our half: see *Lingering* in the module's docstring."""
-
-    def __init__(self, transport: asyncio.Transport, connection: Connection) -> None:
-        self._transport = transport
-        self._connection = connection
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-    def is_closing(self) -> bool:
-        """Say whether the connection, or our half of it, is closed."""
-        return self._transport.is_closing() or self._connection.lingers
-
-    def close(self) -> None:
-        """Close the connection, or only our half."""
-        if self._transport.is_closing() or not self._connection.must_linger():
-            self._transport.close()
-            return
-        self._transport.write_eof()
-        self._transport.resume_reading()
+    def serve(self, more: int) -> None:
+        """Count the requests under way, which are `more` than before, and limit the time until that changes."""
+        self._requests += more
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
+        self.waiting.pop(self, None)
+        if self._paused or not self._requests:
+            seconds = STUCK_SECONDS if self._paused else HEAD_SECONDS
+            self._late = asyncio.get_running_loop().call_later(seconds, self.transport.abort)
+        if not self._requests:
+            self.waiting[self] = None
 
 
-def refusal(status: HTTPStatus, said: str) -> Iterator[h11.Event]:
-    """Yield a problem document in answer to input that is not a valid request."""
-    code = status.phrase.lower().replace(" ", "-")
-    body = {"type": f"urn:deadheat:problem:{code}", "title": status.phrase, "status": status, "detail": said}
-    content = json.dumps(body | {"code": code}).encode()
-    headers = [("content-type", PROBLEM), ("content-length", str(len(content))), ("connection", "close")]
-    yield h11.Response(status_code=status, headers=headers, reason=status.phrase)
-    yield h11.Data(data=content)
-    yield h11.EndOfMessage()
+class Watched(Around):
+    """Tells a connection when it serves a request."""
+
+    async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        connection = _by_client.get(tuple(scope["client"] or ()))  # a Unix socket has none
+        if connection is None:
+            return await self._app(scope, receive, send)
+        connection.serve(1)
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            connection.serve(-1)
 
 
-def guarded(settings: Settings) -> type[Connection]:
-    """Return the protocol class for one server."""
-    return type("GuardedConnection", (Connection,), {"guard": Guard(settings)})
-
-
-def allow_descriptors() -> None:
-    """Raise the descriptor limit to the system's maximum; 500 uploads would use up 1024, a usual default."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-
-
-def _descriptors() -> int:
-    """Return how many connections the descriptors allow; an upload needs a second one for its file."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, (soft - DESCRIPTORS_BESIDE) // 2)
+def capped(settings: Settings) -> type[Connection]:
+    """Return the protocol class for one server, and let the process have all descriptors that the system allows: an
+    upload needs a second one for its file, and 500 uploads would use up 1024, a usual default.
+    """
+    _, descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    limits = {
+        "most": min(settings.connections, max(1, (descriptors - DESCRIPTORS_BESIDE) // 2)),
+        "most_of_address": max(1, settings.connections // 4),
+        "proxies": ProxyHeadersMiddleware(_nothing, settings.trusted_proxies).trusted_hosts,
+    }
+    return type("CappedConnection", (Connection,), {**limits, "of_address": Counter(), "waiting": {}})
 
 
 async def _nothing(*_: Any) -> None:

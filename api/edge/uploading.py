@@ -55,9 +55,8 @@ UPLOAD_SECONDS = 300.0
 UPLOADS = re.compile(r"(/v1)?/bots/[0-9]+/versions/?")
 """The paths of the API and of the page that take uploads. Their routes count the bytes; nothing here does."""
 
-CLOSE = {"Connection": "close"}
 BUSY = "Too many uploads are in progress. Try again in a moment."
-LATER = {"Retry-After": "10", "Connection": "close"}
+LATER = {"Retry-After": "10"}
 
 
 class Incoming(Around):
@@ -125,7 +124,7 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
             async with asyncio.timeout(min(PIECE_SECONDS, ends - at)):
                 message = await receive()
         except TimeoutError as slow:
-            raise HTTPException(408, "The body arrived too slowly.", CLOSE) from slow
+            raise HTTPException(408, "The body arrived too slowly.", {"Connection": "close"}) from slow
         complete = not message.get("more_body", False)
         total += len(message.get("body", b""))
         if limit_bytes is not None and total > limit_bytes:
@@ -136,7 +135,8 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
 
 
 def _too_large(limit_bytes: int) -> HTTPException:
-    return HTTPException(413, f"The body is larger than {limit_bytes} bytes.", CLOSE)
+    # The connection stays open, because closing it while the rest arrives would lose the answer.
+    return HTTPException(413, f"The body is larger than {limit_bytes} bytes.")
 
 
 @dataclass(eq=False, slots=True)

@@ -76,18 +76,17 @@ def api(
         starting.tell_metrics(settings.metrics_dir)
     import uvicorn
 
-    from deadheat.api.edge.connections import allow_descriptors, guarded
+    from deadheat.api.edge.connections import capped
     from deadheat.league import telemetry
 
     telemetry.begin(settings, "api")
     starting.announce_games(settings)
-    allow_descriptors()
     config = uvicorn.Config(
         "deadheat.api.app:create_app",
         factory=True,
         host=settings.host,
         port=settings.port,
-        http=guarded(settings),
+        http=capped(settings),
         lifespan="on",
         ws="none",
         log_config=None,  # as in all our processes, logging is already set up

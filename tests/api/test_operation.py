@@ -18,7 +18,7 @@ import pytest
 from fastapi import Response
 from sqlalchemy.exc import OperationalError
 
-from deadheat.api.edge.connections import guarded
+from deadheat.api.edge.connections import capped
 from deadheat.api.routes import health
 from deadheat.engine.core import Fault, Result
 from deadheat.league.service.course.states import set_season_state
@@ -42,7 +42,7 @@ def metric(site: Site, name: str) -> float:
 
 def test_a_healthy_server_closes_its_database_when_it_ends_and_warns_of_nothing(site: Site, caplog) -> None:
     caplog.set_level(logging.INFO)
-    with served(site.app, guarded(site.world.settings)) as server:
+    with served(site.app, capped(site.world.settings)) as server:
         assert httpx.get(f"{server}/readyz").status_code == 200
         assert site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # it keeps connections
     assert not site.world.db.engine.pool.checkedin()  # type: ignore[attr-defined]  # as above

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import select
 import shutil
+import socket
 import ssl
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 import pytest
 
-from deadheat.api.edge.connections import guarded
+from deadheat.api.edge.connections import capped
 from tests.api.served import served
 from tests.api.site import PASSWORD, Site
 from tests.certificates import certified
@@ -23,6 +25,8 @@ from tests.deployment import free_port
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/bin")
 START_SECONDS = 60
+MOST = 4
+"""The requests of one address at a time."""
 
 MAIN = """
 daemon off;
@@ -48,6 +52,16 @@ class Proxy:
     site: Site
     https: httpx.Client
     plain: str
+    trusting: ssl.SSLContext
+
+    def connected(self, sending: bytes) -> ssl.SSLSocket:
+        """Return a connection over which this has been sent."""
+        url = self.https.base_url
+        made = self.trusting.wrap_socket(
+            socket.create_connection((url.host, url.port or 443)), server_hostname=url.host
+        )
+        made.sendall(sending)
+        return made
 
 
 @pytest.fixture
@@ -60,9 +74,11 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
     values = {"trusted_proxies": "127.0.0.1", "sign_ups_per_hour": 2}
     with (
         closing(Site(tmp_path / "data", site_url=url, **values)) as site,
-        served(site.app, guarded(site.world.settings)) as api,
+        served(site.app, capped(site.world.settings)) as api,
     ):
         ours = {
+            "send_timeout 60s;": "send_timeout 10s;",
+            "limit_conn league 1024;": f"limit_conn league {MOST};",
             "127.0.0.1:8080": api.removeprefix("http://"),
             "443 ssl": f"{secure} ssl",
             "[::]:80": f"[::]:{plain}",
@@ -88,7 +104,7 @@ def proxy(tmp_path: Path) -> Iterator[Proxy]:
             with httpx.Client(base_url=url, verify=trusting, timeout=60) as client:
                 try:
                     wait_for(client)
-                    yield Proxy(site, client, f"http://localhost:{plain}")
+                    yield Proxy(site, client, f"http://localhost:{plain}", trusting)
                 finally:
                     server.terminate()
 
@@ -127,3 +143,31 @@ def test_an_event_arrives_while_its_stream_goes_on(proxy: Proxy) -> None:
         said = stream.iter_lines()
         assert [next(said) for _ in range(3)] == ["retry: 5000", "", "event: snapshot"]
         assert proxy.site.app.state.news.streams.total == 1, "it is still open"
+
+
+def test_an_address_has_so_many_requests_at_a_time(proxy: Proxy) -> None:
+    season = proxy.site.world.season(2)
+    events = f"GET /seasons/{season}/events?after=7 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+    with ExitStack() as stack:
+        for _ in range(MOST):
+            assert stack.enter_context(proxy.connected(events)).recv(12) == b"HTTP/1.1 200"
+        assert proxy.https.get("/healthz").status_code == 429
+
+
+@pytest.mark.all
+def test_slow_clients_are_cut_off_and_keep_nobody_out(proxy: Proxy) -> None:
+    head = b"POST /v1/users HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+    get = b"GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    sent = {"silent": b"", "slow head": head, "slow body": head + b"\r\n{", "idle": get, "slow reader": get * 100}
+    with ExitStack() as stack:
+        slow = {kind: stack.enter_context(proxy.connected(text)) for kind, text in sent.items()}
+        slow["idle"].settimeout(5)
+        with suppress(TimeoutError):
+            while slow["idle"].recv(1_000_000):
+                pass
+        idle = [stack.enter_context(proxy.connected(b"")) for _ in range(200)]
+        assert proxy.https.get("/healthz").status_code == 200
+        for client in (*slow.values(), *idle):
+            ending = select.poll()
+            ending.register(client, select.POLLRDHUP)
+            assert ending.poll(START_SECONDS * 1000)

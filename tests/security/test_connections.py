@@ -1,13 +1,12 @@
-"""The guard over connections, the deadlines of bodies, and the room for uploads."""
+"""The cap on connections, the deadlines of bodies, and the room for uploads."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,7 +18,7 @@ from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
 from deadheat.api.edge import connections, uploading
-from deadheat.api.edge.connections import Guard, guarded
+from deadheat.api.edge.connections import Connection, Watched, capped
 from deadheat.api.edge.uploading import Incoming, Room
 from deadheat.league.config import Settings
 from tests.api.served import served
@@ -45,10 +44,10 @@ async def endless(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @contextmanager
-def guard(**chosen: Any) -> Iterator[tuple[str, Guard]]:
-    protocol = guarded(Settings.model_validate(chosen))
-    with served(endless, protocol) as url:
-        yield url, protocol.guard
+def cap(**chosen: Any) -> Iterator[tuple[str, type[Connection]]]:
+    protocol = capped(Settings.model_validate(chosen))
+    with served(Watched(endless), protocol) as url:
+        yield url, protocol
 
 
 def connected(url: str, *, sending: bytes = b"", source: str = "127.0.0.1") -> socket.socket:
@@ -59,117 +58,72 @@ def connected(url: str, *, sending: bytes = b"", source: str = "127.0.0.1") -> s
     return found
 
 
-def is_closed(client: socket.socket) -> bool:
-    """Return whether the server hangs up within half a second."""
-    client.settimeout(0.5)
-    try:
-        return client.recv(1) == b""
-    except ConnectionError:
-        return True
-    except TimeoutError:
-        return False
+def ends(client: socket.socket) -> bool:
+    """Read all that the server sends until it hangs up."""
+    with suppress(ConnectionError):
+        while client.recv(1_000_000):
+            pass
+    return True
 
 
-def until(condition: Any) -> None:
-    """Wait until the condition holds, even on a slow host."""
+def holds(protocol: type[Connection], number: int, waiting: int | None = None) -> None:
+    """Wait until the server holds so many connections, and so many of them wait for a request."""
     gives_up_at = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
+    while protocol.of_address.total() != number or waiting not in {None, len(protocol.waiting)}:
         assert time.monotonic() < gives_up_at
         time.sleep(0.05)
 
 
+def test_who_sends_too_much_reads_why_it_was_refused(site: Site) -> None:
+    head = b"POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n"
+    with served(site.app, capped(site.world.settings)) as url, connected(url, sending=head) as client:
+        client.sendall(b"a" * 5_000_000)
+        assert client.recv(12) == b"HTTP/1.1 413"
+
+
 @pytest.mark.parametrize(
-    ("head", "status"),
+    ("limit", "sending"),
     [
-        (
-            b"POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n",
-            413,
-        ),
-        (b"GET / HTTP/1.1\r\nHost: x\r\nX: ", 431),
-        (b"GET / HTTP/1.1\r\nHost: x\r\n: \r\n\r\n", 400),
+        pytest.param("HEAD_SECONDS", b"", id="silent"),
+        pytest.param("HEAD_SECONDS", b"GET / HTTP/1.1\r\nX: ", id="slow head"),
+        pytest.param("HEAD_SECONDS", b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET ", id="slow second head"),
+        pytest.param("HEAD_SECONDS", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n-", id="rest of a body"),
+        pytest.param("STUCK_SECONDS", b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n", id="slow reader"),
     ],
 )
-def test_who_sends_too_much_reads_why_it_was_refused(site: Site, head: bytes, status: int) -> None:
-    with served(site.app, guarded(site.world.settings)) as url, connected(url, sending=head) as client:
-        client.sendall(b"a" * 5_000_000)
-        answer = b""
-        while piece := client.recv(65536):
-            answer += piece
-    shown, _, body = answer.partition(b"\r\n\r\n")
-    assert shown.startswith(b"HTTP/1.1 %d" % status)
-    assert json.loads(body)["status"] == status
-
-
-def test_who_goes_on_sending_for_ever_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "LINGER_SECONDS", 0.2)
-    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
-    with guard() as (url, watching), connected(url, sending=b"nonsense\r\n\r\n") as client:
-        assert client.recv(12) == b"HTTP/1.1 400"
-        until(lambda: not watching._all)
-
-
-def test_a_head_that_does_not_end_ends_the_connection(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
-    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
-    with guard() as (url, _), connected(url, sending=b"GET / HTTP/1.1\r\nX: ") as slow, connected(url) as silent:
-        until(lambda: is_closed(slow) and is_closed(silent))
-        monkeypatch.setattr(connections, "HEAD_SECONDS", 60)
+def test_a_slow_client_is_cut_off(limit: str, sending: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, limit, 0.5)
+    with cap() as (url, protocol), connected(url, sending=sending) as slow:
+        if limit == "STUCK_SECONDS":
+            assert slow.recv(1)
+            holds(protocol, 0)
+        assert ends(slow)
+        monkeypatch.setattr(connections, limit, 60)
         assert httpx.get(url).text == "ok"
 
 
-def test_a_second_head_may_take_no_longer_than_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
-    with guard() as (url, _), connected(url, sending=b"GET / HTTP/1.1\r\nHost: x\r\n\r\nGET ") as slow:
-        assert slow.recv(15) == b"HTTP/1.1 200 OK"
-        monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
-        while slow.recv(1000):  # the rest of the answer, then the end
-            pass
+def test_an_address_has_a_quarter_of_all_connections_and_a_proxy_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 600)
+    with cap(connections=12, trusted_proxies="127.0.0.9") as (url, protocol), ExitStack() as stack:
+        for number in range(1, 9):
+            stack.enter_context(connected(url, source="127.0.0.1" if number < 4 else "127.0.0.9"))
+            holds(protocol, number)
+        assert ends(stack.enter_context(connected(url)))
+        holds(protocol, 8)
 
 
-def test_a_reader_who_takes_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "STUCK_SECONDS", 0.5)
-    monkeypatch.setattr(connections, "LOOK_SECONDS", 0.1)
-    with guard() as (url, watching), connected(url, sending=b"GET /endless HTTP/1.1\r\nHost: x\r\n\r\n") as client:
-        assert client.recv(1)
-        until(lambda: not watching._all)
-
-
-def test_the_longest_waiting_connection_of_an_address_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    with guard(connections=12) as (url, watching), ExitStack() as stack:
-        other = stack.enter_context(connected(url, source="127.0.0.9"))
-        clients = []
-        for number in range(4):
-            clients.append(stack.enter_context(connected(url)))
-            until(lambda number=number: len(watching._all) == min(number + 2, 4))
-        until(lambda: is_closed(clients[0]))  # the server may not have seen the last one yet
-        assert [is_closed(client) for client in clients] == [True, False, False, False]
-        assert not is_closed(other)
-        assert httpx.get(url).text == "ok"
-
-
-def test_a_trusted_proxy_is_many_people() -> None:
-    with guard(connections=8, trusted_proxies="127.0.0.1") as (url, watching), ExitStack() as stack:
-        clients = [stack.enter_context(connected(url)) for _ in range(5)]
-        until(lambda: len(watching._all) == 5)
-        assert not any(map(is_closed, clients))
-
-
-def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served() -> None:
-    with guard(connections=8) as (url, watching), ExitStack() as stack:
-        served_ = stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
-        until(lambda: watching._all and not watching._waiting)
+def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 600)
+    with cap(connections=8) as (url, protocol), ExitStack() as stack:
+        stack.enter_context(connected(url, sending=b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"))
+        holds(protocol, 1, waiting=0)
         idle = []
-        for number in range(2, 9):  # an address may have only a quarter of all connections
+        for number in range(2, 9):
             idle.append(stack.enter_context(connected(url, source=f"127.0.0.{number}")))
-            until(lambda number=number: len(watching._all) == number)
+            holds(protocol, number)
         assert httpx.get(url).text == "ok"
-        assert is_closed(idle[0]) and not is_closed(idle[1])
-        assert not is_closed(served_)
-
-
-def test_there_are_no_more_connections_than_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 4096))
-    assert Guard(Settings()).most == (1024 - connections.DESCRIPTORS_BESIDE) // 2
+        assert ends(idle[0])
+        assert protocol.of_address["127.0.0.1"] >= 1, "who is served stays"
 
 
 @pytest.mark.parametrize(
