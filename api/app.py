@@ -100,7 +100,7 @@ def create_app(
     app.add_middleware(ReadLimit, rates=services.rates)
     app.add_middleware(PlainAddresses)
     app.add_middleware(errors.Unexpected)
-    app.add_middleware(Incoming)
+    app.add_middleware(Incoming, routes=ROUTES)
     app.add_middleware(WriteLimit, rates=services.rates)
     app.add_middleware(FromMemory, bodies=services.bodies)
     app.add_middleware(ReadersLanguage)

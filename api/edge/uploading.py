@@ -24,19 +24,22 @@ a minute can be sent again, while one that waits forever holds a connection.
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deadheat.api.edge.around import Around
 from deadheat.api.errors import http_error, problem
+
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
 
 BEGINNING = 8
 TAKING_IN = 4
@@ -52,11 +55,16 @@ BODY_SECONDS = 30.0
 UPLOAD_SECONDS = 300.0
 """The limits for a whole body. An upload of 16 MiB needs 56 KB/s."""
 
-UPLOADS = re.compile(r"(/v1)?/bots/[0-9]+/versions/?")
-"""The paths of the API and of the page that take uploads. Their routes count the bytes; nothing here does."""
+_takers: set[Callable[..., Any]] = set()
 
 BUSY = "Too many uploads are in progress. Try again in a moment."
 LATER = {"Retry-After": "10"}
+
+
+def takes_upload(endpoint: Endpoint) -> Endpoint:
+    """Mark a route's function as one that takes an upload, and counts its bytes itself."""
+    _takers.add(endpoint)
+    return endpoint
 
 
 class Incoming(Around):
@@ -64,13 +72,14 @@ class Incoming(Around):
     upload whose body is being read has passed them.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, routes: Iterable[BaseRoute]) -> None:
         super().__init__(app)
+        self._uploads = [route for route in routes if getattr(route, "endpoint", None) in _takers]
         self._gate = asyncio.Semaphore(BEGINNING)
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         declared = dict(scope["headers"]).get(b"content-length", b"")
-        if scope["method"] == "POST" and UPLOADS.fullmatch(scope["path"]):
+        if scope["method"] == "POST" and any(route.matches(scope)[0] is Match.FULL for route in self._uploads):
             await self._upload(scope, receive, send)
         elif declared.isdigit() and int(declared) > BODY_BYTES:
             answer = await http_error(Request(scope), _too_large(BODY_BYTES))

@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 
 from deadheat.api.deps import Asker, Id, Shared
 from deadheat.api.edge.multipart import FIELD, Received, receive_file
+from deadheat.api.edge.uploading import takes_upload
 from deadheat.api.replays import A_FILE, JSON_LINES, record_file, uploaded_file
 from deadheat.api.schemas.base import Items, RowId
 from deadheat.api.schemas.base import Query as QueryModel
@@ -73,6 +74,7 @@ def uploadable_bot(shared: Shared, asker: Asker, bot_id: Id) -> int:
     },
     openapi_extra=_FORM,
 )
+@takes_upload
 async def upload_version(
     shared: Shared,
     asker: Asker,

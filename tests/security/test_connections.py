@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
+from deadheat.api.app import ROUTES
 from deadheat.api.edge import connections, uploading
 from deadheat.api.edge.connections import Connection, Watched, capped
 from deadheat.api.edge.uploading import Incoming, Room
@@ -218,7 +219,7 @@ def test_only_some_uploads_begin_at_a_time_and_the_others_are_told_when_that_las
         async def receive() -> Any:
             return {"type": "http.request"}
 
-        gate = Incoming(looks)
+        gate = Incoming(looks, [*ROUTES])
         scope = {"type": "http", "method": "POST", "path": "/v1/bots/1/versions", "headers": [], "app": site.app}
         asked = [asyncio.create_task(gate(scope, receive, send)) for _ in range(uploading.BEGINNING + 3)]
         await asyncio.sleep(0.3)

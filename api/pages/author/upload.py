@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from deadheat.api.deps import Id, Shared
 from deadheat.api.edge import sessions
 from deadheat.api.edge.multipart import receive_file
+from deadheat.api.edge.uploading import takes_upload
 from deadheat.api.pages.forms import (
     Complaint,
     NameForm,
@@ -106,6 +107,7 @@ def uploading(shared: Shared, request: Request, visit: Visiting, bot_id: Id) -> 
 
 
 @router.post("/versions")
+@takes_upload
 async def upload(shared: Shared, request: Request, visit: Annotated[Visit, Depends(uploading)], bot_id: Id) -> Response:
     """Receive the form's upload. The token precedes the file, which is ignored if the token is wrong."""
     async with shared.room.take(visit.person.id, request):
