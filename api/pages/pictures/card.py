@@ -1,4 +1,4 @@
-"""The picture of a match that other sites show beside a link to it (Open Graph): its players, result and chart.
+"""The picture of a match that other sites show beside a link to it (Open Graph): its players and its result.
 
 It is drawn once for a match and kept as bytes like the match's scenes. Names are ASCII (`api.schemas.base`), so
 Pillow's own typeface has every letter. The colours are those of the site's style sheet.
@@ -7,11 +7,8 @@ Pillow's own typeface has every letter. The colours are those of the site's styl
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
-from itertools import pairwise
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 from PIL import Image, ImageDraw, ImageFont
@@ -20,11 +17,9 @@ from deadheat.api.deps import Id, Shared
 from deadheat.api.edge.caching import answer
 from deadheat.api.pages.match import ended
 from deadheat.api.pages.render import game_title
-from deadheat.api.replays import transcript_of
 from deadheat.api.services import SITE, Body
 from deadheat.engine.figures import points
 from deadheat.engine.language import ENGLISH, _, reading
-from deadheat.engine.scenes import document
 from deadheat.league.errors import WrongState
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.views.matches import match_detail
@@ -32,14 +27,13 @@ from deadheat.league.states import MatchState
 
 router = APIRouter()
 
-VERSION = 3
+VERSION = 4
 """The version of the drawing (see `api.replays.VERSION`)."""
 
 WIDTH, HEIGHT = 1200, 630
 """The size requested by services that show such pictures."""
 
 MARGIN = 60
-CHART = (MARGIN, 440, WIDTH - MARGIN, 590)
 KEPT = "public, max-age=3600"
 COLOURS = 64
 """The size of the palette. Few colours are used, and the file is a third of one in full colour."""
@@ -58,29 +52,24 @@ def card(shared: Shared, request: Request, match_id: Id) -> Response:
     body = shared.bodies.current(key, version)
     if body is None:
         shared.rates.picture(request)
-        transcript = transcript_of(shared, match)
         with reading(ENGLISH):  # one picture for all, in letters that the typeface has
-            shown = document(transcript, match.names) if transcript else None
-            drawing = draw(match, shown)
+            drawing = draw(match)
         etag = f'"card-{VERSION}-{match.transcript_sha256}"'
         body = shared.bodies.keep(key, Body(version, etag, drawing, "image/png"))
     return answer(request, body, KEPT)
 
 
-def draw(match: Match, shown: dict[str, Any] | None) -> bytes:
-    """Return the picture as PNG. `shown`: the document for viewers; None: no chart."""
+def draw(match: Match) -> bytes:
+    """Return the picture as PNG."""
     image = Image.new("RGB", (WIDTH, HEIGHT), colour("ground"))
     pen = ImageDraw.Draw(image)
     pen.text((MARGIN, 44), game_title(match.game), colour("ink"), font(44))
     pen.text((WIDTH - MARGIN, 50), f"Deadheat, match {match.id}", colour("soft"), font(30), anchor="ra")
     seats = sorted(match.seats, key=lambda seat: (seat.rank or 0, seat.seat))
-    room = 280 / max(len(seats), 2)
+    room = 360 / max(len(seats), 2)
     for row, seat in enumerate(seats):
         _row(pen, seat, 120 + row * room, room)
-    if shown and shown["figure"]:
-        _chart(pen, [scene["figures"] for scene in shown["scenes"]])
-    else:
-        pen.text((MARGIN, CHART[1]), ended(match), colour("ink"), font(40))
+    pen.text((MARGIN, 530), ended(match), colour("ink"), font(40))
     file = BytesIO()
     # The usual method and the smallest file would take three times as long, to save an eighth of the bytes.
     image.quantize(COLOURS, method=Image.Quantize.FASTOCTREE).save(file, "PNG")
@@ -95,28 +84,6 @@ def _row(pen: ImageDraw.ImageDraw, seat: SeatView, top: float, room: float) -> N
     pen.text((MARGIN + 40, middle), seat.bot, ink, font(size), anchor="lm")
     told = seat.fault.fault.value if seat.fault else points(seat.points) if seat.points is not None else f"{seat.rank}."
     pen.text((WIDTH - MARGIN, middle), told, colour("bad") if seat.fault else ink, font(size), anchor="rm")
-
-
-def _chart(pen: ImageDraw.ImageDraw, figures: Sequence[Sequence[float | None]]) -> None:
-    """Draw the viewer's chart: the lead with two seats, or a line for each of more."""
-    left, top, right, bottom = CHART
-    step = (right - left) / max(len(figures) - 1, 1)
-    if len(figures[0]) == 2:
-        leads = [0.0 if None in pair else float((pair[0] or 0) - (pair[1] or 0)) for pair in figures]
-        most, middle = max(1.0, *map(abs, leads)), (top + bottom) / 2
-        for number, lead in enumerate(leads[:-1]):
-            if lead:
-                ends = sorted((middle, middle - (bottom - top) / 2 * lead / most))
-                where = (left + number * step, ends[0], left + (number + 1) * step, ends[1])
-                pen.rectangle(where, colour("seat0" if lead > 0 else "seat1"))
-        pen.line((left, middle, right, middle), colour("soft"), 2)
-        return
-    most = max([1.0, *(float(value) for row in figures for value in row if value is not None)])
-    for seat in range(len(figures[0])):
-        known = [(number, row[seat]) for number, row in enumerate(figures)]
-        places = [(left + n * step, bottom - (bottom - top) * value / most) for n, value in known if value is not None]
-        for (x, y), (then, height) in pairwise(places):
-            pen.line((x, y, then, y, then, height), colour(f"seat{seat}"), 4)
 
 
 @cache
