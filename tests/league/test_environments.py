@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from deadheat.league.service.bots import environments
 from tests.conftest import JUDGE_IMAGE
 from tests.league.clock import START
@@ -38,10 +36,3 @@ def test_the_description_found_true_last_is_the_one_that_counts(world: World) ->
     found = world.write(environments.environment)
     assert found is not None
     assert (found.document, found.described_at) == (document("python"), START + timedelta(seconds=20))
-
-
-@pytest.mark.databases
-def test_two_workers_that_find_the_same_at_once_are_both_content(world: World) -> None:
-    record(world, "f1", JUDGE_IMAGE, "python")
-    record(world, "f1", JUDGE_IMAGE, "python")
-    assert world.read(environments.installed_languages) == {"python"}

@@ -56,12 +56,6 @@ def test_attempts_are_counted_once_in_their_minute_and_on_their_machine(world: W
     assert after.minutes == 2
 
 
-@pytest.mark.databases
-def test_two_workers_that_sweep_at_once_keep_one_sample(world: World) -> None:
-    world.at_once(take_sample, take_sample)
-    assert len(world.read(samples, OPERATOR, 1)) == 1
-
-
 def test_a_match_is_counted_in_the_minute_in_which_it_ended_though_its_series_ended_later(world: World) -> None:
     world.season(games_per_pair=2)
     minutes(world)

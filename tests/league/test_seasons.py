@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 
 import pytest
@@ -17,10 +16,9 @@ from deadheat.league.service.series import capacity, hosts
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.queues import queues
 from deadheat.league.states import JobState, MatchState, SeasonState
-from deadheat.league.tables import Attempt, Entry, Match, Pair, Series
-from tests.league.ground import in_threads
+from deadheat.league.tables import Attempt, Match, Series
 from tests.league.people import GAME
-from tests.league.world import World, tick
+from tests.league.world import World
 
 
 @pytest.mark.parametrize(
@@ -71,25 +69,6 @@ def test_slots_that_idle_beside_unplayed_matches_are_told(world: World) -> None:
     assert job is not None and other is not None
     assert world.finish(job) and world.finish(other)
     assert told() == (4, 0)
-
-
-@pytest.mark.databases
-def test_two_schedulers_at_once_plan_as_one(world: World) -> None:
-    world.season(5, series_length=1, games_per_pair=100)
-    planned: list[int] = []
-    barrier = threading.Barrier(4, timeout=60)
-
-    def schedule() -> None:
-        db = world.connect()
-        barrier.wait()
-        with db.transaction() as session:
-            planned.extend(tick(session))
-
-    in_threads(*[schedule] * 4)
-    assert len(planned) == len(set(planned)) == capacity.OPEN_SERIES
-    games = world.rows(select(Pair.games))
-    waiting = world.rows(select(Entry.waiting_since))
-    assert (sum(games), max(since or 0 for since in waiting)) == (len(planned), len(planned))
 
 
 def test_seeds_are_secret_and_committed_to(world: World) -> None:

@@ -15,11 +15,11 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.service.ground.steps import touch_log
-from deadheat.league.service.rankings import history, ranking, recount, results
+from deadheat.league.service.rankings import history, recount, results
 from deadheat.league.service.rankings.standings import leaderboard, newest_snapshot, refit, seasons_to_refit
 from deadheat.league.service.seasons.seasons import create_season
 from deadheat.league.states import JobState, Ranks
-from deadheat.league.tables import Match, Participant, RatingSnapshot, Series
+from deadheat.league.tables import Match, Participant, Series
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.world import World
 
@@ -78,23 +78,6 @@ def test_a_ranking_is_stored_once_for_each_log(world: World) -> None:
     assert board.config == RatingConfig().as_json()
     play(world, 2, 2)
     assert world.write(seasons_to_refit) == [season_id]  # at once, because nothing is left to play
-
-
-def test_of_two_rankings_at_once_one_is_stored(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    season_id = world.season(2, series_length=2, games_per_pair=2)
-    play(world, 1, 2)
-    fit = "deadheat.league.service.rankings.standings.ranking_if_new"
-    with world.db.transaction() as session:
-
-        def overtaken(*log: Any) -> RatingSnapshot | None:
-            made = ranking.ranking_if_new(*log)
-            monkeypatch.setattr(fit, ranking.ranking_if_new)
-            assert refit(session, season_id)
-            return made
-
-        monkeypatch.setattr(fit, overtaken)
-        assert not refit(session, season_id)
-    assert len(world.rows(select(RatingSnapshot.id))) == 1
 
 
 def test_matches_that_both_spoiled_or_nobody_played_are_not_rated(world: World) -> None:

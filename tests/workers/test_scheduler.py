@@ -26,6 +26,7 @@ from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.league.service.people import channels, notices
 from deadheat.league.service.rulings.operators import set_role
+from deadheat.league.service.series.capacity import OPEN_SERIES
 from deadheat.league.service.series.hosts import CANARY_SECONDS, record_check
 from deadheat.league.states import ChannelKind, Role, SeasonState
 from deadheat.league.tables import Attempt, AuditRecord, JudgingEnvironment, Notice, RatingSnapshot, Sample, Series
@@ -70,7 +71,7 @@ def for_each(kind: NoticeKind) -> Look:
 
 
 def open_to_play(world: World) -> None:
-    world.season(2, series_length=1)
+    world.season(5, series_length=1, games_per_pair=100)
 
 
 def closes_soon(world: World) -> None:
@@ -129,7 +130,7 @@ def nothing(_: World) -> None:
 
 
 CASES: dict[str, tuple[str, Callable[[World], object], Look, object]] = {
-    "series": ("tick", open_to_play, count(Series.id), 4),
+    "series": ("tick", open_to_play, count(Series.id), OPEN_SERIES),
     "their messages": ("tick", open_to_play, went_out, {1}),
     "a date that is near": ("tick", closes_soon, for_each(NoticeKind.DEADLINE), {1}),
     "a date that has come": ("tick", closes, count(AuditRecord.id, AuditRecord.action == "season-closed"), 1),
