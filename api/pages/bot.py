@@ -18,6 +18,7 @@ from deadheat.api.pages.render import everyones, render
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
 from deadheat.engine.core import Fault
+from deadheat.engine.intervals import Bar, bars
 from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
@@ -166,7 +167,7 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     }
 
 
-def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tuple[Row, charts.Bar]]:
+def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tuple[Row, Bar]]:
     """Return the bot in this row with the neighbours whose intervals of places overlap its own."""
     if own is None or own["rank"] is None:
         return []
@@ -177,7 +178,7 @@ def near(own: Row | None, above: Iterable[Row], below: Iterable[Row]) -> list[tu
 
     over, under = ([*islice(filter(is_near, islice(way, LOOKED_AT)), NEAR)] for way in (above, below))
     found = [*over[::-1], own, *under]
-    return list(zip(found, charts.bars(found), strict=True)) if len(found) > 1 else []
+    return list(zip(found, bars(found), strict=True)) if len(found) > 1 else []
 
 
 def extremes(met: Sequence[Opponent]) -> tuple[list[Opponent], list[Opponent]]:

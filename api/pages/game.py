@@ -15,12 +15,12 @@ from fastapi import APIRouter, Response
 from markupsafe import Markup
 
 from deadheat.api.deps import Shared
-from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import everyones, game_title, render
 from deadheat.api.pages.texts.markdown import rendered
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of, house_bots, protocol_of
 from deadheat.engine.games.variants import parameters
+from deadheat.engine.intervals import bars
 from deadheat.engine.language import _, language
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.environments import environment

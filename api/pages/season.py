@@ -15,11 +15,12 @@ from sqlmodel import Session
 
 from deadheat.api.deps import Id, Number, Shared
 from deadheat.api.pages.board import line
-from deadheat.api.pages.pictures.charts import bars, trend
+from deadheat.api.pages.pictures.charts import trend
 from deadheat.api.pages.render import ROWS, everyones, render
 from deadheat.api.schemas import base
 from deadheat.api.schemas.base import RowId
 from deadheat.api.services import Services
+from deadheat.engine.intervals import bars
 from deadheat.engine.language import N_, gettext, language
 from deadheat.league.beside import tally
 from deadheat.league.database import now

@@ -1,4 +1,4 @@
-"""The parts of a report about strength: ratings as a picture and a table, and the crosstable."""
+"""The parts of a report about strength: ratings and the crosstable."""
 
 from __future__ import annotations
 
@@ -7,20 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from deadheat.cli.console import short
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.played import GameRecord, Played
-from deadheat.engine.figures import counted, nice
+from deadheat.engine.figures import counted
+from deadheat.engine.intervals import bars, interval
 from deadheat.league.ratings import Rating, RatingConfig, RatingTable, rate
 from deadheat.league.ratings.jsonl import read
 from deadheat.league.ratings.table import NORMAL_95
 
-ROW, MARGIN = 26, 5
-"""The picture of ratings: a line's height in pixels, and the free margin at either end, in percent."""
-
-NAME_WIDTH = 21
 MOST_MORE = 100
 """The table gives no number if separating neighbours takes more than this many times the games."""
 
@@ -31,16 +27,18 @@ def rated(played: Played) -> RatingTable:
 
 
 def ratings(found: RatingTable, played: Played) -> Iterator[str]:
-    """Show the ratings as a picture and a table, and how well they are resolved."""
+    """Show the ratings, and how well they are resolved."""
     entries = found.entries
     if not entries:
         yield '<p class="note">No game counts: in each of them every bot committed a fault.</p>\n'
         return
-    yield _picture(entries)
+    figures = [{"low": row.low, "elo": row.elo, "high": row.high} for row in entries]
+    pictures = {row.player: interval(of, bar) for row, of, bar in zip(entries, figures, bars(figures), strict=True)}
     columns: Columns[Rating] = (
         Column("Place", lambda row: str(_place(row)), right=True),
         Column("Bot", lambda row: shown(row.player)),
         Column("Rating", lambda row: f"{row.elo:.0f} ± {NORMAL_95 * row.se:.0f}", right=True),
+        Column("95 % interval", lambda row: f'<span class="interval">{pictures[row.player]}</span>'),
         Column("Places", _places, right=True),
         Column("Games", lambda row: str(row.games), right=True),
         Column("Won / drawn / lost", lambda row: f"{row.wins} / {row.draws} / {row.losses}", right=True),
@@ -89,30 +87,6 @@ def _resolved(row: Rating, games: int) -> str:
     if gap <= 0 or (times := (width / gap) ** 2) > MOST_MORE:
         return "no"
     return f"no: needs {math.ceil(games * times):,} games per pair"
-
-
-def _picture(entries: Sequence[Rating]) -> str:
-    """Draw a line for each bot, with name and interval. Positions are percentages, so it fits any screen."""
-    ticks = list(nice(min(row.low for row in entries), max(row.high for row in entries)))
-    least, most = ticks[0], ticks[-1]
-
-    def x(elo: float) -> str:
-        return f"{MARGIN + (100 - 2 * MARGIN) * (elo - least) / (most - least):.2f}%"
-
-    grid = "".join(f'<line class="grid" x1="{x(tick)}" x2="{x(tick)}" y1="0" y2="{ROW}"/>' for tick in ticks)
-    bots = (f"{short(row.player, NAME_WIDTH)} {row.elo:.0f} ± {NORMAL_95 * row.se:.0f}" for row in entries)
-    parts = [f'<div class="whiskers" role="img" aria-label="{shown("; ".join(bots))}">']
-    for row in entries:
-        ends = "".join(
-            f'<line class="whisker" x1="{x(end)}" x2="{x(end)}" y1="{ROW / 2 - 4:g}" y2="{ROW / 2 + 4:g}"/>'
-            for end in (row.low, row.high)
-        )
-        line = f'<line class="whisker" x1="{x(row.low)}" x2="{x(row.high)}" y1="{ROW / 2:g}" y2="{ROW / 2:g}"/>'
-        dot = f'<circle class="now" cx="{x(row.elo)}" cy="{ROW / 2:g}" r="4.5"/>'
-        name = f"<span>{shown(short(row.player, NAME_WIDTH))}</span>"
-        parts.append(f'{name}<svg height="{ROW}">{grid}{line}{ends}{dot}</svg>')
-    numbers = "".join(f'<text x="{x(tick)}" y="16">{tick:g}</text>' for tick in ticks)
-    return "".join(parts) + f'<span></span><svg height="{ROW}">{numbers}</svg></div>\n'
 
 
 @dataclass

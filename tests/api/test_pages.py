@@ -12,12 +12,12 @@ import pytest
 from sqlmodel import select
 
 from deadheat.api.pages import bot, game
-from deadheat.api.pages.pictures.charts import bars
 from deadheat.api.pages.render import ms, shown
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.api.services import SITE
 from deadheat.engine.figures import nice
 from deadheat.engine.games import GAMES
+from deadheat.engine.intervals import bars
 from deadheat.league.beside import TALLIES
 from deadheat.league.jobs import FaultRecord, Latency
 from deadheat.league.service.rankings.standings import leaderboard, refit

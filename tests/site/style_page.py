@@ -12,6 +12,7 @@ from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones
 from deadheat.api.pages.statistics import Cell
 from deadheat.engine.games import GAMES
+from deadheat.engine.intervals import bars
 from deadheat.league.service.rankings.history import HistoryPoint
 from deadheat.league.states import SeasonState
 
@@ -55,7 +56,7 @@ def style(shared: Shared) -> str:
     return shared.pages.env.from_string(PAGE.read_text("utf-8")).render(
         now=AT,
         cards=cards,
-        rows=list(zip(rows, charts.bars(rows), strict=True)),
+        rows=list(zip(rows, bars(rows), strict=True)),
         ways=[charts.trend(elos) for elos in ((1600, 1640, 1702), (1640, 1640, 1641), (1500, 1420, 1387))],
         pairs=[
             (row, [None if at == place else Cell(f"{heat}/10", heat) for at, heat in enumerate(heats)])

@@ -136,8 +136,6 @@ def test_a_report_is_read_watched_and_asked_what_if(browser: Browser, tmp_path: 
         expect(page.locator("#list tbody tr")).to_have_count(4)
         assert keeps_out(page, dark=True) == []  # it has mixed grounds
         page.set_viewport_size(PHONE)
-        fits = "one => one.scrollWidth <= one.clientWidth && one.offsetWidth <= innerWidth"
-        assert page.locator(".whiskers").evaluate(fits), "the ratings' picture is not cut on a phone"
         heights = page.locator("table").first.evaluate("one => [...one.tBodies[0].rows].map((row) => row.offsetHeight)")
         assert max(heights) < 60, "a cell out of sight does not stretch its row"
 

@@ -6,12 +6,10 @@ of script (see docs/decisions/site.md).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
-from statistics import median
-from typing import Any
 
 from deadheat.engine.figures import nice
 from deadheat.league.records.evaluations import Course
@@ -20,15 +18,6 @@ from deadheat.league.service.rankings.history import HistoryPoint
 WIDTH, HEIGHT = 720, 240
 LEFT, RIGHT, TOP, BOTTOM = 48, 12, 22, 24
 """The margins for the labels, in the same units."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A rating's interval as parts of the picture's width, 0 to 100."""
-
-    low: float
-    middle: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +39,6 @@ class History:
     across: list[Mark]
     upward: list[Mark]
     versions: list[Mark]
-
-
-def bars(rows: Sequence[Mapping[str, Any]], scale: Sequence[float] = ()) -> list[Bar]:
-    """Return each row's interval on a common scale. The scale contains these ratings, or if there are none those of the
-    rows, with a margin of the rows' median interval at either end. Wider intervals of newcomers are cut off, because
-    they would shrink all others to points.
-    """
-    if not rows:
-        return []
-    elos = scale or [row["elo"] for row in rows]
-    room = median((row["high"] - row["low"]) / 2 for row in rows)
-    least, most = min(elos) - room, max(elos) + room
-    width = (most - least) or 1.0
-    shares = [[100 * (row[name] - least) / width for name in ("low", "elo", "high")] for row in rows]
-    return [Bar(*(round(min(max(share, 0.0), 100.0), 2) for share in three)) for three in shares]
 
 
 TREND_WIDTH, TREND_HEIGHT = 60, 18

@@ -9,7 +9,8 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from deadheat.api.pages.pictures.charts import Bar, Trend
+from deadheat.api.pages.pictures.charts import Trend
+from deadheat.engine import intervals
 from deadheat.engine.figures import used
 from deadheat.engine.language import _
 
@@ -17,13 +18,9 @@ RISES_ELO = 10
 """A trend that changes by more than this has a colour."""
 
 
-def interval(row: Mapping[str, Any], bar: Bar) -> Markup:
+def interval(row: Mapping[str, Any], bar: intervals.Bar) -> Markup:
     """Draw a rating's 95 % interval."""
-    label = f"{row['low']:.0f}\u2013{row['high']:.0f}"
-    line = f'<line x1="{bar.low}" x2="{bar.high}" y1="5" y2="5"/>'
-    middle = f'<line class="middle" x1="{bar.middle}" x2="{bar.middle}" y1="1" y2="9"/>'
-    about = f'viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label="{label}"'
-    return _svg("bar", (120, 12), about, line + middle)
+    return Markup(intervals.interval(row, bar))  # noqa: S704  figures
 
 
 def spark(bars: Sequence[int], p99: float) -> Markup:
