@@ -139,7 +139,10 @@ def record(transcripts: Sequence[Transcript], found: Iterable[Latency], season_i
     for transcript in transcripts:
         for prompt in transcript.prompts():
             by_command[prompt.message.command].append(prompt)
-        _record_end(transcript, season_id)
+        for seat, fault in transcript.result.faults.items():
+            last = transcript.last_prompt(seat)
+            faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
+        matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
     for command, asked in by_command.items():
         _record_replies(game, command, asked)
 
@@ -162,14 +165,6 @@ def _observe(histogram: Histogram, values: Sequence[float]) -> None:
     for bucket, count in Counts(map(partial(bisect_left, bounds), values)).items():
         buckets[bucket].inc(count)
     total.inc(sum(values))
-
-
-def _record_end(transcript: Transcript, season_id: int) -> None:
-    game = transcript.game
-    for seat, fault in transcript.result.faults.items():
-        last = transcript.last_prompt(seat)
-        faults.labels(game, season_id, last.message.command if last else "", fault.value).inc()
-    matches.labels(game, season_id, "forfeit" if transcript.result.faults else "played").inc()
 
 
 def record_attempts(game: str, causes: Iterable[str]) -> None:

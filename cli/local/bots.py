@@ -41,7 +41,7 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
             _let_all_read(folder)
             return program
         path = locate(game, name)
-        if path.is_file() and not _is_source(path):
+        if path.is_file() and not any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values()):
             return _executable(path, name, folder)
         return _built(path, name, sandbox, folder)
     except OSError as error:  # no permission, a long name, a socket in the folder, a full disk
@@ -92,10 +92,6 @@ def _why(error: OSError) -> str:
         source, _, why = error.args[0][0]  # the first of possibly many
         return f"{source}: {why}"
     return error.strerror or str(error)
-
-
-def _is_source(path: Path) -> bool:
-    return any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values())
 
 
 def _executable(path: Path, name: str, folder: Path) -> Program:

@@ -45,7 +45,9 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
     if "retired" in change and change["retired"] is (bot.retired_at is None):
         _retire(session, owner, bot, change["retired"])  # first: it locks seasons, which must precede bots
     if "name" in change and change["name"] != bot.name:
-        _rename(session, owner, bot, change["name"])
+        before, bot.name, bot.name_key = bot.name, change["name"], change["name"].lower()
+        flush_unless_taken(session, NameTaken("bot of yours", bot.name))
+        record(session, owner.name, "bot-renamed", f"bot/{bot.id}", {"from": before, "to": bot.name})
     if "description" in change:
         bot.description = storable(change["description"])
     if "plays_people" in change:
@@ -54,12 +56,6 @@ def change_bot(session: Session, owner: Person, bot_id: int, **change: Unpack[Bo
         give_bot(session, owner, bot, change["team_id"])
     session.flush()
     return bot_info(session, bot_id)
-
-
-def _rename(session: Session, owner: Person, bot: Bot, name: str) -> None:
-    before, bot.name, bot.name_key = bot.name, name, name.lower()
-    flush_unless_taken(session, NameTaken("bot of yours", name))
-    record(session, owner.name, "bot-renamed", f"bot/{bot.id}", {"from": before, "to": name})
 
 
 def _retire(session: Session, owner: Person, bot: Bot, retired: bool) -> None:
