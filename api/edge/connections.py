@@ -12,9 +12,10 @@ from __future__ import annotations
 import asyncio
 import resource
 from collections import Counter
+from contextlib import suppress
 from typing import Any, ClassVar
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -28,6 +29,9 @@ HEAD_SECONDS = 10.0
 
 STUCK_SECONDS = 60.0
 """A leaderboard of a megabyte needs 17 KB/s."""
+
+REST_SECONDS = 30.0
+"""Enough for the rest of 20 MB at 5 Mbit/s."""
 
 DESCRIPTORS_BESIDE = 256
 """Descriptors kept for databases, logs, blobs and everything else that is not a connection."""
@@ -65,7 +69,8 @@ class Connection(H11Protocol):
         self.of_address[self._address] -= 1
         if not self.of_address[self._address]:
             del self.of_address[self._address]
-        del _by_client[self._client]
+        if _by_client.get(self._client) is self:  # its port may have been used again
+            del _by_client[self._client]
         metrics.connections.set(self.of_address.total())
         super().connection_lost(exc)
 
@@ -94,15 +99,35 @@ class Connection(H11Protocol):
 
 
 class Watched(Around):
-    """Tells a connection when it serves a request."""
+    """Tells a connection when it serves a request. An answer ends only when the request's body has, or after
+    `REST_SECONDS`: whoever closes a connection on which more arrives may take the answer back, too.
+    """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = _by_client.get(tuple(scope["client"] or ()))  # a Unix socket has none
         if connection is None:
             return await self._app(scope, receive, send)
+        more = any(name in {b"content-length", b"transfer-encoding"} for name, _ in scope["headers"])
+
+        async def hear() -> Message:
+            nonlocal more
+            message = await receive()
+            more = message.get("more_body", False)
+            return message
+
+        async def answer(message: Message) -> None:
+            if more and message["type"] == "http.response.body" and not message.get("more_body", False):
+                await send({**message, "more_body": True})
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(REST_SECONDS):
+                        while more:
+                            await hear()
+                message = {"type": "http.response.body"}
+            await send(message)
+
         connection.serve(1)
         try:
-            await self._app(scope, receive, send)
+            await self._app(scope, hear, answer)
         finally:
             connection.serve(-1)
 

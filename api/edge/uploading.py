@@ -144,7 +144,6 @@ def _bounded(receive: Receive, seconds: float, limit_bytes: int | None) -> Recei
 
 
 def _too_large(limit_bytes: int) -> HTTPException:
-    # The connection stays open, because closing it while the rest arrives would lose the answer.
     return HTTPException(413, f"The body is larger than {limit_bytes} bytes.")
 
 

@@ -16,7 +16,14 @@ from starlette.types import ASGIApp
 def served(app: ASGIApp, protocol: type[asyncio.Protocol] | None = None) -> Iterator[str]:
     """Run a server on a free port of this machine, and yield its address. `protocol`: uvicorn's, if None."""
     config = uvicorn.Config(
-        app, host="127.0.0.1", port=0, http=protocol or "auto", log_config=None, lifespan="on", ws="none"
+        app,
+        host="127.0.0.1",
+        port=0,
+        http=protocol or "auto",
+        log_config=None,
+        lifespan="on",
+        ws="none",
+        proxy_headers=False,  # as in `deadheat api`
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)

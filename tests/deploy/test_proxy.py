@@ -133,8 +133,9 @@ def test_a_request_goes_through_with_the_address_that_the_proxy_saw(proxy: Proxy
 
 def test_an_upload_of_the_largest_size_reaches_the_api(proxy: Proxy) -> None:
     largest = proxy.site.world.settings.upload_limit_bytes
-    answer = proxy.https.post("/v1/bots/1/versions", files={"file": ("bot.zip", b"x" * largest)})
-    assert answer.status_code == 401 and answer.headers["content-type"] == "application/problem+json"
+    for _ in range(5):  # an answer that is taken back by the end of its connection would be a matter of chance
+        answer = proxy.https.post("/v1/bots/1/versions", files={"file": ("bot.zip", b"x" * largest)})
+        assert answer.status_code == 401 and answer.headers["content-type"] == "application/problem+json"
 
 
 def test_an_event_arrives_while_its_stream_goes_on(proxy: Proxy) -> None:
