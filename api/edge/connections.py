@@ -99,8 +99,8 @@ class Connection(H11Protocol):
 
 
 class Watched(Around):
-    """Tells a connection when it serves a request. An answer ends only when the request's body has, or after
-    `REST_SECONDS`: whoever closes a connection on which more arrives may take the answer back, too.
+    """Tells a connection when it serves a request. The end of an answer waits for the end of the request's body, for at
+    most `REST_SECONDS`: closing a connection on which data still arrives would reset it and lose the answer.
     """
 
     async def request(self, scope: Scope, receive: Receive, send: Send) -> None:
