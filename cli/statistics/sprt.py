@@ -36,6 +36,18 @@ def sprt(
     return Output(asdict(state), _lines(state, elo0, elo1))
 
 
+def bounds(text: str) -> tuple[float, float]:
+    """Parse the ELO0,ELO1 of --sprt."""
+    from deadheat.league.sprt import Terms
+
+    try:
+        elo0, elo1 = map(float, text.split(","))
+        Terms(elo0, elo1)
+    except ValueError as error:
+        fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
+    return elo0, elo1
+
+
 def _numbers(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isascii() and part.isdigit() and len(part) < 20 for part in parts):

@@ -47,8 +47,9 @@ from deadheat.cli.local.play import (
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
+from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on, references
+from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.records import BadFolder
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
@@ -132,7 +133,7 @@ def tournament(
       games = 40                        # against each of them
       condition = [
         {no_loss = "rush-*"},           # by a bot's name, with * and ?
-        {not_worse_than = "old-bot"},   # against each of the panel, at 95 %
+        {sprt = [-100, 0], against = "old-bot"},  # the sequential test must not reject
         {no_fault_in = 200},            # games
       ]
     """  # noqa: D301  Click leaves the lines after this mark as they are
@@ -145,7 +146,7 @@ def tournament(
                 more = named if game in GAMES else tuple(word for word in (game, *named) if word)
                 built = go_on(resume, more, games, open_sandbox)
             else:
-                test, words = _bounds(sprt), tuple(set_ or ())
+                test, words = bounds(sprt) if sprt else None, tuple(set_ or ())
                 how = keep.value, sandbox.value
                 asked = Asked(game, named, format_, games, test, until, seed, seats, *how, gate, words)
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
@@ -244,9 +245,9 @@ class Run:
         request = self.built.request
         if request.gate is None:
             return {}
-        gate, known, labels = gate_of(request), references(request), request.labels
+        gate, labels = gate_of(request), request.labels
         panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel, known) for bot in candidates(request)}
+        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in candidates(request)}
 
     def end(self) -> None:
         """Show the results and the paths of the files, and exit with the right code."""
@@ -321,19 +322,6 @@ def _at_a_time(text: str) -> int | None:
     if text != AUTO and (number is None or not 1 <= number <= MOST_AT_ONCE):
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
     return number
-
-
-def _bounds(text: str) -> tuple[float, float] | None:
-    if not text:
-        return None
-    from deadheat.league.sprt import Terms
-
-    try:
-        elo0, elo1 = map(float, text.split(","))
-        Terms(elo0, elo1)
-    except ValueError as error:
-        fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
-    return elo0, elo1
 
 
 @contextmanager
