@@ -11,6 +11,7 @@ from deadheat.league.config import MOST_UNSETTLING, SETTLED_SECONDS
 from deadheat.league.pairing.separation import SETTLED, is_settled
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.rankings import standings
+from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.service.views.waiting import waiting
 from deadheat.league.tables import Season, Series
 from tests.league.outcomes import lower_wins
@@ -79,7 +80,7 @@ def test_two_bots_that_are_told_apart_stop_and_a_newcomer_starts_them_again(worl
 
 
 def test_one_authors_uploads_end_the_rest_three_times_a_day_and_then_wait_for_its_series(world: World) -> None:
-    season_id = world.season(1, games_per_pair=None, series_length=10)
+    season_id = world.season(1, games_per_pair=1000, series_length=10)
     owner, bot = world.entrant(season_id)
     settle(world)
     woken = []
@@ -93,6 +94,9 @@ def test_one_authors_uploads_end_the_rest_three_times_a_day_and_then_wait_for_it
     assert "the order is settled, so the ladder plays a series every ten minutes" in said
     with world.db.reading() as session:
         assert not has_unplayed(session, session.get_one(Season, season_id))
+    assert world.read(season_forecast, world.boss, season_id).ladder_matches is None, (
+        "nobody knows when they are played"
+    )
     world.clock.turn(SETTLED_SECONDS + 1)
     assert len(world.tick()) == 1, "the newest version plays when the rest ends by itself"
     world.clock.turn(86_400)
