@@ -79,6 +79,7 @@ def test_two_bots_that_are_told_apart_stop_and_a_newcomer_starts_them_again(worl
     assert world.tick()
 
 
+@pytest.mark.databases
 def test_one_authors_uploads_end_the_rest_three_times_a_day_and_then_wait_for_its_series(world: World) -> None:
     season_id = world.season(1, games_per_pair=1000, series_length=10)
     owner, bot = world.entrant(season_id)

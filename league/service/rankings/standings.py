@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -122,35 +121,29 @@ SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("
 
 def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnapshot) -> None:
     playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
-    patient = _beyond_the_days(session, season_id)
+    since = {"season": season_id, "since": now(session) - timedelta(days=1)}
+    patient = session.connection().execute(BEYOND, since).scalars().all()
     settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()), patient)
     if settled is not order_is_settled(session, season_id):
         until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
         set_values(session, Season, col(Season.id) == season_id, settled_until=until)
 
 
-def _beyond_the_days(session: Session, season_id: int) -> list[int]:
-    """Return the versions of the last day that came after an author's first `MOST_UNSETTLING` in a season: they wait
-    for the series that a resting ladder plays, so that nobody keeps it awake by uploads.
-    """
-    uploads = session.exec(UPLOADS, params={"season": season_id, "since": now(session) - timedelta(days=1)}).all()
-    seen: Counter[int] = Counter()
-    found = []
-    for owner, version in uploads:
-        seen[owner] += 1
-        if seen[owner] > MOST_UNSETTLING:
-            found.append(version)
-    return found
-
-
-UPLOADS = (
-    select(Bot.owner_id, BotVersion.id)
-    .join(BotVersion, col(BotVersion.bot_id) == Bot.id)
+_UPLOADS = (
+    columns(
+        col(BotVersion.id),
+        func.row_number().over(partition_by=col(Bot.owner_id), order_by=col(BotVersion.id)).label("nth"),
+    )
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
     .join(Entry, col(Entry.bot_id) == Bot.id)
-    .where(col(Entry.season_id) == bindparam("season"), BotVersion.state == VersionState.READY)
+    .where(col(Entry.season_id) == bindparam("season"), col(BotVersion.state) == VersionState.READY)
     .where(col(BotVersion.created_at) > bindparam("since", type_=UtcDateTime))
-    .order_by(col(BotVersion.id))
+    .subquery()
 )
+BEYOND = columns(_UPLOADS.c.id).where(_UPLOADS.c.nth > MOST_UNSETTLING)
+"""The versions after an author's first ones of a day: they wait for the series that a resting ladder plays, so that
+nobody keeps it awake by uploads.
+"""
 
 SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
 
