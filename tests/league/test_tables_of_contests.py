@@ -20,6 +20,24 @@ from tests.lanes import scaled
 SWISS, ROUND_ROBIN, KNOCKOUT = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN, EvaluationFormat.KNOCKOUT
 
 
+BALANCED = {
+    (7, 3),
+    (13, 3),
+    (19, 3),
+    (25, 3),
+    (31, 3),
+    (37, 3),
+    (5, 4),
+    (13, 4),
+    (37, 4),
+    (21, 5),
+    (41, 5),
+    (11, 6),
+    (31, 6),
+}
+"""Fields for which a difference family exists."""
+
+
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_in_a_round_robin_everybody_meets_everybody_about_equally_often_from_every_seat(seats: int) -> None:
     for players in (*range(seats, scaled(130, 40)), 100):
@@ -31,20 +49,9 @@ def test_in_a_round_robin_everybody_meets_everybody_about_equally_often_from_eve
         times = [met[frozenset(two)] for two in combinations(range(players), 2)]
         assert min(times) > 0 and max(times) - min(times) <= 2, (players, "tables")
         assert max(times) <= 3 or players < 3 * seats, players
+        assert max(times) == min(times) or (players, seats) not in BALANCED
         for place in range(seats if players > seats else 0):
             assert len({*Counter(table[place] for table in tables).values()}) == 1, "everybody sits there equally often"
-
-
-@pytest.mark.parametrize(
-    ("players", "seats", "times"),
-    [(7, 3, 1), (13, 3, 1), (19, 3, 1), (13, 4, 1), (21, 5, 1), (31, 6, 1), (5, 4, 3), (11, 6, 3)],
-)
-def test_a_round_robin_is_a_balanced_design_where_a_difference_family_exists(
-    players: int, seats: int, times: int
-) -> None:
-    tables = [table for found in block_rounds(players, seats) for table in found]
-    met = Counter(frozenset(two) for table in tables for two in combinations(table, 2))
-    assert set(met.values()) == {times} and len(met) == players * (players - 1) // 2
 
 
 def test_published_round_robins_stay_as_they_were_drawn() -> None:
