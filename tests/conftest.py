@@ -26,7 +26,7 @@ from deadheat.sandbox.images import own_image
 if TYPE_CHECKING:
     from deadheat.sandbox.docker import DockerSandbox
 
-pytest_plugins = ["tests.lanes", "tests.quick", "tests.alone"]
+pytest_plugins = ["tests.lanes", "tests.pure", "tests.alone"]
 
 JUDGE_IMAGE = own_image("deadheat/judge:core")
 ANSWER_TIMEOUT_S = 20

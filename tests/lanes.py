@@ -1,4 +1,7 @@
-"""Two lanes of tests: `pytest` runs those to pass before a commit, `pytest --all` runs everything.
+"""Three lanes of tests: `pytest --quick` runs pure ones, `pytest` those to pass before a commit, `pytest --all` all.
+
+A test is in the quick lane if its file, or the test itself, is marked `quick`; `tests/pure.py` says what it must not do
+and makes it fail if it does. Other files are not even imported there.
 
 Tests that the short lane leaves out are marked, and the summary counts them by folder; a test that is named by its id
 (FILE::TEST) always runs. There are three ways to leave something to `--all`:
@@ -12,15 +15,17 @@ Tests that the short lane leaves out are marked, and the summary counts them by 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-QUICK_EXAMPLES, DEEP_EXAMPLES = 20, 100
-SHARE = QUICK_EXAMPLES / DEEP_EXAMPLES
+SHORT_EXAMPLES, DEEP_EXAMPLES = 20, 100
+SHARE = SHORT_EXAMPLES / DEEP_EXAMPLES
 
 # No test asserts absolute times, so no property does: on a busy host one example may take seconds.
-for name, count in (("quick", QUICK_EXAMPLES), ("deep", DEEP_EXAMPLES)):
+for name, count in (("short", SHORT_EXAMPLES), ("deep", DEEP_EXAMPLES)):
     settings.register_profile(name, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=count)
 
 LEFT = "left to --all"
@@ -31,6 +36,7 @@ class Lane:
     """The lane of this process; modules ask it when they are imported, before there is a fixture to ask."""
 
     everything = False
+    quick = False
 
 
 def scaled(full: int, short: int) -> int:
@@ -45,16 +51,32 @@ def examples(full: int) -> settings:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all", action="store_true", help="run everything, not only what protects a commit")
+    parser.addoption("--quick", action="store_true", help="run only pure tests, while you write")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    Lane.everything = bool(config.getoption("all"))
-    settings.load_profile("deep" if Lane.everything else "quick")
+    Lane.everything, Lane.quick = bool(config.getoption("all")), bool(config.getoption("quick"))
+    if not Lane.quick:
+        config.pluginmanager.import_plugin("tests.savings")  # imports the league's database, which pure tests lack
+    settings.load_profile("deep" if Lane.everything else "short")
     config.stash[_left] = Counter()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out files in which nothing is marked `quick`, and folders without such a file, before they are imported."""
+    if not Lane.quick:
+        return None
+    return not any("mark.quick" in path.read_text() for path in _test_files(collection_path)) or None
+
+
+def _test_files(path: Path) -> Iterable[Path]:
+    return path.rglob("test_*.py") if path.is_dir() else [path]
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if Lane.quick:
+        items[:] = [item for item in items if item.get_closest_marker("quick")]
     if Lane.everything:
         return
     left = [item for item in items if _for_all(item) and not _asked_for(config, item)]

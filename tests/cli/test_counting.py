@@ -18,6 +18,8 @@ from deadheat.engine.verdicts import Taken
 from deadheat.engine.visible import visible
 from tests.engine.busy import taken
 
+pytestmark = pytest.mark.quick
+
 MS = 1_000_000
 
 

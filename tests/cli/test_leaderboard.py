@@ -12,6 +12,8 @@ from rich.console import Console
 from deadheat.cli.author import leaderboard
 from deadheat.league.records.rankings import Leaderboard, Standing
 
+pytestmark = pytest.mark.quick
+
 
 def standing(**chosen: Any) -> Standing:
     usual: dict[str, Any] = {

@@ -18,6 +18,8 @@ from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
 from deadheat.games.liars_dice.rules import IDS, LiarsDice
 
+pytestmark = pytest.mark.quick
+
 
 class Liar:
     """Bids one higher, challenges or, rarely, resigns or says nonsense."""

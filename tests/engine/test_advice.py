@@ -25,6 +25,8 @@ from tests.bots.loading import NewBot, in_process
 from tests.engine.players import seed
 from tests.lanes import scaled
 
+pytestmark = pytest.mark.quick
+
 TABLES = [("yacht-auction", 2), ("betris-large", 2), ("liars-dice", 2), ("liars-dice", 5)]
 
 

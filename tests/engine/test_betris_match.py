@@ -24,6 +24,8 @@ from tests.engine.betris_players import side_of_largest_square as side_of
 from tests.engine.players import commands, events, faulty, scripted, seed, timed
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parent.parent.parent
 numbers = st.integers(0, 2**63)
 

@@ -15,6 +15,8 @@ from deadheat.games.betris_large.polyominoes import NAMES, PLACEMENTS, SHAPES, S
 from deadheat.games.betris_large.rules import Bet, Place, Player, acquire, offer, payment, read_bet, read_place
 from tests.engine.betris_players import FORMS, legal_places, moved_to_origin, place_line, side_of_largest_square
 
+pytestmark = pytest.mark.quick
+
 PAGE = Path(__file__).parent.parent.parent / "games" / "betris_large" / "protocol.md"
 
 cells_of_the_board = [(x, y) for x in range(1, 8) for y in range(1, 8)]

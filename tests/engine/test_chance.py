@@ -10,6 +10,8 @@ import pytest
 from deadheat.engine.chance import SEED_BYTES, Chance, attempt_seed, commitment
 from tests.engine.players import seed
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("number", "dice"),

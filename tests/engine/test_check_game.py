@@ -22,6 +22,8 @@ from deadheat.games.liars_dice import rules
 from tests.bots.loading import bot_class
 from tests.lanes import scaled
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).parent.parent.parent
 
 

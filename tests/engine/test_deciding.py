@@ -11,6 +11,8 @@ from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.games.yacht_auction.rules import CATEGORIES
 from deadheat.games.yacht_auction.scenes import _lit
 
+pytestmark = pytest.mark.quick
+
 Told = Sequence[tuple[int | None, Sequence[float | None]]]
 
 

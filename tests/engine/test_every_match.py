@@ -22,6 +22,8 @@ from tests.engine.players import ANSWERS, FAULTY_AT, events, faulty, overheard, 
 from tests.engine.test_betris_match import example
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 numbers = st.integers(0, 2**50)
 
 

@@ -20,6 +20,8 @@ from tests.engine.liars_players import Legal, may_follow, play, play_table
 from tests.engine.players import ANSWERS, events, faulty, seed
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 numbers = st.integers(0, 2**50)
 tables = st.integers(2, 6)
 

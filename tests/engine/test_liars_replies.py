@@ -13,6 +13,8 @@ from deadheat.engine.core import Fault
 from deadheat.engine.games.parsing import MAX_NESTING, MAX_NUMBER_CHARACTERS, Refused, integer, json_object
 from deadheat.games.liars_dice.rules import Bid, Move, check_action, read_action
 
+pytestmark = pytest.mark.quick
+
 CURRENT = Bid(3, 4)
 
 

@@ -11,6 +11,8 @@ from deadheat.engine.games.parsing import Refused
 from deadheat.games.liars_dice.rules import BIDS, HEIGHT, Bid, Move, check_action, count
 from tests.engine.liars_players import CLAIMS, may_follow
 
+pytestmark = pytest.mark.quick
+
 # Wild 1s --------------------------------------------------------------------------------------------------------
 
 

@@ -8,6 +8,8 @@ from deadheat.engine.notes import Note, notes
 from deadheat.engine.scenes import scenes
 from tests.engine.golden import NAMES, read
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice", "liars-dice-six", "betris-large-bank"])
 def test_each_answer_has_its_scene(name: str) -> None:

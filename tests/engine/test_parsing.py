@@ -12,6 +12,8 @@ from deadheat.engine.core import FOUND_BY_RULES, Fault, Reply
 from deadheat.engine.games.parsing import Refused, expect, line_of, number, words
 from deadheat.games.yacht_auction.rules import Player, read_bid, read_put
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize(
     ("line", "expected"),

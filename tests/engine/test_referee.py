@@ -12,6 +12,8 @@ from deadheat.engine.memory import Answer, MemoryTransport
 from deadheat.engine.referee import run_match
 from tests.engine.players import seed
 
+pytestmark = pytest.mark.quick
+
 Play = Generator[Step, Mapping[Seat, Reply], Result]
 
 

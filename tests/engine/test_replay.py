@@ -26,6 +26,8 @@ from tests.engine.golden import TRANSCRIPTS
 from tests.engine.players import GAME, Legal, faulty, play
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 MATCH = play(1, Legal(2, 400_000_000), Legal(3, 400_000_000))
 LAST = len(MATCH.exchanges) - 1  # the exchange with FINISH
 ROLL, SCORE = 12, 13  # two exchanges in the middle, named after what they ask

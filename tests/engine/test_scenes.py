@@ -14,6 +14,8 @@ from deadheat.engine.scenes import DIRECTORS, comeback, document, scenes
 from deadheat.engine.scenes.core import moments
 from tests.engine.golden import NAMES, every_match, read
 
+pytestmark = pytest.mark.quick
+
 
 @every_match
 def test_every_match_becomes_a_document_of_whole_scenes(name: str) -> None:

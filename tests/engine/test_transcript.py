@@ -18,6 +18,8 @@ from deadheat.engine.transcript import BadTranscript, Exchange, Transcript, deco
 from tests.engine.players import play
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 Lines = list[dict[str, Any]]
 
 

@@ -13,6 +13,8 @@ from deadheat.engine.transcript import BadTranscript, Transcript
 from deadheat.engine.unfinished import objection, read_replies, unfinished, write_replies
 from tests.engine.golden import NAMES, every_match, read
 
+pytestmark = pytest.mark.quick
+
 
 def replies(transcript: Transcript) -> list[dict[int, Reply]]:
     return [dict(exchange.replies) for exchange in transcript.exchanges]

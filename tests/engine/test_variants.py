@@ -18,6 +18,8 @@ from deadheat.engine.scenes import document
 from deadheat.engine.transcript import BadTranscript, Transcript, decode, encode
 from tests.bots.loading import bot_class, in_process
 
+pytestmark = pytest.mark.quick
+
 VARIED = {"liars-dice": {"dice": 2, "turn_ms": 700}, "betris-large": {"bank_ms": 2500}}
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
 from deadheat.engine.own_time import Evidence
 from deadheat.engine.scenes import document, scenes
@@ -11,6 +13,8 @@ from deadheat.engine.transcript import Prompt
 from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
 from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host, taken, with_reply
 from tests.engine.golden import NAMES, read
+
+pytestmark = pytest.mark.quick
 
 CALM, BUSY = read("yacht-auction"), read("yacht-auction-busy")
 

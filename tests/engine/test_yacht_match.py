@@ -16,6 +16,8 @@ from deadheat.engine.transcript import Transcript
 from tests.engine.players import GAME, Legal, commands, events, faulty, play, scripted, seed
 from tests.lanes import examples
 
+pytestmark = pytest.mark.quick
+
 numbers = st.integers(0, 2**63)
 
 

@@ -20,6 +20,8 @@ from deadheat.games.yacht_auction.rules import (
     read_put,
 )
 
+pytestmark = pytest.mark.quick
+
 SCORES = {  # dice = thousands of points
     # Basic: the sum of the dice that show the face.
     "ONE": "11111=5 11234=2 23456=0",

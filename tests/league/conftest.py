@@ -1,17 +1,17 @@
+"""Leagues on both databases. What imports those waits until a fixture needs it, for pure tests need none."""
+
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import psycopg
 import pytest
 
-from deadheat.league.config import Settings
-from deadheat.league.database import Database
-from tests.league import postgres
-from tests.league.ground import settings
-from tests.league.world import World
+if TYPE_CHECKING:
+    from deadheat.league.config import Settings
+    from tests.league.world import World
 
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.twin)]
 
@@ -21,6 +21,10 @@ _numbers = itertools.count(1)
 @pytest.fixture(scope="session")
 def postgres_url() -> Iterator[str]:
     """Yield the URL of a server with a migrated database `template`, or skip the test."""
+    from deadheat.league.config import Settings
+    from deadheat.league.database import Database
+    from tests.league import postgres
+
     if postgres.binaries() is None:
         pytest.skip("no PostgreSQL server is installed (Debian: postgresql)")
     with postgres.server() as url:
@@ -46,6 +50,8 @@ def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def unused(request: pytest.FixtureRequest, folder: Path) -> Settings:
     """Return the settings of a deployment without a schema, on a new database of the fixture's kind."""
+    from tests.league.ground import settings
+
     folder.mkdir()
     if request.param == "sqlite":
         return settings(folder, database_url=f"sqlite:///{folder / 'league.sqlite3'}")
@@ -64,11 +70,16 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
 @pytest.fixture
 def world(tmp_path: Path, database_url: str) -> Iterator[World]:
     """Yield an empty league, on SQLite and on PostgreSQL."""
+    from tests.league.ground import settings
+    from tests.league.world import World
+
     made = World(settings(tmp_path, database_url=database_url))
     yield made
     made.close()
 
 
 def execute(url: str, statement: str) -> None:
+    import psycopg
+
     with psycopg.connect(url.format("postgres"), autocommit=True) as connection:
         connection.execute(statement.encode())

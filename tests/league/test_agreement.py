@@ -13,6 +13,8 @@ from deadheat.league.records.matches import FaultView, Match
 from deadheat.league.verification.agreement import disagreements, verdict
 from tests.league.told import labelled, told
 
+pytestmark = pytest.mark.quick
+
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 
 

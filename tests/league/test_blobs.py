@@ -13,6 +13,8 @@ from deadheat.league.blobs import BlobDamaged, BlobMissing, Blobs
 from deadheat.league.errors import BlobsAway
 from tests.league.refusals import refused
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.fixture(params=["memory", "folder"])
 def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:

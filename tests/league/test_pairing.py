@@ -17,6 +17,8 @@ from deadheat.league.pairing.ladder import NEAREST, Entrant, Met, Reason, Terms,
 from deadheat.league.pairing.pairs import PairKey, pair_key, parts
 from tests.league.paper import SEED, Ladder
 
+pytestmark = pytest.mark.quick
+
 
 def entrant(version: int, elo: float = 1500, **values: int) -> Entrant:
     """Return a player that has been placed and is linked with everybody."""

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from deadheat.league.pairing.pairs import PairKey, lot, pair_key
 from deadheat.league.pairing.rounds import NoRound, Round, berger, swiss
 
+pytestmark = pytest.mark.quick
+
 SIX = [
     [(0, 5), (1, 4), (2, 3)],
     [(5, 3), (4, 2), (0, 1)],

@@ -10,6 +10,8 @@ import pytest
 
 from deadheat.league.pairing.seating import Seating, rotations, seatings, whole_turns
 
+pytestmark = pytest.mark.quick
+
 
 def seated(matches: Sequence[Seating]) -> Counter[tuple[int, int]]:
     """Count how often each version has each seat."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.engine.figures import NORMAL_95
 from deadheat.league.pairing.separation import ELO_PER_NAT, Gap, games_to_part, share_out
+
+pytestmark = pytest.mark.quick
 
 
 def after(covariance: np.ndarray, one: int, other: int, games: int, difference_elo: float) -> float:

@@ -8,6 +8,8 @@ import pytest
 from deadheat.league.ratings import ELO_PER_NAT, Prior, RatingConfig, performances
 from tests.league.logs import Line, duels, log
 
+pytestmark = pytest.mark.quick
+
 PANEL = {f"panel{number}": 1200.0 + 100 * number for number in range(7)}
 GAMES = 2
 

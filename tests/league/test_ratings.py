@@ -16,6 +16,8 @@ from tests.lanes import examples
 from tests.league.logs import Line, duels, log
 from tests.league.refusals import refused
 
+pytestmark = pytest.mark.quick
+
 MAXIMUM_LIKELIHOOD = RatingConfig(centre_elo=0, prior_sd_elo=None)
 
 # The American League of 1987, wins of the row over the column (Agresti, Categorical Data Analysis, section 10.6).

@@ -16,6 +16,8 @@ from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.logs import Line, drawn_duels, drawn_tables, duels, log
 
+pytestmark = pytest.mark.quick
+
 
 def second(table: RatingTable) -> dict[str, float | None]:
     return {entry.player: entry.plackett_luce for entry in table.entries}

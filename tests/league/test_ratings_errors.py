@@ -12,6 +12,8 @@ from deadheat.league.ratings.errors import ESTABLISHED_GAMES
 from deadheat.league.states import Ranks
 from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duel_ranks, duels, log
 
+pytestmark = pytest.mark.quick
+
 SD_ELO = 350.0
 PRIOR = (ELO_PER_NAT / SD_ELO) ** 2
 

@@ -17,6 +17,8 @@ from tests.league.logs import Line, duels, lines_of, log
 from tests.league.refusals import refused
 from tests.league.test_ratings import LOGS
 
+pytestmark = pytest.mark.quick
+
 
 def told(made: Log) -> list[tuple[tuple[str, ...], tuple[int, ...], str | None, int]]:
     """Return the rows of a log, with names."""

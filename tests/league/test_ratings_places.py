@@ -9,6 +9,8 @@ from deadheat.league.ratings import Place, Prior, RatingConfig, RatingTable, rat
 from deadheat.league.ratings.places import places_of
 from tests.league.logs import drawn_duels, duels, log
 
+pytestmark = pytest.mark.quick
+
 SHA = "5" * 64
 
 

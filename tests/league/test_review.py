@@ -14,6 +14,8 @@ from deadheat.league.verification.review import review
 from tests.engine.busy import on_a_busy_host
 from tests.league.told import detailed, labelled, told
 
+pytestmark = pytest.mark.quick
+
 GOLDEN = Path(__file__).parent.parent / "transcripts"
 NAMES = ("yacht-auction", "betris-large-bank", "liars-dice-six", "yacht-auction-forfeit")
 

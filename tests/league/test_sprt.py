@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from deadheat.league import sprt
 from deadheat.league.sprt import Model, Terms, Verdict, log_likelihood_ratio
 
+pytestmark = pytest.mark.quick
+
 # Losses, draws, wins (or pairs by score) with bounds and model: the results of other implementations, from the tests of
 # fastchess, whose authors took them from fishtest.
 KNOWN = [

@@ -8,6 +8,8 @@ import pytest
 
 from deadheat.league.states import LIVES, JobState, MatchState, Role, Scope, SeasonState, VersionState, allowed
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("kind", LIVES)
 def test_every_state_has_a_row(kind: type[StrEnum]) -> None:

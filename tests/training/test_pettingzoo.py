@@ -10,6 +10,8 @@ import pytest
 import deadheat
 from tests.training.playing import TABLES, moves
 
+pytestmark = pytest.mark.quick
+
 pettingzoo = pytest.importorskip("pettingzoo", reason="pettingzoo is not installed")
 test = pytest.importorskip("pettingzoo.test")
 conversions = pytest.importorskip("pettingzoo.utils.conversions")

@@ -12,6 +12,8 @@ from deadheat.cli.tournament.schedule import Design, Kind, Stage, plan
 from deadheat.cli.tournament.standings import Standings
 from tests.cli.tournament.test_records import game
 
+pytestmark = pytest.mark.quick
+
 LABELS = ("mine", "old", "rush-1", "rush-2", "slow")
 PANEL = range(2, 5)
 

@@ -15,6 +15,8 @@ from deadheat.engine.own_time import Evidence
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.league.ratings.jsonl import read
 
+pytestmark = pytest.mark.quick
+
 LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1"}
 
 

@@ -7,10 +7,13 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from deadheat.cli.tournament.schedule import Design, Kind, Stage, games_of, plan
+
+pytestmark = pytest.mark.quick
 
 
 def design(bots: int = 4, games: int = 4, seats: int = 2, **other: Any) -> Design:
