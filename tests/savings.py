@@ -28,10 +28,15 @@ CACHED_STATEMENTS = 5000
 
 _prepare = database._prepare_sqlite
 _hasher = users._hasher  # every use case shares it, so it cannot be passed as an argument
-gc.disable()  # until `cheap`: objects made by imports and collection stay, so no search finds garbage among them
+gc.disable()  # until `cheap`
 
 _known: dict[str, tuple[Dialect, LRUCache[Any, Any]]] = {}
 """Each dialect's first instance that has connected to its server, and the cache of compiled statements."""
+
+
+def pytest_collection_finish() -> None:
+    """Let no search for garbage look at what imports and collection have made, for it stays."""
+    gc.freeze()
 
 
 @pytest.fixture
@@ -43,8 +48,6 @@ def real_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session", autouse=True)
 def cheap() -> Iterator[None]:
     """Apply all savings to every test of the process."""
-    gc.collect()
-    gc.freeze()
     gc.set_threshold(10_000, 10, 10)  # half of what the short-lived objects of an ORM cost otherwise
     gc.enable()
     with pytest.MonkeyPatch.context() as patch:
