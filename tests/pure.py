@@ -39,7 +39,9 @@ class _Watch:
 
 
 def _refuse(event: str, arguments: tuple[object, ...], watch: type[_Watch] = _Watch) -> None:
-    if watch.thread is not None and event in REFUSED and (Lane.quick or get_ident() == watch.thread):
+    if watch.thread is None or event not in REFUSED or not (Lane.quick or get_ident() == watch.thread):
+        return
+    if not str(sys._getframe(1).f_globals.get("__name__")).startswith("coverage."):  # it keeps its data in SQLite
         watch.acts.append(event)
         raise Impure(event)
 

@@ -66,7 +66,7 @@ def test_the_form_needs_no_season_if_one_allows_challenges(asking: Asking) -> No
     asking.ada.get(f"/bots/{asking.rival}/challenge")
     assert f'action="/bots/{asking.rival}/challenge?season={asking.season_id}"' in asking.ada.answer.text
     text = asking.ada.get(f"/bots/{asking.bot_id}/challenge", 404).text
-    assert "No season that this bot is in lets authors ask for matches now." in text
+    assert "lets authors ask for matches" in text
 
 
 def test_a_form_with_half_a_test_is_shown_again(asking: Asking) -> None:

@@ -303,7 +303,7 @@ def test_an_author_closes_a_bot_to_people_and_opens_it_again(site: Site) -> None
     site.problem(404, site.client.patch(path, json={"plays_people": False}, headers=stranger))
     token = site.sign_in("ada")
     assert not site.ok(200, site.client.patch(path, json={"plays_people": False}, headers=token))["plays_people"]
-    assert "author does not let people play against it" in ada.submit("/play", 409, at=f"/play?bot={bot_id}").text
+    assert "let people play against it" in ada.submit("/play", 409, at=f"/play?bot={bot_id}").text
 
 
 def test_who_leaves_before_it_began_has_not_played(site: Site) -> None:

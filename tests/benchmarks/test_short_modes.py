@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.cluster import HOUSEKEEPING, report_rates, report_shares
-from tests.benchmarks.targets import Targets
+from tests.benchmarks.cluster import HOUSEKEEPING
 from tests.benchmarks.where import PROFILE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,29 +123,6 @@ def test_what_a_tournaments_game_costs_beside_a_loop_by_hand() -> None:
     table = short("tournament")
     for row in ("by hand", "keep none", "keep all", "the bots' own", "over by hand"):
         assert row in table
-
-
-def test_housekeeping_counts_as_ours_and_not_as_play(capsys: pytest.CaptureFixture[str]) -> None:
-    spent = {"containers and engine": 80, "machines that play": 12, "db1": 1, "queue": 1, "api1": 1, "api2": 1}
-    targets = Targets()
-    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 4}})
-    shares = capsys.readouterr().out
-    assert "Ours beside playing, %: 8.0 (" in shares
-    assert "Without housekeeping, %: 4.0 (" in shares
-    assert targets.missed == []
-    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 40}})
-    assert len(targets.missed) == 1
-    report_shares(targets, {3: {"matches": 1000, **spent, HOUSEKEEPING: 4, "db1": 5}})
-    assert len(targets.missed) == 3
-
-
-def test_what_was_not_measured_is_not_printed_as_a_figure(capsys: pytest.CaptureFixture[str]) -> None:
-    report_rates({3: {"matches": 100}, 2: {"matches": 50}, 1: {"matches": 0}}, seconds=4)
-    lines = [line.split(maxsplit=2)[-1] for line in capsys.readouterr().out.splitlines()[1:]]
-    assert lines == ["not measured: no series ended meanwhile", "750", "1500"]
-    spent = dict.fromkeys(("containers and engine", "db1", "queue", "api1", "api2", HOUSEKEEPING), 1.0)
-    report_shares(Targets(), {3: {"matches": 0, **spent}})
-    assert " ms" not in capsys.readouterr().out
 
 
 @pytest.mark.all

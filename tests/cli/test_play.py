@@ -94,7 +94,7 @@ def test_who_was_killed_after_finish_is_told_by_play_and_explain(tmp_path: Path,
         (path,) = tmp_path.glob("*.jsonl")
         for seat in range(2):
             explained = invoke("explain", str(path), "--seat", str(seat + 1))
-            assert ("It was still running after a second and was killed." in explained.stdout) is (seat in seats)
+            assert ("It was still running after a" in explained.stdout) is (seat in seats)
             as_json = json.loads(invoke("explain", str(path), "--seat", str(seat + 1), "--json").stdout)
             assert as_json["killed_after_finish"] is (seat in seats)
 

@@ -54,7 +54,7 @@ def test_seven_of_ten(tmp_path: Path) -> None:
 
 def test_of_tables_of_three_it_says_what_is_counted(tmp_path: Path) -> None:
     three: list[Line] = [(("a", "b", "c"), (1, 2, 3))]
-    assert "against each other bot at a table" in " ".join(invoke("rate", written(tmp_path, three)).stdout.split())
+    assert "against each other bot at a" in " ".join(invoke("rate", written(tmp_path, three)).stdout.split())
     assert "Wins" not in invoke("rate", written(tmp_path, duels("a", "b", 7, 3))).stdout
 
 

@@ -90,7 +90,7 @@ def test_divisions_and_invitations(desk: Desk) -> None:
 
 def test_settings_are_listed_given_and_emptied(desk: Desk) -> None:
     listed = desk.says("boss", "season", "settings")
-    assert "finals_extra_games" in listed and "One of: everyone, invited, nobody." in listed
+    assert "finals_extra_games" in listed and "everyone, invited, nobody." in listed
     desk.says("boss", "season", "create", "Cup", "--game", GAME, "games_per_pair=6", "languages=c,cpp")
     changes = ("name=Cup 2", "games_per_pair=none", "closes_at=2027-03-01T12:00+01:00", "teams_only=yes")
     changed = desk.json("boss", "season", "edit", 1, *changes)
@@ -116,7 +116,7 @@ def test_a_gate_from_the_authors_side(desk: Desk) -> None:
     desk.says("boss", "season", "create", "Cup", "--game", GAME)
     desk.says("boss", "season", "open", 1)
     told = desk.says("ada", "enter", "swift", "--season", 1, "--gate", "0,50,100")
-    assert "newer versions must first pass the gate" in told
+    assert "must first pass the gate" in told
     desk.upload("ada", 1, b"print(2)", program="2")
     assert "Version 2 is at the gate" in desk.says("ada", "enter", "swift", "--season", 1)
     desk.site.world.settle()
@@ -193,6 +193,6 @@ def test_a_team_and_its_bot(desk: Desk) -> None:
     assert desk.json("bob", "team", "list")["name"] == "lovelace"
     assert "You are not in a team." in desk.says("ada", "team", "list")
     assert "swift belongs to ada" in desk.says("bob", "team", "give", "swift", "none")
-    assert "People cannot play against swift." in desk.says("ada", "people", "swift", "--off")
+    assert "cannot play against swift." in desk.says("ada", "people", "swift", "--off")
     assert desk.json("ada", "people", "swift", "--on")["plays_people"]
     assert_one_sentence(desk.run("ada", "team", "join", "lovelace"), "neither in a team", 1)

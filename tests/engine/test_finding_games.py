@@ -116,7 +116,7 @@ def test_a_folder_cannot_take_the_name_of_a_module(monkeypatch, tmp_path) -> Non
     here = found(monkeypatch, write(tmp_path / "json"), tmp_path / "nowhere", write(tmp_path / "not-a-name"))
     assert set(here.games) == HOUSE
     taken, missing, unspeakable = here.problems
-    assert "a Python module json is there already" in taken
+    assert "module json is there already" in taken
     assert "nowhere" in missing
     assert "not-a-name" in unspeakable
 
