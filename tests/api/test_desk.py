@@ -31,8 +31,8 @@ from deadheat.league.states import Admission, Role, SeasonState
 from deadheat.league.terms import DATES, TERMS, Term
 from tests.api.browser import OURS, Browser
 from tests.api.site import PASSWORD, Site
-from tests.api.test_held import hold
 from tests.api.test_matches import Played
+from tests.api.test_rulings import hold
 from tests.league.people import GAME
 
 SETTLED_ONCE_OPEN = {"ranks", "seats", "opens_at", "divisions"}

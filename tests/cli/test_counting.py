@@ -1,24 +1,37 @@
-"""The running score and the response times, as pure functions."""
+"""What commands count and print: scores, tables and replays."""
 
 from __future__ import annotations
 
+import io
+import json
 import random
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
+from deadheat.cli.author import leaderboard
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
 from deadheat.cli.local.score import Score, elo
 from deadheat.cli.local.timing import LABELS, Clock, Times
+from deadheat.cli.replays import VIEWS
+from deadheat.cli.replays.pages import pages
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.figures import away, duration, limit
+from deadheat.engine.games import GAMES
+from deadheat.engine.memory import MemoryTransport
+from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.verdicts import Taken
 from deadheat.engine.visible import visible
+from deadheat.games.liars_dice.rules import IDS, LiarsDice
+from deadheat.league.records.rankings import Leaderboard, Standing
 from tests.engine.busy import taken
 
 pytestmark = pytest.mark.quick
+
 
 MS = 1_000_000
 
@@ -164,3 +177,126 @@ def test_somebody_elses_text_does_nothing_to_a_terminal() -> None:
 )
 def test_an_instant_is_so_far_off(seconds: float, words: str) -> None:
     assert away(seconds) == words
+
+
+def standing(**chosen: Any) -> Standing:
+    usual: dict[str, Any] = {
+        "rank": 1, "tied": True, "rank_low": 1, "rank_high": 222, "division": 1, "bot": "greedy", "author": "ada",
+        "team": None, "version": 12, "elo": 1500.0, "low": 1300.0, "high": 1716.0, "games": 12345, "wins": 10000,
+        "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22, "plackett_luce": None,
+    }  # fmt: skip
+    return cast(Standing, SimpleNamespace(**(usual | chosen)))
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement", columns: int = 80) -> list[str]:
+    console = Console(width=columns, file=io.StringIO())
+    monkeypatch.setattr(leaderboard, "out", console)
+    board = SimpleNamespace(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
+    with console.capture() as capture:
+        console.print(leaderboard.standings_table(cast(Leaderboard, board)))
+    return capture.get().splitlines()
+
+
+@pytest.mark.parametrize("name", ["greedy", "g" * 32])
+def test_figures_and_headings_are_whole_at_80_columns(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    rows = (standing(bot=name, author=name), standing(division=2, team=name, rank=None, rank_low=None, rank_high=None))
+    _, headings, _, first, second = shown(monkeypatch, *rows)
+    assert headings.split() == ["div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults"]
+    assert first.split()[:3] == ["1", "1=", "1-222"]
+    assert first.rstrip().endswith("1500 ± 208  12345  10000/1000/1345      23")
+    assert second.split()[:3] == ["2", "-", "-"]
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_in_a_narrow_terminal_names_stay_and_columns_go(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    rows = [standing(bot="speedy", games=140, wins=90, draws=2, losses=48), standing(division=2)]
+    title, headings, _, row, *_ = shown(monkeypatch, *rows, columns=columns)
+    assert title.strip() == "Season 1" and len(row) <= columns
+    assert "speedy v12" in row and "1500 ± 208" in row
+    assert "  ada  " in row and "author" in headings
+
+
+def test_names_are_whole_where_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, row = shown(monkeypatch, standing(games=3, wins=1, draws=1, losses=1, team="lovelace"))
+    assert "greedy v12  ada, team lovelace  " in row
+
+
+def test_at_tables_of_three_and_more_it_says_what_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = standing(games=48, wins=123, draws=0, losses=21, plackett_luce=1700.0)
+    for ranks, told in (("placement", "against each other bot at a table"), ("wins", "Wins are matches won alone")):
+        assert told in " ".join(" ".join(shown(monkeypatch, row, ranks=ranks)).split())
+    assert "Wins" not in "".join(shown(monkeypatch, standing()))
+
+
+class Liar:
+    """Bids one higher, challenges or, rarely, resigns or says nonsense."""
+
+    def __init__(self, seed: int) -> None:
+        self.chance = random.Random(seed)
+
+    def __call__(self, message: Message) -> str | None:
+        if message.limit_ns is None:
+            return None
+        if message.line == "READY":
+            return "OK"
+        current = json.loads(message.line)["currentBid"]
+        choice = self.chance.random()
+        if choice < 0.02:
+            return '{"type":"resign"}' if choice < 0.01 else "\x1b[2Jnonsense"
+        if current is not None and choice < 0.4:
+            return '{"type":"challenge"}'
+        quantity = 1 if current is None else current["quantity"] + 1
+        face = self.chance.randint(2, 6) if current is None else current["faceValue"]
+        return f'{{"type":"bid","quantity":{quantity},"faceValue":{face}}}'
+
+
+def liars(seed: int, seats: int) -> Transcript:
+    players = MemoryTransport([Liar(100 * seed + seat) for seat in range(seats)])
+    return run_match(LiarsDice(), seats, bytes([seed] * 16), players)
+
+
+def replayed(transcript: Transcript, seat: int | None = None) -> list[str]:
+    view = VIEWS[transcript.game]
+    console = Console(file=io.StringIO(), width=80, force_terminal=False)
+    if seat is None:
+        for page in pages(transcript, view):
+            console.print(page.content)
+    else:
+        assert view.account is not None
+        console.print(view.account(transcript, seat))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_every_game_of_the_house_has_a_view() -> None:
+    assert set(GAMES) <= set(VIEWS)
+
+
+@pytest.mark.parametrize("seats", LiarsDice.seats)
+def test_a_match_of_liars_dice_is_told_in_full(seats: int) -> None:
+    for seed in range(1, 13):
+        transcript = liars(seed, seats)
+        lines = replayed(transcript)
+        text = "\n".join(lines)
+        assert max(map(len, lines)) <= 80
+        assert "\x1b" not in text
+        kinds = [event["type"] for event in transcript.events()]
+        assert sum(line.startswith("Round ") for line in lines) == kinds.count("round")
+        assert text.count(" holds ") == kinds.count("hand") and text.count(" bids ") == kinds.count("bid")
+        assert " ".join(text.split()).count(" loses a die") == kinds.count("challenge")
+        assert text.count(" is out: ") == kinds.count("elimination") == seats - 1
+        assert text.count(" resigns.") == kinds.count("resignation")
+        assert all(f"  {number} unnamed ({name}) holds" in text for number, name in enumerate(IDS[:seats], 1))
+        winner = transcript.result.ranks.index(1)
+        assert lines[-1] == f"{winner + 1} unnamed wins."
+
+
+def test_every_lost_die_is_accounted_for() -> None:
+    for seed in range(1, 13):
+        transcript = liars(seed, 3)
+        for seat in range(3):
+            if not any(event["type"] == "fault" and event["seat"] == seat for event in transcript.events()):
+                told = [line for line in replayed(transcript, seat) if line.startswith("  round ")]
+                lost = [e for e in transcript.events() if e["type"] == "challenge" and e["loser"] == seat]
+                resigned = [e for e in transcript.events() if e["type"] == "resignation" and e["seat"] == seat]
+                assert len(told) == len(lost) + len(resigned)

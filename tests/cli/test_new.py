@@ -1,4 +1,4 @@
-"""`deadheat new`: starters that play legally at once, in every language."""
+"""Starters, and programs as authors write them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from deadheat.cli.author.new import starters
 from deadheat.cli.console import ROOT, command
+from deadheat.cli.local import bots
 from deadheat.cli.local.play import Backend
 from deadheat.cli.server import profiles
 from deadheat.cli.server.client import LOCAL_SERVER, league
 from deadheat.engine.games import GAMES
+from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.languages import LANGUAGES, detect
-from tests.cli.command import GAME, assert_one_sentence, invoke, play
+from deadheat.sandbox.local import LocalSandbox
+from tests.cli.command import GAME, RANDOM, assert_one_sentence, invoke, play
 
 COMPILERS = {"c": "gcc", "cpp": "g++"}
 """In the judge image are more languages; the starters in these are played there."""
@@ -154,3 +158,12 @@ def test_the_rules_that_a_starter_cites_are_beside_it(game: str, tmp_path: Path)
     assert f" {game}.md" in (tmp_path / "main.c").read_text()
     page = (tmp_path / f"{game}.md").read_text()
     assert "READY" in page and "](../" not in page
+
+
+def test_a_plain_program_is_run_by_the_authors_python_where_the_system_has_none(tmp_path: Path, monkeypatch) -> None:
+    missing = LANGUAGES["python"].started_by("/nowhere/python 3")
+    monkeypatch.setattr(bots, "LANGUAGES", {**LANGUAGES, "python": missing})
+    program = bots.prepare(GAMES[GAME], str(RANDOM), LocalSandbox(), tmp_path / "bot")
+    assert program.command == (shutil.which("python3"), "main.py")
+    confined = cast(Sandbox, object())  # finds only what is in /usr
+    assert bots._as_here(missing, confined) == missing

@@ -1,7 +1,10 @@
-"""`deadheat season apply` and `export`, against a real server."""
+"""Seasons by their file, and by the commands of the organisers' page."""
 
 from __future__ import annotations
 
+import re
+import shlex
+import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +14,17 @@ import pytest
 
 from deadheat.cli.organiser import season_file
 from deadheat.cli.server.api_client import Client
+from deadheat.engine.games import GAMES
+from deadheat.engine.games.variants import parameters
+from deadheat.league.pairing.figures import CHOICE
+from deadheat.league.season_file import PATHS
+from deadheat.league.service.rulings.operators import house
+from deadheat.league.service.seasons.entries import enter, entries, entry_info
+from deadheat.league.service.seasons.seasons import season_info
 from tests.api.site import Site, token_in
-from tests.cli.command import Typing, assert_one_sentence, invoke
+from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
 from tests.league.people import GAME
+from tests.league.world import World
 
 FILE = f"""[season]
 name = "Winter"
@@ -83,3 +94,67 @@ def test_what_is_wrong_is_said_line_by_line(site: Site, server: str, contest: Pa
     contest.write_bytes(b"\xff")
     assert_one_sentence(desk.run("boss", "season", "apply", contest), "is not UTF-8", 2)
     assert_one_sentence(desk.run("boss", "season", "apply", contest.with_name("none")), "No such file", 2)
+
+
+PAGE = (ROOT / "docs" / "organisers.md").read_text(encoding="utf-8")
+
+
+def commands() -> list[list[str]]:
+    """Return every `deadheat season` command of the page, without its comment."""
+    lines = re.findall(r"^    (deadheat season .*)$", PAGE, re.MULTILINE)
+    return [shlex.split(line, comments=True)[1:] for line in lines]
+
+
+def example() -> str:
+    """Return the page's example of a season's file."""
+    block = PAGE.partition("as `contest.toml`:\n\n")[2]
+    return textwrap.dedent(block[: re.search(r"^\S", block, re.MULTILINE).start()])  # type: ignore[union-attr]
+
+
+def house_bots(world: World) -> None:
+    """Upload the house bots that the page's panels name."""
+    for name in ("random", "greedy", "expert"):
+        world.bot(name, owner=world.write(house))
+
+
+@pytest.fixture
+def at_server(site: Site, server: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Site:
+    monkeypatch.chdir(tmp_path)
+    Path("contest.toml").write_text(example(), encoding="utf-8")
+    monkeypatch.setenv("DEADHEAT_SERVER", server)
+    monkeypatch.setenv("DEADHEAT_TOKEN", token_in(site.organiser()))
+    return site
+
+
+def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
+    site, told = at_server, dict[str, str]()
+    authors = [site.world.author(name) for name in ("ada", "barbara")]
+    bots = [site.world.bot(f"{owner.name}-bot", owner=owner)[1] for owner in authors]
+    house_bots(site.world)
+    for words in commands():
+        if words[1] == "assign":
+            site.world.write(enter, site.world.boss, int(words[2]), bots[0])
+        done = invoke(*words, *(["--yes"] if words[1] == "apply" else []))  # nobody can confirm
+        assert done.returncode == 0, (words, done.stderr)
+        told[" ".join(words[1:3])] = done.stdout
+        if words[1] == "open":
+            for owner, bot_id in zip(authors, bots, strict=True):
+                site.world.write(enter, owner, int(words[2]), bot_id)
+        for _ in range(5):
+            site.world.settle()
+    assert "closed, standings published" in told["show 1"]
+    with site.world.db.reading() as session:
+        first, third, contest = (season_info(session, number) for number in (1, 3, 4))
+        assert {entry.finals_seed for entry in entries(session, 1)} == {1, 2}
+        assert entry_info(session, 2, 1).division == 1
+    assert first.finals_done_at is not None
+    assert (contest.name, len(contest.stages or ()), contest.finals_top) == ("Code Battle 2027", 5, None)
+    assert (third.previous_id, third.divisions[0].entries) == (1, 2)
+
+
+def test_every_setting_that_the_page_names_exists() -> None:
+    named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
+    of_a_stage = {"rounds", "matches", "keep", "further"}
+    of_an_evaluation = {"tie_breaks", "ties", *CHOICE}
+    of_a_variant = {number.name for game in GAMES.values() for number in parameters(game)}
+    assert {name or other for name, other in named} <= PATHS.keys() | of_a_stage | of_an_evaluation | of_a_variant

@@ -1,4 +1,4 @@
-"""Functions of scripts/lib.sh, with stubs for the machine's commands."""
+"""Scripts and the example of settings."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+
+from deadheat.league.config import Settings
+from tests.conftest import JUDGE_IMAGE
+from tests.docs.settings import EXAMPLE, example
 
 ROOT = Path(__file__).resolve().parents[2]
 LIB = ROOT / "scripts" / "lib.sh"
@@ -77,3 +81,17 @@ def test_a_checkout_is_a_distribution_so_that_no_index_is_asked_for_its_name(tmp
     script("add_command; is_distribution")
     assert is_satisfied("deadheat[server]") and not is_satisfied("deadheat==0.0.1")
     assert "Provides-Extra: server" in next(site_packages.glob("deadheat-*.dist-info/METADATA")).read_text()
+
+
+def test_the_example_shows_every_setting_with_its_default_and_meaning():
+    text = EXAMPLE.read_text(encoding="utf-8")
+    assert example(text) == text, "python -m tests.docs.settings writes it anew"
+    assert text.count("#DEADHEAT_") == len(Settings.model_fields)
+
+
+def test_the_example_can_be_used_as_it_is(monkeypatch):
+    for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#DEADHEAT_"):
+            name, _, value = line[1:].partition("=")
+            monkeypatch.setenv(name, value)
+    assert Settings() == Settings.model_construct(image=JUDGE_IMAGE)

@@ -1,20 +1,27 @@
-"""People are told the same about a reply's own time everywhere (ruling C-03)."""
+"""What is told of a match: verdicts, bots' notes, and the moment that decided it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
+from deadheat.engine.notes import Note, notes
 from deadheat.engine.own_time import Evidence
 from deadheat.engine.scenes import document, scenes
+from deadheat.engine.scenes.core import Scene
+from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.engine.transcript import Prompt
 from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
+from deadheat.games.yacht_auction.rules import CATEGORIES
+from deadheat.games.yacht_auction.scenes import _lit
 from tests.engine.busy import COUNTED, INSIDE, LATE_NS, TAKEN_NS, on_a_busy_host, taken, with_reply
 from tests.engine.golden import NAMES, read
 
 pytestmark = pytest.mark.quick
+
 
 CALM, BUSY = read("yacht-auction"), read("yacht-auction-busy")
 
@@ -86,3 +93,114 @@ def test_viewers_get_own_time_and_what_was_taken() -> None:
     (answer,) = {a for scene in scenes(BUSY, NAMES[:2]) for a in scene.answers if a.stolen_ms == TAKEN_NS / NS_PER_MS}
     assert (answer.seat, answer.elapsed_ms, answer.limit_ms) == (0, 630, 500)
     assert '"stolen_ms": 150.0' in json.dumps(document(BUSY, NAMES[:2]))
+
+
+@pytest.mark.parametrize("name", ["yacht-auction", "betris-large", "liars-dice", "liars-dice-six", "betris-large-bank"])
+def test_each_answer_has_its_scene(name: str) -> None:
+    """Numbered and unnumbered notes, one for each answer, point to the scene that shows that answer."""
+    transcript = read(name)
+    told = scenes(transcript, NAMES)
+    for seat in range(transcript.seats):
+        prompts = [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
+        numbered = "".join(f"# note {n}: answer {n}\n" for n in range(1, len(prompts) + 1))
+        plain = "".join(f"# note answer {n}\n" for n in range(1, len(prompts) + 1))
+        found = notes(numbered, transcript, told, seat)
+        assert (notes(plain, transcript, told, seat), len(found)) == (found, len(prompts))
+        for note, prompt in zip(found, prompts, strict=True):
+            assert note.scene is not None
+            shown = told[note.scene]
+            if shown.fault is None and shown.round is not None:
+                times = [(a.seat, a.command, a.elapsed_ms) for a in shown.answers]
+                assert (seat, prompt.message.command, round(prompt.reply.elapsed_ns / 1e6, 3)) in times
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "# note only one\n",  # ambiguous: there are many answers
+        "# note 0: before the first\n",
+        "# note 26: after the last\n",
+        "# note 999999: far after it\n",
+        "".join("# note same\n" for _ in range(25)) + "# note one too many\n",
+        "".join("# note same\n" for _ in range(24)) + "\n[... 99 bytes left out ...]\n",
+    ],
+)
+def test_what_cannot_be_told_belongs_to_no_move(stderr: str) -> None:
+    transcript = read("yacht-auction")  # 24 answers of each seat after READY
+    found = notes(stderr, transcript, scenes(transcript, NAMES), 0)
+    assert found and {note.scene for note in found} == {None}
+
+
+def test_other_lines_are_no_notes() -> None:
+    transcript = read("yacht-auction")
+    stderr = "# notes 1: x\n#note x\n # note 1: indented\ndebug # note x\n# note\n# note 2:\n# note 3: kept \n"
+    assert [note.text for note in notes(stderr, transcript, scenes(transcript, NAMES), 0)] == ["2:", "kept"]
+    assert notes("", transcript, scenes(transcript, NAMES), 0) == []
+    assert Note(None, "2:") in notes(stderr, transcript, scenes(transcript, NAMES), 0)
+
+
+Told = Sequence[tuple[int | None, Sequence[float | None]]]
+
+
+def decided(told: Told, ranks: Sequence[int], fault_at: int | None = None) -> int:
+    scenes = [Scene("", {}, round=number, fault=0 if at == fault_at else None) for at, (number, _) in enumerate(told)]
+    return deciding_scene(scenes, [figures for _, figures in told], ranks)
+
+
+LEADS: Told = [
+    (1, (0, 0)),
+    (1, (9, 0)),  # seat 0 acts first, and seems to lead
+    (1, (9, 12)),
+    (2, (10, 12)),
+    (2, (15, 12)),  # ahead from the end of this round on; this scene contributed most
+    (2, (15, 14)),
+    (3, (30, 14)),  # a larger step, but the seat already led
+    (3, (30, 28)),
+    (None, (30, 28)),
+]
+
+
+@pytest.mark.parametrize(
+    ("told", "ranks", "scene"),
+    [
+        (LEADS, (1, 2), 4),
+        ([(number, (b, a)) for number, (a, b) in LEADS], (2, 1), 4),
+        ([(1, (1, 0)), (1, (2, 0)), (2, (7, 0)), (3, (8, 0)), (None, (8, 0))], (1, 2), 2),  # always ahead
+        ([(1, (5, 0)), (2, (5, 5)), (3, (6, 6)), (None, (6, 6))], (1, 1), 1),  # a draw: the largest change
+        ([(1, (0, 0)), (2, (0, 0)), (None, (0, 0))], (1, 1), 2),  # nothing happened
+        ([(1, (None, None)), (1, (5, None)), (1, (5, 2)), (None, (5, 2))], (1, 2), 2),
+        ([(1, (3, 3, 3)), (2, (3, 3, 2)), (3, (3, 2, 2)), (None, (3, 2, 2))], (1, 2, 3), 2),
+        ([(1, ()), (2, ()), (None, ())], (1, 2), 2),  # a game without a figure
+        ([(None, (0, 0))], (1, 2), 0),
+    ],
+)
+def test_it_is_the_step_that_made_the_lead_for_good(told: Told, ranks: Sequence[int], scene: int) -> None:
+    assert decided(told, ranks) == scene
+
+
+def test_a_duel_is_decided_by_its_fault_and_a_table_is_not() -> None:
+    assert decided(LEADS, (2, 1), fault_at=7) == 7
+    table: Told = [(1, (3, 3, 3)), (2, (3, 0, 3)), (3, (3, 0, 2)), (None, (3, 0, 2))]
+    assert decided(table, (1, 3, 2), fault_at=1) == 2
+
+
+@pytest.mark.parametrize(
+    ("category", "dice", "lit"),
+    [
+        ("ONE", "11245", "11"),
+        ("SIX", "16266", "666"),
+        ("FIVE", "11234", ""),
+        ("CHOICE", "53142", "12345"),
+        ("FOUR_OF_A_KIND", "42444", "4444"),
+        ("FOUR_OF_A_KIND", "44444", "4444"),
+        ("FOUR_OF_A_KIND", "44422", ""),
+        ("FULL_HOUSE", "23232", "22233"),
+        ("SMALL_STRAIGHT", "63345", "3456"),
+        ("SMALL_STRAIGHT", "12346", "1234"),
+        ("LARGE_STRAIGHT", "65432", "23456"),
+        ("LARGE_STRAIGHT", "12346", ""),
+        ("YACHT", "33333", "33333"),
+    ],
+)
+def test_the_dice_that_make_a_category_are_lit(category: str, dice: str, lit: str) -> None:
+    assert _lit(category, dice, CATEGORIES[category](dice)) == lit

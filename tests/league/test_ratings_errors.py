@@ -1,4 +1,4 @@
-"""Errors of ratings agree with their formulas, and intervals hold the truth as often as they say."""
+"""Errors of ratings, intervals of places, and performances."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from deadheat.league.ratings import ELO_PER_NAT, Prior, RatingConfig, RatingTable, rate
+from deadheat.league.ratings import ELO_PER_NAT, Place, Prior, RatingConfig, RatingTable, performances, rate
 from deadheat.league.ratings.errors import ESTABLISHED_GAMES
+from deadheat.league.ratings.places import places_of
 from deadheat.league.states import Ranks
 from tests.league.logs import Drawn, Line, drawn_duels, drawn_tables, duel_ranks, duels, log
 
 pytestmark = pytest.mark.quick
+
 
 SD_ELO = 350.0
 PRIOR = (ELO_PER_NAT / SD_ELO) ** 2
@@ -223,3 +225,129 @@ def test_versions_that_change_are_rated_better_in_a_chain() -> None:
         return float(np.sqrt(np.mean(((new - new.mean()) - (second - second.mean())) ** 2)))
 
     assert miss(rate(log(lines), RatingConfig(), chain)) < 0.8 * miss(rate(log(lines), RatingConfig()))
+
+
+SHA = "5" * 64
+
+
+def places(table: RatingTable) -> dict[str, Place]:
+    return {entry.player: entry.place for entry in table.entries if entry.place is not None}
+
+
+def test_a_player_far_ahead_is_certainly_first() -> None:
+    found = places_of(np.array([0.0, 300.0, -300.0]), np.eye(3), SHA)
+    assert [*zip(found.rank, found.low, found.high, strict=True)] == [(2, 2, 2), (1, 1, 1), (3, 3, 3)]
+
+
+def test_ratings_that_are_shown_equal_share_a_place() -> None:
+    assert places_of(np.array([1500.2, 1499.9, 1600, 1500.6, 1400]), np.eye(5), SHA).rank.tolist() == [3, 3, 1, 2, 5]
+
+
+def test_equals_may_be_anywhere_among_themselves() -> None:
+    found = places_of(np.zeros(4), 30 * np.eye(4), SHA)
+    assert (found.rank.tolist(), found.low.tolist(), found.high.tolist()) == ([1] * 4, [1] * 4, [4] * 4)
+
+
+def test_a_common_error_moves_nobodys_place() -> None:
+    found = places_of(np.array([30.0, 20.0, 10.0]), np.hstack([500 * np.ones((3, 1)), 0.5 * np.eye(3)]), SHA)
+    assert (found.low.tolist(), found.high.tolist()) == ([1, 2, 3], [1, 2, 3])
+
+
+def test_the_interval_leaves_out_a_fortieth_at_either_end() -> None:
+    """With two players one deviation apart, the second is ahead in 16 % of the draws; with 2.2 deviations, in 1.4 %."""
+    near = places_of(np.array([1.0, 0.0]), np.array([[1.0], [0.0]]), SHA)
+    assert (near.low.tolist(), near.high.tolist()) == ([1, 1], [2, 2])
+    far = places_of(np.array([2.2, 0.0]), np.array([[1.0], [0.0]]), SHA)
+    assert (far.low.tolist(), far.high.tolist()) == ([1, 2], [1, 2])
+
+
+def test_a_place_is_inside_its_interval() -> None:
+    """The first of many near-equals is first in only a few of the draws."""
+    found = places_of(np.random.default_rng(4).normal(0, 1, 300), 100 * np.eye(300), SHA)
+    assert (found.low <= found.rank).all() and (found.rank <= found.high).all()
+    assert found.low[np.argmin(found.rank)] == 1
+
+
+def test_the_draws_are_seeded_by_the_log() -> None:
+    elo, factor = np.random.default_rng(5).normal(0, 50, 40), 40 * np.eye(40)
+    one, again, other = (places_of(elo, factor, sha) for sha in (SHA, SHA, "6" * 64))
+    assert one.low.tolist() == again.low.tolist()
+    assert (one.low.tolist(), one.high.tolist()) != (other.low.tolist(), other.high.tolist())
+
+
+def test_a_table_ranks_each_field_by_itself() -> None:
+    lines = [*duels("a", "b", 9, 1), *duels("b", "c", 9, 1), *duels("c", "d", 9, 1)]
+    found = places(rate(log(lines), RatingConfig(), fields=[["a", "c"], ["b"]]))
+    assert {player: place.rank for player, place in found.items()} == {"a": 1, "c": 2, "b": 1}
+    assert (found["b"].low, found["b"].high, found["b"].gap_elo, found["b"].gap_se) == (1, 1, None, None)
+    assert found["a"].gap_elo is not None and found["a"].gap_elo > 400
+
+
+def test_a_newcomer_may_be_anywhere() -> None:
+    table = rate(drawn_duels(np.random.default_rng(6), 20, 200).log, RatingConfig(), {"new": Prior()})
+    place = places(table)["new"]
+    assert place.low <= 2
+    assert place.high >= 20
+    assert max(place.high - place.low for player, place in places(table).items() if player != "new") < 12
+
+
+def test_ranks_lie_in_their_intervals_as_often_as_they_should() -> None:
+    chance = np.random.default_rng(7)
+    inside = []
+    for _ in range(6):
+        drawn = drawn_duels(chance, 50, 60)
+        true_rank = np.argsort(np.argsort(-drawn.truth_elo)) + 1
+        found = places(rate(drawn.log, RatingConfig()))
+        ranks = zip(drawn.names, true_rank, strict=True)
+        inside += [found[name].low <= rank <= found[name].high for name, rank in ranks]
+    assert np.mean(inside) == pytest.approx(0.96, abs=0.03)
+
+
+PANEL = {f"panel{number}": 1200.0 + 100 * number for number in range(7)}
+GAMES = 2
+
+
+def games(random: np.random.Generator, who: str, elo: float) -> list[Line]:
+    """Draw the games of a player of strength `elo` against each bot of the panel."""
+    found: list[Line] = []
+    for opponent, strength in PANEL.items():
+        wins = random.binomial(GAMES, 1 / (1 + np.exp((strength - elo) / ELO_PER_NAT)))
+        found += duels(who, opponent, wins, GAMES - wins)
+    return found
+
+
+def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
+    random = np.random.default_rng(7)
+    held = 0
+    for _ in range(300):
+        # The panel's ratings deviate as much as their errors say, and the newcomer's strength is arbitrary.
+        known = {name: Prior(mean_elo=random.normal(elo, 40), sd_elo=40) for name, elo in PANEL.items()}
+        truth = random.normal(1500, 350)
+        found = performances(log(games(random, "new", truth)), RatingConfig(), PANEL, known)["new"]
+        held += abs(found.elo - truth) < 1.96 * found.se
+    assert 0.91 <= held / 300 <= 0.99
+
+
+def test_a_panel_of_which_nothing_is_known_has_its_mean_at_the_centre() -> None:
+    half = [game for opponent in PANEL for game in duels("half", opponent, 1, 1)]
+    best = [game for opponent in PANEL for game in duels("best", opponent, 2, 0)]
+    found = performances(log(half + best), RatingConfig(), PANEL, {})
+    assert found["half"].elo == pytest.approx(1500, abs=10)
+    assert found["best"].elo > 1800
+    assert found["half"].se < found["best"].se < 350
+
+
+def test_others_tell_how_strong_a_panel_is_of_which_nothing_is_known() -> None:
+    """One player beats only the strong bot, another only the weak one; the first has done better."""
+    field = [
+        game
+        for number in range(20)
+        for game in (*duels(f"x{number}", "weak", 2, 0), *duels(f"x{number}", "hard", 0, 2))
+    ]
+    two = [*duels("one", "hard", 2, 0), *duels("other", "weak", 2, 0)]
+    found = performances(log([*field, *two]), RatingConfig(), ["weak", "hard"], {})
+    assert found["one"].elo > found["other"].elo + 200
+
+
+def test_without_games_there_is_no_performance() -> None:
+    assert performances(log([]), RatingConfig(), PANEL, {}) == {}

@@ -1,4 +1,4 @@
-"""The pages that everyone reads stay current, work without scripts, and lead on. See also `test_everybody`."""
+"""Pages, the reference, and who is signed in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import Page, ViewportSize, expect
 from sqlmodel import col, select
 
 from deadheat.api.pages import live
@@ -15,8 +15,9 @@ from deadheat.api.services import Bodies, Choice
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
-from tests.site.conftest import PHONE, WIDE, League, Open
+from tests.site.conftest import PHONE, WIDE, League, Open, keeps_out, signed_in_as
 from tests.site.picture import take
+from tests.site.test_play import signed_in
 
 
 @pytest.mark.parametrize("context", [{}, {"viewport": PHONE}], ids=["wide", "phone"])
@@ -87,3 +88,85 @@ def test_homes_picture_is_whole_and_begins_with_something_on_it(
     stage = page.locator("#featured .stage")
     expect(stage.locator(".piece").first).to_be_visible()
     assert stage.evaluate("part => part.scrollHeight <= part.clientHeight && part.scrollWidth <= part.clientWidth")
+
+
+@pytest.mark.parametrize("locale", ["en-US", pytest.param("ko-KR", marks=pytest.mark.all)])
+def test_a_call_is_tried_where_it_is_read(visit: Open, locale: str) -> None:
+    page = visit("/docs/api", locale=locale)
+    page.locator(".opblock").first.wait_for()
+    assert keeps_out(page) == []
+    call = page.locator(".opblock", has=page.locator("[data-path='/v1/seasons']")).filter(has_text="GET").first
+    call.get_by_role("button").first.click()
+    call.get_by_role("button", name="Try it out").click()
+    call.get_by_role("button", name="Execute").click()
+    answered(page)
+    # Its colours are not all from our palette; every method has its own, and this part of the page has all methods.
+    part = ".opblock-tag-section:has(.opblock.is-open)"
+    methods = page.locator(f"{part} .opblock-summary-method").all_inner_texts()
+    assert {"GET", "POST", "PATCH", "DELETE"} <= set(methods)
+    assert keeps_out(page, dark=True, part=part) == []
+
+
+def answered(page: Page) -> None:
+    expect(page.locator(".live-responses-table tbody .response-col_status").first).to_contain_text("200")
+    expect(page.locator(".live-responses-table .microlight").first).to_contain_text("items")
+
+
+def test_a_shared_page_shows_who_is_signed_in_until_they_sign_out(visit: Open, league: League) -> None:
+    page = signed_in(visit("/"), "known")
+    who = page.locator("#who")
+    for path in ("/", "/seasons/1", "/environment"):
+        page.goto(path)
+        expect(who).to_have_text("known")
+    assert page.evaluate("document.cookie") == "", "scripts see no cookie, and there is none for them"
+    page.goto("/account")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_load_state()
+    page.goto("/seasons/1")
+    expect(who).to_have_text("Sign in")
+
+
+def test_who_signs_out_before_a_page_knows_their_bots_leaves_no_name_behind(visit: Open, league: League) -> None:
+    page = visit("/")
+    page.route("**/v1/bots", lambda _: None)  # it is never answered
+    signed_in(page, "brief")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_url(re.compile("/$"))
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Sign in")
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_a_shared_page_leads_organisers_to_their_pages_and_nobody_else(visit: Open, league: League) -> None:
+    page = visit("/about/organisers", storage_state=signed_in_as(league, league.site.world.boss.id))
+    desk, operator = (page.locator(f'nav [href="{path}"]') for path in ("/desk", "/operator"))
+    expect(desk).to_be_hidden()  # this browser has opened no personal page yet
+    page.goto("/account")
+    page.goto("/about/organisers")
+    expect(desk).to_be_visible()
+    expect(operator).to_be_hidden()
+    page.goto("/account")
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    page.wait_for_load_state()
+    page.goto("/about/organisers")
+    expect(desk).to_be_hidden()
+
+
+def test_a_session_that_ended_elsewhere_is_noticed_on_the_way_to_the_account(visit: Open, league: League) -> None:
+    page = signed_in(visit("/"), "elsewhere")
+    page.wait_for_function("() => localStorage.getItem('bots')")  # a page left earlier would ask again
+    page.context.clear_cookies()
+    page.goto("/seasons/1")
+    page.locator("#who").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
+    page.wait_for_function("() => !localStorage.getItem('name')")
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Sign in")
+
+
+def test_without_scripts_it_leads_to_the_account_all_the_same(visit: Open, league: League) -> None:
+    page = signed_in(visit("/", java_script_enabled=False), "unscripted")
+    page.goto("/seasons/1")
+    expect(page.locator("#who")).to_have_text("Sign in")
+    page.locator("#who").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("unscripted")

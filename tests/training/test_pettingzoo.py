@@ -10,14 +10,13 @@ import pytest
 import deadheat
 from tests.training.playing import TABLES, moves
 
-pytestmark = pytest.mark.quick
-
 pettingzoo = pytest.importorskip("pettingzoo", reason="pettingzoo is not installed")
 test = pytest.importorskip("pettingzoo.test")
 conversions = pytest.importorskip("pettingzoo.utils.conversions")
 
 # It knows its own games with a mask by name, and warns about all others.
 pytestmark = [
+    pytest.mark.quick,
     pytest.mark.filterwarnings("ignore:Observation is not a NumPy array"),
     pytest.mark.filterwarnings("ignore:Observation space for each agent probably should be"),
 ]
