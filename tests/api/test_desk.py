@@ -129,16 +129,6 @@ def test_the_form_takes_all_that_the_api_takes(boss: Browser, site: Site) -> Non
     assert season["opens_at"] == "2099-01-01T00:00:00Z"
 
 
-def test_divisions_are_changed_until_the_season_opens(boss: Browser) -> None:
-    winter(boss, divisions="First, 8\nSecond")
-    settings = f"{boss.answer.url.path}/settings"
-    assert boss.form(settings).fields["divisions"] == "First, 8\nSecond"
-    boss.submit(settings, name="Winter", divisions="Top\nMiddle, 8\nLow")
-    assert boss.form(settings).fields["divisions"] == "Top\nMiddle, 8\nLow"
-    boss.submit("/desk/seasons/1/state", state="open")
-    assert "divisions" not in boss.form(settings).fields
-
-
 def test_saving_what_is_unchanged_decides_nothing(boss: Browser) -> None:
     winter(boss, divisions="First, 4\nSecond")
     form = "/desk/seasons/1/settings"

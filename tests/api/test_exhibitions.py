@@ -166,18 +166,6 @@ def test_the_document_has_ones_own_hand_alone_and_no_seed(site: Site) -> None:
     assert job.seed.hex() not in page.text
 
 
-def test_a_person_may_have_the_seat_that_opens(site: Site) -> None:
-    ada, job = seated(site, "liars-dice", "1")
-    assert job.seat == 0
-    ask(site, job, READY)
-    path = f"/play/{job.exhibition_id}"
-    assert "It is your move." in ada.get(path).text
-    hands = ada.client.get(f"{path}/document").json()["match"]["scenes"][-1]["state"]["hands"]
-    assert [len(hand) for hand in hands] == [5, 0]
-    ada.submit(path, quantity="2", face="3")
-    assert heard(site, job) == '{"type":"bid","quantity":2,"faceValue":3}'
-
-
 def test_a_table_is_chosen_of_those_that_there_are(site: Site) -> None:
     _, yacht = site.world.playing_bot("sailor")
     _, liars = site.world.playing_bot("fox", "liars-dice")

@@ -75,12 +75,6 @@ def test_a_fresh_answer_asks_the_database_nothing(site: Site, season_id: int, mo
     assert site.client.get(path).content == first.content
 
 
-def test_a_season_without_a_ranking_is_empty(site: Site) -> None:
-    season = site.world.season(0)
-    board = site.ok(200, site.client.get(f"/v1/seasons/{season}/leaderboard"))
-    assert (board["rows"], board["totals"], board["snapshot_id"]) == ([], None, None)
-
-
 def test_bodies_are_kept_for_a_moment_and_in_bounded_number() -> None:
     clock = [0.0]
     bodies = Bodies(lambda: clock[0])

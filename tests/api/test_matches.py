@@ -109,8 +109,7 @@ def test_a_match_under_other_rules_has_no_pictures_and_is_called_no_forgery(play
 
 def test_a_lost_transcript_is_our_failure(played: Played) -> None:
     answer = played.site.client.get(f"/v1/matches/{played.ids[1]}/transcript")
-    problem = played.site.problem(500, answer, "blob-missing")
-    assert problem["detail"] == "This is missing from the store. It is logged for the operator."
+    played.site.problem(500, answer, "blob-missing")
 
 
 def test_a_damaged_transcript_is_told_as_damaged(played: Played) -> None:
@@ -118,8 +117,7 @@ def test_a_damaged_transcript_is_told_as_damaged(played: Played) -> None:
     sha256 = played.site.client.get(path).headers["etag"].strip('"')
     for content in (b"no zstd", zstandard.compress(b"something else")):
         obstore.put(blobs._store, _path(sha256), content)
-        problem = played.site.problem(500, played.site.client.get(path), "blob-damaged")
-        assert problem["detail"] == "This is damaged in the store. It is logged for the operator."
+        played.site.problem(500, played.site.client.get(path), "blob-damaged")
 
 
 def test_lists_have_cursors_and_filters(played: Played) -> None:

@@ -339,8 +339,7 @@ def test_the_bot_is_renamed_described_and_retired_and_its_source_fetched(ada: Br
     assert 'href="/v1/bots/1/versions/1/source"' in ada.answer.text and fetched.content == SOURCE
     assert fetched.headers["content-disposition"] == 'attachment; filename="bot-1-version-1.py"'
     obstore.put(site.blobs._store, _path(sha256(SOURCE).hexdigest()), b"damaged")
-    damaged = site.problem(500, ada.client.get("/v1/bots/1/versions/1/source"), "blob-damaged")
-    assert "is logged for the operator." in damaged["detail"]
+    site.problem(500, ada.client.get("/v1/bots/1/versions/1/source"), "blob-damaged")
     ada.submit("/bots/1/change", name="deep", description="It <b>thinks</b>.")
     told = site.client.get("/bots/1", headers={"Accept": "text/html"}).text
     assert re.search(r"> deep</h1>", told) and "It &lt;b&gt;thinks&lt;/b&gt;." in told

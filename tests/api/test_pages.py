@@ -70,10 +70,6 @@ def page(site: Site, path: str, status: int = 200) -> Page:
     return found
 
 
-def test_an_empty_league_has_a_home(site: Site) -> None:
-    assert "no season yet" in page(site, "/").text
-
-
 def test_every_link_of_every_page_leads_somewhere(played: Played) -> None:
     site = played.site
     site.world.write(refit, played.season)

@@ -34,28 +34,6 @@ def organiser(played: Played) -> dict[str, str]:
     return played.site.organiser()
 
 
-def test_an_organiser_voids_restores_and_rejudges(played: Played) -> None:
-    site, boss = played.site, organiser(played)
-    match = played.ids[0]
-    for verb in ("void", "restore"):
-        for changed in (True, False):
-            ruled = site.ok(200, site.client.post(f"/v1/matches/{match}/{verb}", json=WHY, headers=boss))
-            assert ruled == {"match_id": match, "changed": changed}
-    again = site.ok(201, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss))["match_id"]
-    assert site.ok(200, site.client.get(f"/v1/matches/{again}"))["state"] == "scheduled"
-    site.problem(409, site.client.post(f"/v1/matches/{match}/rejudge", json=WHY, headers=boss), "wrong-state")
-    log = site.ok(200, site.client.get("/v1/audit", params={"subject": f"match/{match}"}))["items"]
-    assert [record["action"] for record in log] == ["match-rejudged", "match-restored", "match-voided"]
-    why = site.ok(200, site.client.get(f"/v1/matches/{match}"))["uncounted"]
-    assert why == {
-        "cause": "rejudged",
-        "sentence": f"An organiser has it replayed as match {again}: the host was overloaded",
-        "rejudged_id": again,
-    }
-    listed = site.ok(200, site.client.get("/v1/matches", params={"season": played.season}))["items"]
-    assert {item["id"]: item["repeats_id"] for item in listed}[again] == match
-
-
 def test_a_page_says_first_that_a_match_does_not_count(played: Played) -> None:
     site, boss = played.site, organiser(played)
     voided, appealed, abandoned = played.ids
@@ -83,28 +61,6 @@ def test_a_ruling_needs_a_reason_and_a_match(played: Played, verb: str) -> None:
     path = f"/v1/matches/{played.ids[0]}/{verb}"
     site.problem(422, site.client.post(path, json={"reason": "  "}, headers=organiser(played)))
     site.problem(404, site.client.post(f"/v1/matches/999/{verb}", json=WHY, headers=organiser(played)))
-
-
-def test_an_entry_leaves_and_comes_back(played: Played) -> None:
-    site, boss = played.site, organiser(played)
-    entry = f"/v1/seasons/{played.season}/entries/{played.bots[0]}"
-    site.ok(204, site.client.post(f"{entry}/withdraw", headers=played.ada))
-    site.problem(404, site.client.post(f"{entry}/rejoin", headers=played.bob))
-    answer = site.client.post(f"{entry}/rejoin", headers=played.ada)
-    assert site.problem(429, answer, "too-soon")["retry_after_seconds"] == 3600
-    assert answer.headers["Retry-After"] == "3600"
-    site.world.clock.turn(3600)
-    site.ok(204, site.client.post(f"{entry}/rejoin", headers=played.ada))
-    site.problem(403, site.client.post(f"{entry}/withdraw", json=WHY, headers=played.ada))
-    site.ok(204, site.client.post(f"{entry}/withdraw", json=WHY, headers=boss))
-    site.problem(409, site.client.post(f"{entry}/rejoin", headers=played.ada))
-    site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
-    site.problem(403, site.client.post(f"{entry}/disqualify", json=WHY, headers=played.ada))
-    site.ok(204, site.client.post(f"{entry}/disqualify", json=WHY, headers=boss))
-    site.problem(409, site.client.post(f"{entry}/rejoin", headers=played.ada))
-    refusal = site.problem(409, site.client.put(entry, headers=played.ada), "wrong-state")
-    assert refusal["detail"].startswith("The bot was disqualified by an organiser;")
-    site.ok(204, site.client.post(f"{entry}/reinstate", json=WHY, headers=boss))
 
 
 @pytest.mark.parametrize("transcripts", TranscriptsFrom)
@@ -148,8 +104,7 @@ def test_only_who_was_in_a_finished_match_may_appeal_and_may_take_it_back(played
         appeal = site.ok(201, site.client.post(path, json={"text": "anew"}, headers=played.ada))
         assert appeal["state"] == "open"
         site.ok(200, site.client.post(f"/v1/appeals/{appeal['id']}/withdraw", headers=played.ada))
-    problem = site.problem(409, site.client.post(path, json={"text": "anew"}, headers=played.ada), "too-many")
-    assert problem["detail"] == "Too many appeals of one bot against one match: the limit is 3."
+    site.problem(409, site.client.post(path, json={"text": "anew"}, headers=played.ada), "too-many")
 
 
 def test_announcements_come_and_go(played: Played) -> None:
@@ -298,7 +253,7 @@ COMPOSED: dict[str, type[StrEnum]] = {"season": SeasonState, "entry": Absence, "
 
 
 @pytest.fixture
-def played(site: Site) -> Played:
+def ruled(site: Site) -> Played:
     """Two matches, each ruled on by the organiser."""
     found = Played(site)
     for match in found.ids[:2]:
@@ -313,8 +268,8 @@ def read(site: Site, **chosen: str) -> str:
     return str(answer.text)
 
 
-def test_decisions_are_found_by_person_thing_and_kind(site: Site, played: Played) -> None:
-    first, second = (f"match/{match}" for match in played.ids[:2])
+def test_decisions_are_found_by_person_thing_and_kind(site: Site, ruled: Played) -> None:
+    first, second = (f"match/{match}" for match in ruled.ids[:2])
     assert SUBJECT.findall(read(site, kind="Matches"))[:2] == [second, first]
     assert set(SUBJECT.findall(read(site, about=first))) == {first}
     assert "No decision matches." in read(site, who="nobody")
@@ -322,8 +277,8 @@ def test_decisions_are_found_by_person_thing_and_kind(site: Site, played: Played
     assert SUBJECT.findall(read(site, kind="no such kind")) == SUBJECT.findall(read(site))
 
 
-def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(site: Site, played: Played) -> None:
-    first, second = (f"match/{match}" for match in played.ids[:2])
+def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(site: Site, ruled: Played) -> None:
+    first, second = (f"match/{match}" for match in ruled.ids[:2])
     of_season = SUBJECT.findall(read(site, about="season/1"))
     assert {first, second, "season/1"} <= set(of_season)
     assert SUBJECT.findall(read(site, about="Season 1")) == of_season
@@ -337,27 +292,27 @@ def test_a_thing_is_found_by_its_number_and_its_name_with_what_belongs_to_it(sit
         assert "No decision matches." in read(site, about=nothing)
 
 
-def test_a_changed_setting_shows_what_it_was(site: Site, played: Played) -> None:
+def test_a_changed_setting_shows_what_it_was(site: Site, ruled: Played) -> None:
     site.world.write(edit_season, site.world.boss, 1, name="Spring")
     page = re.sub("<[^>]*>", "", read(site, about="Spring", kind="Seasons"))
     assert re.search(r"name \S.* → Spring", page)
     assert site.world.read(first_broken) is None
 
 
-def test_things_have_names_and_pages_and_old_decisions_keep_the_choice(site: Site, played: Played, monkeypatch) -> None:
+def test_things_have_names_and_pages_and_old_decisions_keep_the_choice(site: Site, ruled: Played, monkeypatch) -> None:
     monkeypatch.setattr("deadheat.api.pages.audit.RECORDS", 1)
     page = read(site, kind="Matches")
-    assert f'voided <a href="/matches/{played.ids[1]}">match {played.ids[1]}</a>' in page
+    assert f'voided <a href="/matches/{ruled.ids[1]}">match {ruled.ids[1]}</a>' in page
     assert "the &lt;b&gt;host&lt;/b&gt;" in page
     older = re.search(r'href="(/audit[^"#]*cursor=[^"#]*)', page)
     assert older
     following = site.client.get(older[1].replace("&amp;", "&")).text
-    assert SUBJECT.findall(following) == [f"match/{played.ids[0]}"]
+    assert SUBJECT.findall(following) == [f"match/{ruled.ids[0]}"]
     assert re.search(r'uploaded a version of <a href="/bots/\d+">bot [^<]+</a>', read(site, kind="Bots"))
 
 
-def test_a_record_without_the_figures_that_its_action_has_stops_no_page(site: Site, played: Played) -> None:
-    match = played.ids[0]
+def test_a_record_without_the_figures_that_its_action_has_stops_no_page(site: Site, ruled: Played) -> None:
+    match = ruled.ids[0]
     with site.world.db.transaction() as session:
         for action, data in (("match-voided", [1]), ("appeal-ruled", {}), ("match-decided", {})):
             record(session, "eve", action, f"match/{match}", data)  # type: ignore[arg-type]

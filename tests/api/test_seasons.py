@@ -22,7 +22,9 @@ Headers = Mapping[str, str]
 
 def made(site: Site, headers: Headers, **settings: Any) -> dict[str, Any]:
     body = {"game": GAME, "name": "Winter", **settings}
-    found: dict[str, Any] = site.ok(201, site.client.post("/v1/seasons", json=body, headers=dict(headers)))
+    answer = site.client.post("/v1/seasons", json=body, headers=dict(headers))
+    found: dict[str, Any] = site.ok(201, answer)
+    assert answer.headers["location"] == f"/v1/seasons/{found['id']}"
     return found
 
 
@@ -89,8 +91,7 @@ def test_a_season_keeps_its_name_where_another_has_the_new_one(site: Site) -> No
     site.ok(201, site.client.post("/v1/seasons", json={"name": "Summer", "game": GAME}, headers=boss))
     path = f"/v1/seasons/{made(site, boss)['id']}"
     name = site.ok(200, site.client.get(path))["name"]
-    problem = site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
-    assert problem["detail"] == "A season named 'SUMMER' already exists."
+    site.problem(409, site.client.patch(path, json={"name": "SUMMER"}, headers=boss), "name-taken")
     assert site.ok(200, site.client.get(path))["name"] == name
 
 
@@ -154,7 +155,6 @@ def test_a_season_in_which_something_is_open_is_closed_only_by_force(site: Site)
     assert (found["waits_for"], found["finals_progress"]) == ([], [])
     refused = site.problem(409, site.client.patch(path, json={"state": "closed"}, headers=boss), "unsettled")
     assert refused["left"] == ["2 matches still to be played", "finals that are not over"]
-    assert "Use `force` to close it" in refused["detail"]
     body = {"state": "closed", "force": True}
     assert site.ok(200, site.client.patch(path, json=body, headers=boss))["state"] == "closed"
     assert site.ok(200, site.client.get(path))["unfinished"]["finals"] is False
@@ -171,71 +171,6 @@ def test_the_page_of_a_season_tells_how_far_its_finals_are(site: Site) -> None:
     assert (told["finalists"], told["finished"], told["series"], told["extra_left"]) == (3, 0, 3, 7)
     page = " ".join(site.client.get(f"/seasons/{season_id}", headers={"accept": "text/html"}).text.split())
     assert "3 finalists, round 3 of 3, <strong>0 of 3</strong> series played; 0 extra games" in page
-
-
-def test_who_may_enter_is_a_list_of_the_organisers(site: Site) -> None:
-    boss, ada = site.organiser(), site.author()
-    season_id = made(site, boss, admission="invited")["id"]
-    entry = f"/v1/seasons/{season_id}/entries/{ready_bot(site, ada)}"
-    invited = f"/v1/seasons/{season_id}/invitations"
-    site.problem(403, site.client.put(entry, headers=ada), "not-admitted")
-    site.problem(403, site.client.put(f"{invited}/ada", headers=ada), "not-allowed")
-    assert site.ok(200, site.client.put(f"{invited}/ada", headers=boss)) == {"items": ["ada"]}
-    site.ok(200, site.client.put(entry, headers=ada))
-    assert site.ok(200, site.client.delete(f"{invited}/ada", headers=boss)) == {"items": []}
-    site.problem(403, site.client.get(invited, headers=ada), "not-allowed")
-
-
-def test_an_organiser_assigns_divisions(site: Site) -> None:
-    boss, ada = site.organiser(), site.author()
-    season_id = made(site, boss, divisions=[{"name": "First"}, {"name": "Second"}])["id"]
-    entry = f"/v1/seasons/{season_id}/entries/{ready_bot(site, ada)}"
-    assert site.ok(200, site.client.put(entry, headers=ada))["division"] == 2
-    site.problem(403, site.client.patch(entry, json={"division": 1}, headers=ada), "not-allowed")
-    assert site.ok(200, site.client.patch(entry, json={"division": 1}, headers=boss))["division"] == 1
-    site.problem(404, site.client.patch(entry, json={"division": 3}, headers=boss), "not-found")
-
-
-def test_a_gate_is_asked_for_kept_and_given_up(site: Site) -> None:
-    boss, ada = site.organiser(), site.author()
-    season_id = made(site, boss)["id"]
-    bot_id = ready_bot(site, ada)
-    entry = f"/v1/seasons/{season_id}/entries/{bot_id}"
-    assert site.ok(200, site.client.put(entry, json={"gate": {"elo1": 50}}, headers=ada))["gated"]
-    site.version(ada, bot_id, b"print(2)")
-    kept = site.ok(200, site.client.put(entry, json={}, headers=ada))
-    assert (kept["gated"], kept["version"], kept["challenger"]) == (True, 1, 2)
-    (challenge,) = site.ok(200, site.client.get(f"{entry}/challenges", headers=ada))["items"]
-    assert (challenge["state"], challenge["candidate"], challenge["elo1"]) == ("running", 2, 50)
-    site.problem(404, site.client.get(f"{entry}/challenges", headers=site.author("eve")), "not-found")
-    site.problem(422, site.client.put(entry, json={"gate": {"elo1": -1}}, headers=ada), "bad-setting")
-    given_up = site.ok(200, site.client.put(entry, json={"gate": None}, headers=ada))
-    assert (given_up["gated"], given_up["version"]) == (False, 2)
-
-
-def test_a_team_shares_a_bot(site: Site) -> None:
-    ada, bob, eve = (site.author(name) for name in ("ada", "bob", "eve"))
-    answer = site.client.post("/v1/teams", json={"name": "lovelace"}, headers=ada)
-    team = site.ok(201, answer)
-    path = answer.headers["location"]
-    assert (team["captain"], team["members"]) == ("ada", ["ada"])
-    site.problem(403, site.client.post(f"{path}/invitations", json={"name": "eve"}, headers=eve), "not-captain")
-    site.ok(200, site.client.post(f"{path}/invitations", json={"name": "bob"}, headers=ada))
-    assert site.ok(200, site.client.get(path, headers=eve))["invited"] == []
-    assert site.ok(200, site.client.post(f"{path}/join", headers=bob))["members"] == ["ada", "bob"]
-    bot_id = ready_bot(site, ada)
-    body = {"team_id": team["id"]}
-    site.problem(404, site.client.patch(f"/v1/bots/{bot_id}", json=body, headers=bob), "not-found")
-    assert site.ok(200, site.client.patch(f"/v1/bots/{bot_id}", json=body, headers=ada))["team"] == "lovelace"
-    site.ok(202, site.upload(bob, bot_id, b"print(2)"))
-    site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions/1/log", headers=bob))
-    assert [bot["id"] for bot in site.ok(200, site.client.get("/v1/bots", headers=bob))["items"]] == [bot_id]
-    site.problem(404, site.client.get(f"/v1/bots/{bot_id}/versions", headers=eve), "not-found")
-    site.problem(409, site.client.delete(f"{path}/members/ada", headers=ada), "wrong-state")
-    assert site.ok(200, site.client.patch(path, json={"captain": "bob"}, headers=ada))["captain"] == "bob"
-    assert site.ok(200, site.client.delete(f"{path}/members/ada", headers=ada))["members"] == ["bob"]
-    site.problem(404, site.upload(ada, bot_id, b"print(3)"), "not-found")
-    assert site.ok(200, site.client.get("/v1/teams", headers=bob))["items"][0]["name"] == "lovelace"
 
 
 def test_a_team_may_own_a_bot_from_the_start(site: Site) -> None:

@@ -54,7 +54,7 @@ def test_versions_are_numbered_and_the_same_file_is_none_unless_it_was_broken(si
     assert site.ok(202, site.upload(ada, bot_id, b"print(1)"))["number"] == 3
     refused = site.problem(422, site.upload(ada, bot_id, b"print()"), "bad-upload")
     assert refused["reason"] == "same-file"
-    assert refused["detail"].startswith("Version 2 of this bot is the same file, byte for byte.")
+    assert "Version 2" in refused["detail"]
     site.ok(202, site.upload(ada, other, b"print()"))
     listed = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/versions", headers=ada))["items"]
     assert [version["number"] for version in listed] == [3, 2, 1]

@@ -121,7 +121,7 @@ def test_an_upload_in_a_language_that_is_not_there_is_refused(site: Site) -> Non
     site.ok(202, site.upload(author, bot, b"class Main {}", "Bot.java"))  # unknown so far; the build will show
     describe(site)
     refused = site.problem(422, site.upload(author, bot, b"class Main {}", "Bot.java"), "bad-upload")
-    assert refused["detail"] == "This server's image has no Java; it has Python 3, C, C++ 20."
+    assert "no Java" in refused["detail"]
     site.ok(202, site.upload(author, bot, b"print()", "bot.py"))
 
 

@@ -107,7 +107,7 @@ class Unready:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
+def demo_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[bytes]]:
     """A running server with a log. The clock advances ten seconds at each reading."""
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs" / "serve.log").write_text("starting\nmigrating the database [0017]\n")
@@ -119,21 +119,26 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subproce
 
 
 def test_a_slow_server_is_awaited_and_quoted(
-    server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    demo_server: subprocess.Popen[bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(Unready, "answers_at", 30)
-    demo.wait_until_ready("http://nowhere", server, settings(tmp_path))
+    demo.wait_until_ready("http://nowhere", demo_server, settings(tmp_path))
     told = capsys.readouterr().err.splitlines()
     assert told[0] == "    The server is not ready after 20 s; its last log line: migrating the database [0017]"
     assert 10 < len(told) < 20
 
 
-def test_a_server_that_ends_is_not_waited_for(server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch) -> None:
+def test_a_server_that_ends_is_not_waited_for(
+    demo_server: subprocess.Popen[bytes], tmp_path: Path, monkeypatch
+) -> None:
     monkeypatch.setattr(Unready, "answers_at", 1_000_000)
-    server.kill()
-    server.wait()
+    demo_server.kill()
+    demo_server.wait()
     with pytest.raises(demo.Broken, match="the server ended: migrating the database"):
-        demo.wait_until_ready("http://nowhere", server, settings(tmp_path))
+        demo.wait_until_ready("http://nowhere", demo_server, settings(tmp_path))
 
 
 @pytest.mark.containers
