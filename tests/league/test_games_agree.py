@@ -1,4 +1,4 @@
-"""A worker plays a game only if its copy is the same as the API's; other games continue."""
+"""Machines and the API have the league's games, and the rules that were played are told."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import pytest
 from deadheat.engine.games import folder
 from deadheat.league.jobs import Host
 from deadheat.league.service.jobs import builds, exhibiting, exhibitions
+from deadheat.league.service.rankings import honesty, standings
+from deadheat.league.service.rankings import recount as league_recount
 from deadheat.league.service.series import games, hosts, turns
 from deadheat.league.states import JobState
 from deadheat.league.tables import Series
+from tests.league.outcomes import abandoned, won
 from tests.league.people import GAME
 from tests.league.world import World
 
@@ -91,3 +94,30 @@ def test_operators_see_the_games_and_the_machines_with_other_ones(world: World, 
     (told,) = found["stale"]
     assert GAME in told
     assert "000000000000" in told
+
+
+def test_the_rules_that_were_played_are_told_with_the_season_and_its_rankings(world: World) -> None:
+    season_id = world.season(2, series_length=1, games_per_pair=4)
+    other = world.season(2)
+    first, second, third, _ = world.tick()[:4]
+    began = world.clock.now
+    for series_id, version in ((first, 1), (second, 1), (third, 2)):
+        job = world.claimed(series_id)
+        assert world.finish(job, [replace(won(match), rules_version=version) for match in job.matches])
+        world.clock.turn(60)
+    with world.db.transaction() as session:
+        assert standings.refit(session, season_id)
+        found = {row.season_id: row.rules for row in honesty.honesty(session)}
+        board = standings.leaderboard(session, season_id)
+        recount = league_recount.recount(session, season_id)
+    assert [version for version, _ in found[season_id]] == [1, 2]
+    assert found[season_id][0][1] == began
+    assert found[other] == ()
+    assert board.standings["rules"] == [1, 2]
+    assert recount.same
+
+
+def test_matches_that_nobody_could_play_say_nothing_of_the_rules(world: World) -> None:
+    season_id = world.season(2)
+    assert world.finish(world.claimed(world.tick()[0]), abandoned)
+    assert [row.rules for row in world.read(honesty.honesty) if row.season_id == season_id] == [()]

@@ -1,25 +1,45 @@
-"""Rulings and appeals are tried in every state of seasons and matches; refusals say why and leave no trace."""
+"""Rulings in every state of a season, by whom, and beside other changes."""
 
 from __future__ import annotations
 
+import json
+import sys
+import threading
+import time
 from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlmodel import col, func, select
+from sqlmodel import Session, col, func, select
 
-from deadheat.league.errors import LeagueError, WrongState
+from deadheat.engine.core import Result
+from deadheat.league.blobs import Blobs
+from deadheat.league.errors import LeagueError, OwnMatch, WrongState
+from deadheat.league.service.course.states import set_season_state
+from deadheat.league.service.ground.audit import audit_log, first_broken
+from deadheat.league.service.jobs import exhibiting, exhibitions
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import invite_to_team, join_team
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rankings.standings import leaderboard, refit
-from deadheat.league.service.rulings import appeals
+from deadheat.league.service.rulings import appeals, closing, impartiality, operators, rulings
+from deadheat.league.service.rulings import appeals as league_appeals
 from deadheat.league.service.rulings.appeals import appealable, open_appeal
 from deadheat.league.service.rulings.rulings import rejudge_match, restore_match, void_match
+from deadheat.league.service.seasons import bot_changes, entries, seasons
 from deadheat.league.service.seasons.absence import disqualify, reinstate
 from deadheat.league.service.views.matches import match_detail, matches
-from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, SeasonState
-from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Series, VoidedMatch
+from deadheat.league.states import IN_PLAY, AppealState, FinalsFormat, MatchState, Purpose, Role, SeasonState
+from deadheat.league.storage.backup import back_up, named_blobs
+from deadheat.league.tables import AbsentEntry, Appeal, AuditRecord, Match, Season, Series, VoidedMatch
 from deadheat.league.words import Remedy
+from tests.league.clock import START
+from tests.league.ground import in_threads
+from tests.league.outcomes import abandoned
+from tests.league.test_rulings import Ranked, ranked
+from tests.league.test_unfinished import appeal, season
 from tests.league.world import World
 
 
@@ -155,3 +175,160 @@ def test_a_match_of_the_finals_is_voided_and_rejudged(world: World) -> None:
     court.world.clock.turn(60)
     assert world.finish(world.claimed(again.id))
     assert court.ranked() == before
+
+
+__all__ = ["ranked"]
+
+
+def test_the_finals_begin_after_what_was_ordered_to_be_repeated(world: World) -> None:
+    season_id = world.season(3, finals=FinalsFormat.ROUND_ROBIN, finals_games=2, finals_at=START + timedelta(hours=1))
+    world.play_all()
+    with world.db.transaction() as session:
+        match_id = matches(session, season_id=season_id)[0].id
+        rejudge_match(session, world.boss, match_id, "the judge was wrong")
+    world.clock.turn(3700)
+    world.tick()
+    assert world.row(Season, season_id).state is SeasonState.FINALS
+    assert world.row(VoidedMatch, match_id).match_id == match_id
+    assert "match-restored" not in {entry.action for entry in world.read(audit_log)}
+
+
+def test_what_was_voided_stays_so_when_its_later_repetition_is_lost(ranked: Ranked) -> None:
+    match_id = ranked.matches()[0]
+    ranked.rule(void_match, match_id, "collusion")
+    without = ranked.table()[0]
+    ranked.rule(rejudge_match, match_id, "let us see")
+    assert ranked.world.play(ranked.world.enqueued(), abandoned) == 1
+    assert ranked.table()[0] == without
+
+
+@pytest.mark.databases
+def test_a_ruling_and_an_entry_do_not_wait_for_each_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    season_id = season(world)
+    appeal_id = appeal(world, season_id)
+    owner, bot_id = world.bot()
+    appeals = sys.modules["deadheat.league.service.rulings.appeals"]
+    void, noted = appeals.rulings.void_match, threading.Event()
+
+    def slowly(session: Session, *arguments: object) -> object:
+        noted.set()
+        time.sleep(0.5)  # meanwhile a bot enters
+        return void(session, *arguments)
+
+    monkeypatch.setattr(appeals.rulings, "void_match", slowly)
+
+    def rule() -> None:
+        world.write(league_appeals.rule, world.boss, appeal_id, uphold=True, ruling="so it was", remedy=Remedy.VOID)
+
+    def enters() -> None:
+        assert noted.wait(30)
+        world.write(entries.enter, owner, season_id, bot_id)
+
+    in_threads(rule, enters)
+    assert world.read(first_broken) is None
+
+
+def test_a_transaction_that_is_undone_leaves_no_record(world: World) -> None:
+    def told() -> int:
+        return len(world.read(audit_log))
+
+    before = told()
+
+    def fail(session: Session) -> None:
+        seasons.create_season(session, world.boss, game="yacht-auction", name="never")
+        raise ZeroDivisionError
+
+    world.refused(ZeroDivisionError, fail)
+    world.season(0)
+    assert told() > before
+    assert "never" not in str(world.read(audit_log))
+    assert world.read(first_broken) is None
+
+
+def test_a_back_up_has_what_people_played(world: World, tmp_path: Path) -> None:
+    _, bot_id = world.playing_bot()
+    exhibition_id = world.write(exhibitions.take_seat, world.author(), bot_id, 1)
+    name = Blobs(world.settings.blobs).put(b"the transcript")
+    with world.db.transaction() as session:
+        job = exhibiting.claim_exhibition(session, exhibition_id, "w", world.host)
+        assert job is not None and exhibiting.finish_exhibition(session, job, Result((1, 2), None, {}), name)
+    assert name in named_blobs(back_up(world.settings, tmp_path / "kept").database)
+
+
+class Judged:
+    """A match between an organiser's bot and an author's or (if `teamed`) a team's; the author appeals."""
+
+    def __init__(self, world: World, *, teamed: bool = False) -> None:
+        self.world = world
+        self.season = world.season(0, series_length=1, games_per_pair=1)
+        self.boss = world.boss
+        self.author, self.bots = world.author("ada"), []
+        for owner in (self.boss, self.author):
+            _, bot_id = world.bot(owner=owner)
+            self.bots.append(bot_id)
+            if teamed and owner is self.author:
+                self.team = world.team(owner)
+                world.write(bot_changes.change_bot, owner, bot_id, team_id=self.team)
+            world.write(entries.enter, owner, self.season, bot_id)
+        job = world.claimed()
+        assert world.finish(job)
+        self.match = job.matches[0].match_id
+        self.appeal = world.write(appeals.open_appeal, self.author, self.match, "no", {"verified": True}).id
+
+    def organiser(self, name: str = "carol") -> Person:
+        person = self.world.author(name)
+        self.world.write(operators.set_role, name, Role.ORGANISER)
+        return Person(person.id, name, Role.ORGANISER)
+
+    def said(self) -> list[dict[str, Any]]:
+        log = self.world.read(audit_log, subject=f"match/{self.match}")
+        return [json.loads(entry.data) for entry in log]
+
+
+@pytest.fixture
+def judged(world: World) -> Judged:
+    return Judged(world)
+
+
+def test_another_organiser_decides(judged: Judged) -> None:
+    world, match = judged.world, judged.match
+    other = judged.organiser()
+    before = judged.said()
+    for ruling in (rulings.void_match, rulings.restore_match, rulings.rejudge_match):
+        assert "another organiser" in world.refused(OwnMatch, ruling, judged.boss, match, "mine")
+    for uphold in (True, False):
+        world.refused(OwnMatch, appeals.rule, judged.boss, judged.appeal, uphold=uphold, ruling="mine")
+    assert judged.said() == before, "what is refused leaves nothing behind"
+    world.write(appeals.rule, other, judged.appeal, uphold=True, ruling="right", remedy=Remedy.VOID)
+    voided, ruled, _ = judged.said()
+    assert (voided["own_bot"], ruled["own_bot"]) == (False, False)
+
+
+def test_the_only_organiser_decides_and_everyone_is_told(judged: Judged) -> None:
+    judged.world.write(appeals.rule, judged.boss, judged.appeal, uphold=False, ruling="no")
+    assert judged.world.write(rulings.void_match, judged.boss, judged.match, "mine")
+    for record in judged.said()[:2]:
+        assert record["own_bot"] is True
+        assert record["remark"] == impartiality.ALONE
+
+
+def test_an_organiser_whose_account_is_closed_is_no_other_one(judged: Judged) -> None:
+    judged.world.write(closing.close_account, judged.organiser())
+    assert judged.world.write(rulings.void_match, judged.boss, judged.match, "mine")
+
+
+def test_an_organiser_in_a_team_that_plays_in_the_match_is_no_other_one(world: World) -> None:
+    judged = Judged(world, teamed=True)
+    mate = judged.organiser("mate")
+    world.write(invite_to_team, judged.author, judged.team, "mate")
+    world.write(join_team, mate, judged.team)
+    assert world.write(rulings.void_match, judged.boss, judged.match, "nobody else could")
+    assert world.write(rulings.restore_match, mate, judged.match, "nor here")
+    judged.organiser("neutral")
+    world.refused(OwnMatch, rulings.void_match, mate, judged.match, "now there is one")
+
+
+def test_an_organiser_without_a_bot_in_the_match_decides_alone(judged: Judged) -> None:
+    assert judged.world.write(rulings.void_match, judged.organiser(), judged.match, "fair")
+    judged.world.write(set_season_state, judged.boss, judged.season, SeasonState.FROZEN)
+    assert judged.said()[0]["own_bot"] is False
