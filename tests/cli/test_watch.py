@@ -1,4 +1,4 @@
-"""`deadheat verify` and `deadheat replay`."""
+"""Watching and verifying transcripts, and opening them in a browser."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import json
 import re
 import sys
 import tempfile
+import webbrowser
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import zstandard
@@ -22,11 +24,12 @@ from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.games.yacht_auction.rules import YachtAuction
 from deadheat.league.records.matches import Match
-from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, with_reply
+from tests.cli.command import RANDOM, ROOT, assert_one_sentence, invoke, played, read, succeeded, with_reply
 from tests.engine.busy import COUNTED, on_a_busy_host, third_attempt
 from tests.engine.busy import with_reply as with_that_reply
 from tests.engine.players import Legal
 from tests.league.told import detailed, labelled, told
+from tests.site.tournament import tournament
 
 TRANSCRIPTS = ROOT / "tests" / "transcripts"
 EXAMPLE = TRANSCRIPTS / "yacht-auction-example.jsonl"
@@ -281,3 +284,50 @@ def test_evidence_that_cannot_be_is_refused(busy: Path, name: str) -> None:
     busy.write_bytes(encode(with_that_reply(match, COUNTED, 0, forged)))
     done = invoke("explain", "--seat", "1", str(busy))
     assert (done.returncode, "a time of more than" in done.stderr) == (1, True)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The addresses that the browser was asked to open."""
+    found: list[Path] = []
+
+    def open_it(address: str) -> bool:
+        found.append(Path(unquote(urlsplit(address).path)))
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", open_it)
+    return found
+
+
+def test_a_match_is_opened_from_a_file_of_its_own(opened: list[Path]) -> None:
+    done = succeeded(invoke("view", str(EXAMPLE)))
+    (file,) = opened
+    assert done.stdout == f"{file}\n" and file.name == "match.html"
+    assert "verified by the rules" in file.read_text(encoding="utf-8")
+
+
+def test_a_tournament_is_opened_from_its_folder(opened: list[Path], tmp_path: Path) -> None:
+    folder = tournament(tmp_path / "a b", ["yacht-auction"])
+    done = invoke("view", str(folder), "--json")
+    assert json.loads(done.stdout) == {"file": str(folder / "report.html")}, done.stderr
+    assert opened == [folder / "report.html"]
+
+
+def test_a_transcript_comes_from_standard_input(opened: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "match.html"
+    succeeded(invoke("view", "-", "--output", str(file), stdin=EXAMPLE.read_text()))
+    assert file.is_file() and opened == []
+
+
+def test_what_cannot_be_shown_is_refused_in_a_sentence(opened: list[Path], tmp_path: Path) -> None:
+    assert_one_sentence(invoke("view", str(tmp_path)), "there is no tournament in")
+    assert_one_sentence(
+        invoke("view", str(EXAMPLE), "--output", str(tmp_path / "no" / "file")), "no/file: No such file"
+    )
+    forged = tmp_path / "forged.jsonl"
+    forged.write_text(EXAMPLE.read_text().replace('"ranks":[1,2]', '"ranks":[2,1]'))
+    assert read(forged).result.ranks == (2, 1)
+    assert_one_sentence(invoke("view", str(forged)), "is not verified", code=1)
+    (tmp_path / "tournament.json").write_text('{"format": 2}')
+    assert_one_sentence(invoke("view", str(tmp_path)), "was written by another version")
+    assert opened == []
