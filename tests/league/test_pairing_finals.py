@@ -18,6 +18,8 @@ from deadheat.league.pairing.rounds import tables
 from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.states import EvaluationFormat
 
+pytestmark = pytest.mark.quick
+
 DRAWN = Path(__file__).with_name("drawn_finals.txt").read_text().split()
 """Digests of all tables of random finals, one for each season's number, as release 0.2 drew them."""
 
