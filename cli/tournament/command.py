@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator
@@ -50,7 +49,7 @@ from deadheat.cli.output import print_json, says
 from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on, references
 from deadheat.cli.tournament.conditions import BadGate, Verdict
-from deadheat.cli.tournament.records import BadFolder
+from deadheat.cli.tournament.records import BadFolder, game_of
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
 from deadheat.cli.tournament.schedule import Kind, games_of, plan
 from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
@@ -219,7 +218,7 @@ class Run:
     def _ended(self, line: str) -> bool:
         """Append a game's line, and return whether the results suffice."""
         self.built.folder.append(line)
-        self.standings.add(json.loads(line))
+        self.standings.add(game_of(line))
         if self.as_json:
             print(line, flush=True)
         elif milestone(count := len(self.standings.games)) and not err.is_terminal:

@@ -259,10 +259,10 @@ def _faults(standings: Standings, candidate: int, against: Sequence[int]) -> int
     """Return the number of games against these opponents in which a bot failed. Such games do not count."""
     label, others = standings.labels[candidate], {standings.labels[bot] for bot in against}
     return sum(
-        game["players"][fault["seat"]] == label
+        game.players[fault.seat] == label
         for game in standings.games.values()
-        if others.intersection(game["players"])
-        for fault in game["faults"]
+        if others.intersection(game.players)
+        for fault in game.faults
     )
 
 

@@ -17,10 +17,12 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
 
 from deadheat.cli.local.timing import rounded
 from deadheat.cli.local.transcripts import faults_of
@@ -30,16 +32,15 @@ from deadheat.engine.core import NS_PER_MS, Fault
 from deadheat.engine.core import Game as Rules
 from deadheat.engine.games.variants import BadVariant, varied
 from deadheat.engine.transcript import Transcript, encode_result
+from deadheat.league.complaints import plainly
 from deadheat.sandbox.box import Program
 
 FORMAT = 1
+MOST_GAMES = 1_000_000
 HEADER, GAMES, TRANSCRIPTS, BOTS = "tournament.json", "games.jsonl", "games", "bots"
 
 CURE = "delete the line, and --resume plays its game again"
 """The remedy for a damaged line of ``games.jsonl``."""
-
-Game = Mapping[str, Any]
-"""A line of ``games.jsonl``."""
 
 
 class BadFolder(Exception):
@@ -111,6 +112,117 @@ class Request:
         return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
 
 
+@dataclass(frozen=True, slots=True)
+class FaultRecord:
+    """A fault of a seat, with its prompt and own time."""
+
+    seat: int
+    fault: str
+    command: str | None = None
+    elapsed_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """A seat's answers to one command in a game: own times in milliseconds, rounded to two digits, with counts."""
+
+    limit_ms: float
+    own_ms: list[tuple[float, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """One game, which is a line of ``games.jsonl``. Everything by seat is in the order of `players`. Games of one
+    `group` shared their dice.
+    """
+
+    number: int
+    players: list[str]
+    ranks: list[int]
+    points: list[int | str] | None
+    group: str | None
+    faults: list[FaultRecord]
+    void_attempts: int
+    seconds: float
+    times: list[dict[str, Answers]]
+    host_ms: list[float]
+    transcript: str | None
+    rated: bool = True
+    """Whether the game is evidence about strength: not if every bot failed."""
+
+    def __post_init__(self) -> None:
+        seats = len(self.players)
+        if any(len(part) != seats for part in (self.ranks, self.times, self.host_ms)):
+            raise ValueError("lists of different lengths")
+        if any(not 0 <= fault.seat < seats for fault in self.faults):
+            raise ValueError("a fault of a seat that does not exist")
+
+    def failed(self, seat: int) -> bool:
+        """Say whether the bot in that seat committed a fault."""
+        return any(fault.seat == seat for fault in self.faults)
+
+
+_GAME = TypeAdapter(GameRecord)
+
+
+def game_of(line: str | bytes) -> GameRecord:
+    """Read a game's line. Raises ValidationError."""
+    return _GAME.validate_json(line)
+
+
+def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
+    """Read the games in a file's lines. Raises BadFolder."""
+    games = []
+    for number, line in enumerate(lines, 1):
+        try:
+            games.append(game_of(line))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            why = f"{where + ': ' if where else ''}{plainly(first)}".rstrip(".")
+            raise BadFolder(f"{file}, line {number}: {why}; {CURE}") from None
+    if len(games) > MOST_GAMES:
+        raise BadFolder(f"{file} has more than {MOST_GAMES} games")
+    return games
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A tournament so far. `rated` are the lines of the games that count, in the form that `deadheat rate` reads;
+    `labels` are the names of all bots.
+    """
+
+    about: Request
+    games: Sequence[GameRecord]
+    rated: Sequence[bytes]
+    labels: Sequence[str]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The place of each bot in `labels`."""
+        return {label: number for number, label in enumerate(self.labels)}
+
+
+def read(folder: Path) -> Played:
+    """Read a tournament that is over, interrupted or still running. Raises BadFolder."""
+    about, file = load(folder), folder / GAMES
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise BadFolder(f"cannot read {file}: {error.strerror}") from error
+    return played(about, data[: data.rfind(b"\n") + 1].splitlines(), file)  # the last line may be cut short
+
+
+def played(about: Request, lines: Sequence[bytes], file: Path) -> Played:
+    """Return the tournament with these lines of its games, which `file` contains. Raises BadFolder."""
+    games = _games(file, lines)
+    rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
+    labels = dict.fromkeys([*about.labels, *(player for game in games for player in game.players)])
+    return Played(about, games, rated, list(labels))
+
+
 class Folder:
     """An open tournament's folder. Close it, or use it as a context manager."""
 
@@ -147,17 +259,11 @@ class Folder:
         if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
-    def _repaired(self) -> list[Game]:
-        """Return the games, without a last line that was cut short or is not JSON."""
+    def _repaired(self) -> list[GameRecord]:
+        """Return the games, without a last line that was cut short."""
         data = (self.path / GAMES).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
-        games: list[Game] = []
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                game = json.loads(line)
-                games.append({"number": game["number"], "players": game["players"], "ranks": game["ranks"], **game})
-            except (ValueError, TypeError, KeyError) as error:
-                raise BadFolder(f"{self.path / GAMES}, line {number}: this is not a game; {CURE}") from error
+        games = _games(self.path / GAMES, whole.splitlines())
         if len(whole) < len(data):
             os.ftruncate(self._fd, len(whole))
         return games

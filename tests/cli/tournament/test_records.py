@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament.records import GAMES, BadFolder, Bot, Folder, Request, load, save, times_of
+from deadheat.cli.tournament.records import (
+    GAMES,
+    BadFolder,
+    Bot,
+    Folder,
+    GameRecord,
+    Request,
+    game_of,
+    load,
+    save,
+    times_of,
+)
 from deadheat.cli.tournament.schedule import Kind, Stage, plan
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import Fault, Message, Reply, Result
@@ -15,7 +26,15 @@ from deadheat.engine.own_time import Evidence
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.league.ratings.jsonl import read
 
-LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1"}
+KNOWN: dict[str, object] = {
+    "points": None,
+    "faults": [],
+    "times": [{}, {}],
+    "host_ms": [0, 0],
+    "void_attempts": 0,
+    "seconds": 0.5,
+}
+LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1", "transcript": None, **KNOWN}
 
 
 def request(*labels: str, **other: object) -> Request:
@@ -58,20 +77,16 @@ def test_a_torn_last_line_is_cut_off_and_its_game_played_again(tmp_path: Path, t
     whole = json.dumps(LINE) + "\n"
     (tmp_path / GAMES).write_text(whole + torn)
     with Folder(tmp_path) as folder:
-        assert [game["number"] for game in folder.games] == [0]
+        assert [game.number for game in folder.games] == [0]
         assert (tmp_path / GAMES).read_text() == whole
         folder.append(json.dumps({**LINE, "number": 1}))
     with Folder(tmp_path) as folder:
-        assert [game["number"] for game in folder.games] == [0, 1]
+        assert [game.number for game in folder.games] == [0, 1]
 
 
 def test_a_line_in_the_middle_that_is_no_game_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / GAMES).write_text("{}\n" + json.dumps(LINE) + "\n")
-    with pytest.raises(
-        BadFolder,
-        match=r"line 1: this is not a game; delete the line, and --resume plays its game "
-        "again",
-    ):
+    with pytest.raises(BadFolder, match="line 1: number: This is required; delete the line, and --resume plays its"):
         Folder(tmp_path)
 
 
@@ -101,9 +116,8 @@ def test_times_are_by_seat_and_command_and_time_taken_is_apart() -> None:
     assert host_ns == [0, 4_000_000]
 
 
-def game(number: int, players: list[str], ranks: list[int], **other: object) -> dict[str, object]:
-    known = {"faults": [], "times": [{}, {}], "host_ms": [0, 0], "void_attempts": 0, "rated": True, "group": "x"}
-    return {"number": number, "players": players, "ranks": ranks, **known, **other}
+def game(number: int, players: list[str], ranks: list[int], **other: object) -> GameRecord:
+    return game_of(json.dumps({**LINE, "number": number, "players": players, "ranks": ranks, **other}))
 
 
 def test_pairs_count_once_both_games_are_there_and_nothing_counts_twice() -> None:
