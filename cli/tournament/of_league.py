@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from deadheat import __version__
 from deadheat.cli.console import note
 from deadheat.cli.local.transcripts import parsed
 from deadheat.cli.tournament import records
-from deadheat.cli.tournament.records import GAMES, Bot, FaultRecord, GameRecord, Request, game_line
-from deadheat.cli.tournament.schedule import Deal, Kind, Seated, Stage
+from deadheat.cli.tournament.games import FaultRecord, GameRecord, game_line
+from deadheat.cli.tournament.records import GAMES, Bot, Kind, Request, Stage
+from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.cli.tournament.show import closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_S
@@ -140,7 +140,6 @@ def _request(challenge: AskedChallenge) -> Request:
     other = f"bot {challenge.opponent_id}, version {challenge.opponent_version}"
     tested = challenge.elo0 is not None and challenge.elo1 is not None
     return Request(
-        deadheat=__version__,
         game=challenge.game,
         rules_version=RULES[challenge.game].rules_version if challenge.game in RULES else 0,
         bots=tuple(Bot(label, given, "", "", ()) for label, given in zip(challenge.sides, (own, other), strict=True)),
@@ -149,10 +148,8 @@ def _request(challenge: AskedChallenge) -> Request:
         games=challenge.games_limit,
         stages=(Stage(2, challenge.games_limit),),
         sprt={"elo0": challenge.elo0, "elo1": challenge.elo1} if tested else None,  # type: ignore[dict-item]
-        until=None,
         seed=f"challenge {challenge.id}",
         keep="all",
         sandbox="the league's",
         started=challenge.created_at.isoformat(),
-        block=1,
     )

@@ -14,7 +14,8 @@ from deadheat.cli.local.transcripts import doubt
 from deadheat.cli.local.transcripts import read as read_transcript
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament import strength, times
-from deadheat.cli.tournament.records import BadFolder, Bot, FaultRecord, GameRecord, Played, read
+from deadheat.cli.tournament.games import FaultRecord, GameRecord
+from deadheat.cli.tournament.records import BadFolder, Bot, Played, read
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.engine.figures import counted

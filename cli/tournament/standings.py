@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deadheat.cli.tournament.records import GameRecord
+from deadheat.cli.tournament.games import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 
 if TYPE_CHECKING:

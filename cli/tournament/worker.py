@@ -22,7 +22,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from deadheat.cli.local.play import Backend
-from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
+from deadheat.cli.tournament.games import game_line
+from deadheat.cli.tournament.records import TRANSCRIPTS
 from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.referee import MATCH_ATTEMPTS

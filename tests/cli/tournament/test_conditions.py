@@ -21,9 +21,10 @@ from deadheat.cli.tournament.conditions import (
     sign_flip,
     unmatched,
 )
-from deadheat.cli.tournament.schedule import Design, Kind, Stage, plan
+from deadheat.cli.tournament.records import Kind, Stage
+from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
-from tests.cli.tournament.test_records import game
+from tests.cli.tournament.test_records import game, request
 
 LABELS = ("mine", "old", "rush-1", "rush-2", "slow")
 PANEL = range(2, 5)
@@ -31,7 +32,7 @@ PANEL = range(2, 5)
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
     """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
-    standings = Standings(LABELS, plan(Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)))
+    standings = Standings(LABELS, plan(request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)))
     points = {pair: iter(halves) for pair, halves in results.items()}
     for deal in standings.deals:
         one, other = deal.table

@@ -7,19 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament.records import (
-    GAMES,
-    BadFolder,
-    Bot,
-    Folder,
-    GameRecord,
-    Request,
-    game_of,
-    load,
-    save,
-    times_of,
-)
-from deadheat.cli.tournament.schedule import Kind, Stage, plan
+from deadheat.cli.tournament.games import GameRecord, game_of, times_of
+from deadheat.cli.tournament.records import GAMES, BadFolder, Bot, Folder, Kind, Request, Stage, load, save
+from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.own_time import Evidence
@@ -39,23 +29,8 @@ LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1", "
 
 def request(*labels: str, **other: object) -> Request:
     bots = tuple(Bot(label, label, "00", f"{place:02}", ("./bot",)) for place, label in enumerate(labels))
-    known: dict[str, object] = {
-        "deadheat": "1",
-        "game": "yacht-auction",
-        "rules_version": 1,
-        "bots": bots,
-        "kind": Kind.ROUND_ROBIN,
-        "seats": 2,
-        "games": 4,
-        "stages": (Stage(len(bots), 4),),
-        "sprt": None,
-        "until": None,
-        "seed": "seed",
-        "keep": "none",
-        "sandbox": "local",
-        "started": "2026-11-23T12:00:00+00:00",
-        "block": 1,
-    }
+    how = {"seed": "seed", "keep": "none", "sandbox": "local", "stages": (Stage(len(bots), 4),)}
+    known = {"game": "yacht-auction", "bots": bots, "kind": Kind.ROUND_ROBIN, "seats": 2, "games": 4, **how}
     return Request(**{**known, **other})  # type: ignore[arg-type]
 
 
@@ -122,7 +97,7 @@ def game(number: int, players: list[str], ranks: list[int], **other: object) -> 
 
 def test_pairs_count_once_both_games_are_there_and_nothing_counts_twice() -> None:
     asked = request("a", "b", games=4)
-    standings = Standings(asked.labels, plan(asked.design))
+    standings = Standings(asked.labels, plan(asked))
     first, second = (seated for seated in standings.deals[0].games)
     one = game(first.number, [asked.labels[bot] for bot in first.players], [1, 2])
     standings.add(one)
