@@ -116,8 +116,8 @@ def one_by_hand(game: Game, bot: Path, seed: bytes) -> Result:
 
 def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
     """Make everything up to the first game: folder, programs, plan."""
-    kind, how = Kind.ROUND_ROBIN, {"seed": "bench", "keep": keep, "sandbox": "local"}
-    wanted = Request(game=GAME, kind=kind, seats=0, games=games, **how)
+    about = partial(Request, game=GAME, kind=Kind.ROUND_ROBIN, seats=0, seed="bench", sandbox="local")
+    wanted = about(games=games, keep=keep)
     return Run(*begin(wanted, (str(bot), str(bot)), None, (), folder, LocalSandbox()), as_json=False)
 
 
