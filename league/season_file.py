@@ -37,7 +37,6 @@ from deadheat.league.pairing.notation import (
     SETTINGS,
     Contests,
     Mistake,
-    clause,
     contests_of,
     translated,
     unknown,
@@ -161,7 +160,7 @@ def read(text: str) -> Read:
     except UnicodeEncodeError:
         return Read(Declaration(), (("", _("it is not UTF-8")),))
     except ValueError as error:  # a number of 5,000 digits raises no TOMLDecodeError
-        return Read(Declaration(), (("", _("it is not TOML: %(why)s", why=clause(str(error)))),))
+        return Read(Declaration(), (("", _("it is not TOML: %(why)s", why=_clause(str(error)))),))
     mistakes: list[Mistake] = []
     given = dict(_keys(tables, mistakes))
     contests = None
@@ -312,7 +311,11 @@ def _why(found: Mapping[str, Any]) -> str:
     """Say what is wrong with a value, and in which part."""
     parts = (f"number {part + 1}" if isinstance(part, int) else part for part in found["loc"][1:])
     where = ", ".join(parts)
-    return f"{where}: {clause(plainly(found))}" if where else clause(plainly(found))
+    return f"{where}: {_clause(plainly(found))}" if where else _clause(plainly(found))
+
+
+def _clause(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
 def write(season: Mapping[str, Any]) -> str:

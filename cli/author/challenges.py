@@ -15,6 +15,7 @@ from deadheat.cli.output import Column, Columns, Output, as_object, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import Patience, Timeout
+from deadheat.cli.statistics.sprt import bounds
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot
 from deadheat.league.records.challenges import AskedChallenge
@@ -64,7 +65,7 @@ def challenge(
     """
     if not games and not sprt:
         fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
-    test = _bounds(sprt) if sprt else None
+    test = bounds(sprt)
     where, own = _where(client, season, bot)
     body: dict[str, Any] = {
         "season_id": where.id,
@@ -151,15 +152,6 @@ def _opponent(client: Client, season: Season, wanted: str) -> int:
             if one.id not in in_it:
                 return one.id
     return find_entry(client, season.id, wanted).bot_id
-
-
-def _bounds(text: str) -> dict[str, float]:
-    """Parse ELO0,ELO1 for the API."""
-    elo0, _, elo1 = text.partition(",")
-    try:
-        return {"elo0": float(elo0), "elo1": float(elo1)}
-    except ValueError:
-        fail("--sprt takes two differences in Elo, such as 0,20", USAGE)
 
 
 def _over(client: Client, found: AskedChallenge, timeout: int) -> AskedChallenge:

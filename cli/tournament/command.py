@@ -45,6 +45,7 @@ from deadheat.cli.local.play import (
 from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
+from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on, references
 from deadheat.cli.tournament.conditions import BadGate, Verdict
@@ -145,7 +146,7 @@ def tournament(
                 request, open_folder = go_on(resume, more, games, open_sandbox)
             else:
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
-                about = partial(Request, game=game, kind=format_, sprt=_bounds(sprt), until=until, seed=seed)
+                about = partial(Request, game=game, kind=format_, sprt=bounds(sprt), until=until, seed=seed)
                 wanted = about(seats=seats or 0, games=games or 0, keep=keep.value, sandbox=sandbox.value)
                 request, open_folder = begin(wanted, named, gate, set_ or (), path, open_sandbox(sandbox.value))
             with open_folder:
@@ -319,19 +320,6 @@ def _at_a_time(text: str) -> int | None:
     if text != AUTO and (number is None or not 1 <= number <= MOST_AT_ONCE):
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
     return number
-
-
-def _bounds(text: str) -> dict[str, float] | None:
-    if not text:
-        return None
-    from deadheat.league.sprt import Terms
-
-    try:
-        elo0, elo1 = map(float, text.split(","))
-        Terms(elo0, elo1)
-    except ValueError as error:
-        fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
-    return {"elo0": elo0, "elo1": elo1}
 
 
 @contextmanager

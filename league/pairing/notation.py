@@ -16,13 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Any
-
-from pydantic import BaseModel, Field, StringConstraints, ValidationError
+from typing import Any
 
 from deadheat.engine.language import _
-from deadheat.league.complaints import plainly
-from deadheat.league.states import EvaluationFormat, FinalsFormat
+from deadheat.league.states import FinalsFormat
 from deadheat.league.terms import TERMS
 from deadheat.league.timetable import DeclaredEvaluation
 
@@ -86,28 +83,19 @@ ABSENT: Mapping[str, Any] = {
 COVERED = frozenset({*ABSENT, *(setting for words in SETTINGS.values() for setting in words.values())})
 """All settings that contests can declare."""
 
-_Number = Annotated[int, Field(ge=1, le=99_999)]
+NUMBERS = ("rounds", "matches", "keep", "further")
+STAGE_WORDS = ("format", *NUMBERS, "tie_breaks", "third_place")
 
 
-class _Stage(BaseModel, extra="forbid"):
-    """A stage as declared here; `line` is the form in which a season stores it (`league.pairing.stages`)."""
-
-    format: EvaluationFormat
-    rounds: _Number | None = None
-    matches: _Number | None = None
-    keep: _Number | None = None
-    further: Annotated[int, Field(ge=0, le=99_999)] = 0
-    tie_breaks: Annotated[list[Annotated[str, StringConstraints(pattern=r"^[a-z_]+$")]], Field(min_length=1)] | None = (
-        None
-    )
-    third_place: bool = False
-
-    @property
-    def line(self) -> str:
-        numbers = ((name, getattr(self, name)) for name in ("rounds", "matches", "keep", "further"))
-        words = [f"{name}={value}" for name, value in numbers if value]
-        ties = [f"ties={'+'.join(self.tie_breaks)}"] if self.tie_breaks else []
-        return " ".join([self.format, *words, *ties, *(["third-place"] if self.third_place else [])])
+def _line_of(words: Mapping[str, Any]) -> str:
+    """Return a stage in the form that a season stores (`league.pairing.stages`), which is checked like all settings."""
+    given = [f"{name}={json.dumps(words[name], default=str)}" for name in NUMBERS if name in words]
+    ties, third = words.get("tie_breaks"), words.get("third_place", False)
+    if ties is not None:
+        given.append(f"ties={'+'.join(map(str, ties)) if isinstance(ties, list) else ties}")
+    if third is not False:
+        given.append("third-place" if third is True else f"third_place={third}")
+    return " ".join([str(words.get("format", "")), *(word for word in given if word != "further=0")])
 
 
 def _words_of(line: str) -> dict[str, Any]:
@@ -139,8 +127,9 @@ class Contests:
         number, word = origins[-1]
         if setting in {"stages", "evaluations"}:
             number, why = _one_of(origins, why)
-            about = re.match(r"([a-z_]+): ", why)
-            word, why = (about[1], why.removeprefix(about[0])) if about else ("", why)
+            about = re.match(r"([a-z_]+): |“([a-z_]+)[=”]", why)
+            word = about[about.lastindex or 0] if about else ""
+            why = why.removeprefix(f"{word}: ")
         return f"{CONTESTS}.{number}{word and '.'}{word}", why
 
 
@@ -151,11 +140,6 @@ def _one_of(origins: Sequence[tuple[int, str]], why: str) -> tuple[int, str]:
             if why.startswith(start):
                 return number, why.removeprefix(start)
     return origins[-1][0], why
-
-
-def clause(sentence: str) -> str:
-    """Return a sentence as the end of another."""
-    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
 def unknown(word: str, known: Iterable[str]) -> str:
@@ -206,44 +190,36 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
     if again and kind is not Kind.STAGE:
         return [], [("", _("there is a %(kind)s already", kind=kind))]
     own = {} if again else SETTINGS[kind]
-    wrong: list[Mistake] = []
-    if (needed := REQUIRED.get(kind, "kind")) not in {"kind", *words}:
-        wrong.append((needed, _("this is required")))
+    known = ("kind", *own, *(STAGE_WORDS if kind is Kind.STAGE else ()))
+    wrong = [(word, unknown(word, known)) for word in words if word not in known]
+    if kind in REQUIRED and REQUIRED[kind] not in words:
+        wrong.append((REQUIRED[kind], _("this is required")))
     if kind is Kind.FINALS and words.get("format") in {FinalsFormat.NONE, FinalsFormat.STAGES}:
         wrong.append(("format", _("choose one of %(all)s", all="swiss, round-robin")))
-    found: _Found = [("ladder", "", True)] if kind is Kind.LADDER else []
-    found += ((setting, word, words.pop(word)) for word, setting in own.items() if word in words)
-    if kind is Kind.GATE and not found:
-        found = [("challenge_games", "", TERMS["challenge_games"].default)]
-    if kind is not Kind.STAGE:
-        return found, wrong + [(word, unknown(word, ["kind", *own])) for word in words]
-    try:
-        line = _Stage.model_validate_json(json.dumps(words, default=str), strict=True).line
-    except ValidationError as error:
-        known = ("kind", *_Stage.model_fields, *own)
-        for one in error.errors(include_url=False):
-            word = str(one["loc"][0])
-            wrong.append((word, clause(plainly(one)) if word in known else unknown(word, known)))
-        line = EvaluationFormat.SWISS.value  # so that the places of later stages in the list are right
-    return [*found, ("finals", "", FinalsFormat.STAGES.value), ("stages", "", line)], wrong
+    found: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
+    if kind is Kind.LADDER:
+        found.append(("ladder", "", True))
+    elif kind is Kind.GATE and not found:
+        found.append(("challenge_games", "", TERMS["challenge_games"].default))
+    elif kind is Kind.STAGE:
+        found += [("finals", "", FinalsFormat.STAGES.value), ("stages", "", _line_of(words))]
+    return found, wrong
 
 
 def contests_of(season: Mapping[str, Any]) -> list[tuple[Kind, dict[str, Any]]]:
     """Return the contests of a season with these settings, each as its words; None for a word that is not needed."""
-    kinds = [
-        (Kind.LADDER, season["ladder"]),
-        (Kind.PANEL, season["panel"]),
-        (Kind.GATE, season["challenge_games"]),
-        (Kind.FINALS, season["finals"] not in {FinalsFormat.NONE, FinalsFormat.STAGES}),
-    ]
-    found = [
-        (kind, {word: season[name] for word, name in SETTINGS[kind].items()}) for kind, is_played in kinds if is_played
-    ]
+
+    def words(kind: Kind) -> dict[str, Any]:
+        return {word: season[name] for word, name in SETTINGS[kind].items()}
+
+    played = {Kind.LADDER: "ladder", Kind.PANEL: "panel", Kind.GATE: "challenge_games"}
+    found = [(kind, words(kind)) for kind, setting in played.items() if season[setting]]
     for one in season["evaluations"]:
         values = {info.alias or key: getattr(one, key) for key, info in DeclaredEvaluation.model_fields.items()}
         found.append((Kind.EVALUATION, {word: value for word, value in values.items() if value not in (None, [])}))
-    lines = season["stages"] if season["finals"] is FinalsFormat.STAGES else None
-    for number, line in enumerate(lines or ()):
-        first = {} if number else {word: season[name] for word, name in _OF_FINALS.items()}
-        found.append((Kind.STAGE, _words_of(line) | first))
-    return sorted(found, key=lambda one: tuple(Kind).index(one[0]))
+    if season["finals"] is FinalsFormat.STAGES:
+        stages = [_words_of(line) for line in season["stages"] or ()]
+        found += ((Kind.STAGE, one | (words(Kind.STAGE) if one is stages[0] else {})) for one in stages)
+    elif season["finals"] is not FinalsFormat.NONE:
+        found.append((Kind.FINALS, words(Kind.FINALS)))
+    return found
