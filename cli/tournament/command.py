@@ -6,7 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -178,7 +178,8 @@ class Run:
         """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
         request, folder = self.request, self.folder
         played = self.standings.games.keys()
-        missing = [deal for deal in self.standings.deals if any(seated.number not in played for seated in deal.games)]
+        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in self.standings.deals)
+        missing = [replace(deal, games=games) for deal, games in left if games]
         if not missing or self._decided():
             return
         cpus = own_processors()
@@ -191,7 +192,6 @@ class Run:
             folder=folder.path,
             locks=locks_folder(),
             cpus=cpus,
-            played=frozenset(played),
         )
         with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)

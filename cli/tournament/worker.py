@@ -63,9 +63,6 @@ class Job:
     cpus: tuple[int, ...]
     """The processors to choose from, best first."""
 
-    played: frozenset[int]
-    """Games that are already in the log."""
-
 
 @dataclass(frozen=True, slots=True)
 class Ended:
@@ -228,9 +225,8 @@ class Worker:
         if self._arena is None or self._table != deal.table:
             self._open(deal.table)
         assert self._arena is not None
-        missing = [seated for seated in deal.games if seated.number not in self.job.played]
-        for seated in missing:
-            self._play_game(self._arena, deal, seated, seated is missing[-1])
+        for seated in deal.games:
+            self._play_game(self._arena, deal, seated, seated is deal.games[-1])
 
     def _take(self, deal: Deal) -> None:
         cpus = self.job.cpus
