@@ -194,7 +194,7 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
     wrong = [(word, unknown(word, known)) for word in words if word not in known]
     if kind in REQUIRED and REQUIRED[kind] not in words:
         wrong.append((REQUIRED[kind], _("this is required")))
-    if kind is Kind.FINALS and words.get("format") in {FinalsFormat.NONE, FinalsFormat.STAGES}:
+    if kind is Kind.FINALS and words.get("format") in (FinalsFormat.NONE, FinalsFormat.STAGES):
         wrong.append(("format", _("choose one of %(all)s", all="swiss, round-robin")))
     found: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
     if kind is Kind.LADDER:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
+from itertools import product
 from typing import Any
 from unittest import mock
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from deadheat.league import season_file
 from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
-from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, Kind
+from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind
 from deadheat.league.pairing.stages import stages
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import PATHS
@@ -598,6 +599,17 @@ def test_a_mistake_in_a_contest_is_at_its_line(world: World, before: str, after:
     assert before in CONTESTS
     found = refused(world, CONTESTS.replace(before, after, 1))
     assert said in found[path]
+
+
+VALUES = ('"swiss"', '"none"', '"a b"', "3", "-1", "0", "true", "inf", '["x"]', "[3]", "{a = 1}", "2027-08-02")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_any_value_of_a_word_is_read_or_refused(kind: Kind) -> None:
+    for word, value in product({"kind", "name", "at", "from", "counts", *STAGE_WORDS, *SETTINGS.get(kind, {})}, VALUES):
+        about = {"kind": f'"{kind}"', word: value}
+        read = season_file.read(f"{NAMED}[[contests]]\n" + "\n".join(f"{key} = {about[key]}" for key in about))
+        assert all(why for _, why in read.located(read.mistakes))
 
 
 def test_finals_are_of_one_kind_and_contests_are_tables(world: World) -> None:
