@@ -29,6 +29,11 @@ REFIT_SECONDS = 10
 SETTLED_SECONDS = 600
 """How long the ladder plans nothing while its order is settled; then it plays a series, which may unsettle it."""
 
+MOST_UNSETTLING = 3
+"""How many uploads of one author in a day and a season may end the rest of a settled ladder. Later ones are placed by
+the series that it plays meanwhile, within a few hours.
+"""
+
 SMTP_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 """The schemes of a mail server's URL, each with its default port."""
 

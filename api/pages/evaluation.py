@@ -82,7 +82,7 @@ def evaluation(
         pairings=pairings,
         boards=boards,
         board_pages=-(-drawn // ROWS_OF_ONE),
-        picture=picture(info.bracket),
-        ties=figures(info.format, info.rules, info.tie_breaks),
+        picture=picture(info.bracket, info.seats),
+        ties=figures(info.format, info.tie_breaks),
         names=[name_of(tie, info.bracket[-1].round) for tie in info.bracket],
     )

@@ -12,7 +12,7 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, visits
-from deadheat.league.pairing.figures import CHOICE, NEWEST, RULES, Figure
+from deadheat.league.pairing.figures import CHOICE, NEWEST, USUAL, Figure
 from deadheat.league.records.evaluations import (
     BracketTie,
     Evaluation,
@@ -56,8 +56,7 @@ def _ties(found: EvaluationDetail) -> Iterable[Column[EvaluationStanding]]:
     """Return the columns of the tie-breaks, or none if the server follows rules unknown to this command."""
     if found.tie_breaks is not None:
         return [_column(CHOICE[name]) for name in found.tie_breaks if name in CHOICE]
-    known = RULES[found.rules - 1].get(found.format, ()) if found.rules <= NEWEST else ()
-    return map(_column, known)
+    return map(_column, USUAL.get(found.format, ()) if found.rules <= NEWEST else ())
 
 
 def _column(figure: Figure) -> Column[EvaluationStanding]:
@@ -70,11 +69,11 @@ def _seat(one: EvaluationSeat) -> str:
 
 def _tie(one: BracketTie) -> str:
     other = _seat(one.second) if one.second else "bye" if one.is_bye else "?"
-    return f"{_seat(one.first) if one.first else '?'} - {other}"
+    return " - ".join([_seat(one.first) if one.first else "?", other, *map(_seat, one.seats[2:])])
 
 
-def _winner(one: BracketTie) -> str:
-    return next((_seat(seat) for seat in (one.first, one.second) if seat and seat.version_id == one.winner), "")
+def _advancing(one: BracketTie) -> str:
+    return ", ".join(_seat(seat) for seat in one.seats if seat.version_id in one.advancing)
 
 
 def _rounds(one: Evaluation, of: str) -> str:
@@ -114,6 +113,6 @@ BRACKET: Columns[BracketTie] = (
     Column("round", lambda one: one.round, right=True),
     Column("slot", lambda one: one.slot, right=True),
     Column("bots", _tie),
-    Column("points", lambda one: f"{one.first_points:g} : {one.second_points:g}", right=True),
-    Column("advances", _winner),
+    Column("points", lambda one: " : ".join(f"{taken:g}" for taken in one.points), right=True),
+    Column("advances", _advancing),
 )

@@ -12,7 +12,7 @@ from deadheat.cli.tournament import conditions, field, records
 from deadheat.cli.tournament.conditions import Gate
 from deadheat.cli.tournament.records import Folder, Kind, Request, Stage
 from deadheat.engine.core import Game
-from deadheat.engine.figures import counted, span
+from deadheat.engine.figures import span
 from deadheat.engine.games import GAMES, unknown
 from deadheat.engine.games.variants import BadVariant, rules, variant_of
 from deadheat.sandbox.box import Sandbox
@@ -38,7 +38,7 @@ def begin(
     gate = None if gate_file is None else conditions.read(gate_file)
     if gate is not None:
         opponents = list(dict.fromkeys(field.named(game, gate.panel)))
-        bots, panel = [*bots, *gate.references, *opponents], len(opponents)
+        bots, panel = [*bots, *opponents], len(opponents)
     seats = _seats(game, wanted.seats, len(bots), gate is not None)
     _check(wanted, gate, len(bots), seats)
     if gate is not None:
@@ -83,6 +83,8 @@ def go_on(
         raise Unplayable(f"the rules of {game.name} have changed since; start a new tournament")
     if (more or games) and request.gate is not None:
         raise Unplayable("a gate continues as it began; for other bots or games, start a new one")
+    if request.gate is not None and any(one.not_worse_than for one in gate_of(request).condition):
+        raise Unplayable("this gate began with not_worse_than, which is now a test by pairs; start a new one")
     if games and games < request.games:
         raise Unplayable(f"it plays {request.games:,} games per pair already, more than --games {games:,}")
     with ExitStack() as until_built:
@@ -117,24 +119,14 @@ def _check_gate(gate: Gate, panel: Sequence[str]) -> None:
     least = max((condition.no_fault_in or 0 for condition in gate.condition), default=0)
     if least > len(panel) * games:
         raise Unplayable(f"the gate asks for {least} games without a fault, but plays only {len(panel) * games}")
-    asked = conditions.most_compared(gate, panel)
-    if asked and games < (needed := conditions.games_needed(asked)):
-        raise Unplayable(
-            f"not_worse_than, against {counted(asked, 'opponent')}, needs at least {needed} games against each to "
-            f"show anything at 95 %; the gate plays {gate.games}"
-        )
+    for bounds in (condition.sprt for condition in gate.condition if condition.sprt is not None):
+        if not conditions.can_reject(bounds, games // 2):
+            raise Unplayable(f"sprt = {[*bounds]} needs more than {games} games to show anything")
 
 
 def candidates(request: Request) -> list[int]:
-    """Return the bots that a gate judges: all but its panel and those with which it compares."""
-    assert request.gate is not None
-    return list(range(len(request.bots) - request.panel - len(gate_of(request).references)))
-
-
-def references(request: Request) -> dict[str, int]:
-    """Return the numbers of the bots with which a gate compares, by their names in the gate."""
-    first = len(candidates(request))
-    return {name: first + place for place, name in enumerate(gate_of(request).references)}
+    """Return the bots that a gate judges: all but its panel."""
+    return list(range(len(request.bots) - request.panel))
 
 
 def gate_of(request: Request) -> Gate:

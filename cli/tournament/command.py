@@ -47,7 +47,7 @@ from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on, references
+from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.games import game_of
 from deadheat.cli.tournament.records import BadFolder, Folder, Kind, Request
@@ -132,7 +132,7 @@ def tournament(
       games = 40                        # against each of them
       condition = [
         {no_loss = "rush-*"},           # by a bot's name, with * and ?
-        {not_worse_than = "old-bot"},   # against each of the panel, at 95 %
+        {sprt = [-100, 0], against = "old-bot"},  # the sequential test must not reject
         {no_fault_in = 200},            # games
       ]
     """  # noqa: D301  Click leaves the lines after this mark as they are
@@ -243,9 +243,9 @@ class Run:
         request = self.request
         if request.gate is None:
             return {}
-        gate, known, labels = gate_of(request), references(request), request.labels
+        gate, labels = gate_of(request), request.labels
         panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel, known) for bot in candidates(request)}
+        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in candidates(request)}
 
     def end(self) -> None:
         """Show the results and the paths of the files, and exit with the right code."""

@@ -48,11 +48,8 @@ class Standings:
     games: dict[int, GameRecord] = field(default_factory=dict)
     void_attempts: int = 0
     unrated: int = 0
-    deal_points: dict[tuple[int, int], dict[str, int]] = field(default_factory=dict)
-    """For two bots, the smaller number first: the first one's half points (0 to 4) in each finished pair of games."""
     _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
-    _pairs: dict[int, list[int]] = field(default_factory=dict)
-    _pentanomial: list[int] = field(default_factory=lambda: [0] * 5)  # the first bot's
+    _pairs: dict[tuple[int, int], list[int]] = field(default_factory=dict)  # by half points (0 to 4)
     _tested: tuple[list[int], State] | None = None
     _fitted_at: tuple[int, float, float] = (-1, 0.0, 0.0)  # number of games, time of the fit, its duration
     _ratings: list[Rating] = field(default_factory=list)
@@ -118,24 +115,28 @@ class Standings:
             return
         one, other = deal.table
         halves = sum(_half_points(game, self.labels[one]) for game in games if game)
-        for player, points in ((one, halves), (other, 4 - halves)):
-            tally = self._pairs.setdefault(player, [0, 0, 0])
-            tally[(points <= 2) + (points < 2)] += 1
-        self.deal_points.setdefault((one, other), {})[deal.group] = halves
-        if one == 0:
-            self._pentanomial[halves] += 1
+        for two, points in (((one, other), halves), ((other, one), 4 - halves)):
+            self._pairs.setdefault(two, [0] * 5)[points] += 1
+
+    def halves_of(self, one: int, other: int | None = None) -> list[int]:
+        """Count a bot's finished pairs of games with the same dice by its half points, 0 to 4, against another (None:
+        all others).
+        """
+        found = [counts for two, counts in self._pairs.items() if two[0] == one and other in {None, two[1]}]
+        return [sum(counts[points] for counts in found) for points in range(5)]
 
     def pairs(self, one: int) -> Score:
         """Return the pairs of games with the same dice that a bot won, drew and lost, by the points of both games."""
-        won, drawn, lost = self._pairs.get(one, (0, 0, 0))
-        return won, drawn, lost
+        counts = self.halves_of(one)
+        return sum(counts[3:]), counts[2], sum(counts[:2])
 
     def test(self, sprt: Mapping[str, float]) -> State:
         """Return the sequential test of the first bot against all others, by pairs of games that share their dice."""
         from deadheat.league.sprt import Terms, test
 
-        if self._tested is None or self._tested[0] != self._pentanomial:
-            self._tested = list(self._pentanomial), test(self._pentanomial, Terms(sprt["elo0"], sprt["elo1"]))
+        counts = self.halves_of(0)
+        if self._tested is None or self._tested[0] != counts:
+            self._tested = counts, test(counts, Terms(sprt["elo0"], sprt["elo1"]))
         return self._tested[1]
 
     def ratings(self, now: bool = False) -> list[Rating]:

@@ -15,38 +15,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from deadheat.league.pairing.contest import Placed
-from deadheat.league.pairing.figures import TIES_WON, Meeting
+from deadheat.league.pairing.figures import DIGITS, TIES_WON, Meeting
 from deadheat.league.pairing.pairs import PairKey, pair_key
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """A place in the bracket where two meet. `round` and `slot` count from 1. The final is slot 1 of the last round,
-    and the match for the third place slot 2.
+    """A place in the bracket where two meet, or a table (`league.pairing.heats`). `round` and `slot` count from 1. The
+    final is slot 1 of the last round, and the match for the third place slot 2.
 
-    `first` and `second` are None until they are known; `second` stays None if the first has a bye (`is_bye`). `times`:
-    how often they have met here. `winner` None: not decided.
+    `players`: None until they are known; at a table by seat, and none until all are known. The second of two stays None
+    if the first has a bye (`is_bye`); at tables, who has one is alone. `points`: theirs. `times`: how often they have
+    met here. `advancing`: the best first; None: not decided.
     """
 
     round: int
     slot: int
-    first: int | None
-    second: int | None
-    first_points: float = 0.0
-    second_points: float = 0.0
+    players: tuple[int | None, ...] = ()
+    points: tuple[float, ...] = ()
     times: int = 0
-    winner: int | None = None
+    advancing: tuple[int, ...] | None = None
     is_bye: bool = False
 
     @property
-    def loser(self) -> int | None:
-        """The loser, once it is decided; None for a bye."""
-        return None if self.winner is None or self.is_bye else self.second if self.winner == self.first else self.first
+    def winner(self) -> int | None:
+        """The first of those that advance, once it is decided."""
+        return self.advancing[0] if self.advancing else None
 
     @property
-    def is_open(self) -> bool:
-        """Whether the two can meet now."""
-        return self.winner is None and self.first is not None and self.second is not None
+    def loser(self) -> int | None:
+        """The other one of two, once it is decided; None for a bye."""
+        first, second = self.players
+        return None if self.winner is None or self.is_bye else second if self.winner == first else first
 
 
 def rounds_of(players: int) -> int:
@@ -97,48 +97,46 @@ def _tie(
 ) -> Tie:
     if one is None or other is None:
         is_bye = byes and number == 1
-        return Tie(number, slot, one, other, winner=one if is_bye else None, is_bye=is_bye)
+        return Tie(number, slot, (one, other), (0.0, 0.0), 0, (one,) if is_bye and one is not None else None, is_bye)
     meetings = met[pair_key(one, other)]
     points = {one: 0.0, other: 0.0}
     for meeting in meetings:
         for player, taken in zip(meeting.players, meeting.points, strict=True):
             points[player] += taken
-    winner = None
+    advancing = None
     if meetings and points[one] != points[other]:
-        winner = one if points[one] > points[other] else other
+        advancing = (one if points[one] > points[other] else other,)
     elif len(meetings) > further:
-        winner = min(one, other, key=seed.__getitem__)
-    return Tie(number, slot, one, other, points[one], points[other], len(meetings), winner)
+        advancing = (min(one, other, key=seed.__getitem__),)
+    return Tie(number, slot, (one, other), (points[one], points[other]), len(meetings), advancing)
 
 
 def next_ties(ties: Sequence[Tie]) -> list[tuple[int, ...]]:
-    """Return the pairs that meet now. The better seed sits first, or the other one when they meet again."""
-    pairs: list[tuple[int, ...]] = []
+    """Return the tables that play now. The better seed sits first, or the seats are reversed when they meet again."""
+    found = []
     for tie in ties:
-        if tie.is_open:
-            assert tie.first is not None and tie.second is not None, "who meets is known"
-            pairs.append((tie.first, tie.second) if tie.times % 2 == 0 else (tie.second, tie.first))
-    return pairs
+        known = tuple(player for player in tie.players if player is not None)
+        if tie.advancing is None and known and len(known) == len(tie.players):
+            found.append(known if tie.times % 2 == 0 else known[::-1])
+    return found
 
 
 def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed]:
     """Rank all players, the best first. While ties are open, the ranking is provisional."""
     points: dict[int, float] = dict.fromkeys(seeded, 0.0)
     won: dict[int, int] = dict.fromkeys(seeded, 0)
-    reached: dict[int, tuple[int, int, int]] = dict.fromkeys(seeded, (0, 0, 0))
+    reached: dict[int, tuple[float, ...]] = dict.fromkeys(seeded, (0,))
     for tie in ties:
-        for player, taken in ((tie.first, tie.first_points), (tie.second, tie.second_points)):
+        for player, taken in zip(tie.players, tie.points, strict=True):
             if player is not None:
+                outcome = 0 if tie.advancing is None else 1 if player in tie.advancing else -1
                 points[player] += taken
-                won[player] += tie.winner == player and not tie.is_bye
+                won[player] += outcome == 1 and not tie.is_bye
                 # A later round ranks higher, the final above the match for third place, and a winner above a loser.
-                reached[player] = (tie.round, -tie.slot if tie.round == ties[-1].round else 0, _outcome(tie, player))
+                slot = -tie.slot if tie.round == ties[-1].round else 0
+                reached[player] = (tie.round, slot, outcome, taken if len(tie.players) > 2 else 0)
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [
-        Placed(player, number, place, {"points": points[player], TIES_WON.name: won[player]})
+        Placed(player, number, place, {"points": round(points[player], DIGITS), TIES_WON.name: won[player]})
         for place, (number, player) in enumerate(order, 1)
     ]
-
-
-def _outcome(tie: Tie, player: int) -> int:
-    return 0 if tie.winner is None else 1 if tie.winner == player else -1

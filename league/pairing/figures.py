@@ -1,6 +1,6 @@
 """The figures that break ties between players of an evaluation. Each is defined once.
 
-For each format, `RULES` lists the figures that decide, in order, unless an organiser chose others (`CHOICE`). Higher
+For each format, `USUAL` lists the figures that decide, in order, unless an organiser chose others (`CHOICE`). Higher
 values are better; after the last figure, the better seed decides. Places, records, and the columns of the site and the
 terminal follow from this table.
 
@@ -130,18 +130,16 @@ SONNEBORN_BERGER = Figure(
 )
 TIES_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("of the bracket, without byes"))
 
-_BY_FORMAT: Mapping[EvaluationFormat, tuple[Figure, ...]] = {
+USUAL: Mapping[EvaluationFormat, tuple[Figure, ...]] = {
     EvaluationFormat.SWISS: (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS),
     EvaluationFormat.ROUND_ROBIN: (SONNEBORN_BERGER,),
     EvaluationFormat.KNOCKOUT: (TIES_WON,),
 }
 
-RULES: Sequence[Mapping[EvaluationFormat, tuple[Figure, ...]]] = (_BY_FORMAT, _BY_FORMAT)
-"""The rules by version, counted from 1. The second has the same figures, but another test at a stage's cut
-(`league.pairing.evidence`).
+NEWEST = 3
+"""The version of the rules, counted from 1. All have the same figures, but each another test at a stage's cut
+(`league.pairing.lead`).
 """
-
-NEWEST = len(RULES)
 
 CHOICE: Mapping[str, Figure] = {
     figure.name: figure
@@ -150,9 +148,9 @@ CHOICE: Mapping[str, Figure] = {
 """The figures that an organiser may choose, for any format but a knock-out."""
 
 
-def figures(format_: EvaluationFormat, rules: int, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
-    """Return the figures in the order in which they decide: the chosen ones, or those of the format in that version."""
-    return RULES[rules - 1][format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
+def figures(format_: EvaluationFormat, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
+    """Return the figures in the order in which they decide: the chosen ones, or those of the format."""
+    return USUAL[format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
 
 
 def named(chosen: Sequence[str]) -> str:

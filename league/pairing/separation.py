@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from deadheat.engine.figures import NORMAL_95
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO
 from deadheat.league.pairing.seating import whole_turns
 
 ELO_PER_NAT = 400 / math.log(10)
-
-NORMAL_95 = 1.959963984540054
-"""Two players are separated if the 95 % interval of their difference does not contain zero."""
-
 
 SETTLED = 3.0
 """Neighbours that differ by so many standard errors are in their final order: even if they played for ever, in one case
@@ -40,7 +37,9 @@ class Gap:
 
 
 def games_to_part(difference_elo: float, variance: float, most_games: int) -> int:
-    """Return how many games are likely to make two players' difference `NORMAL_95` standard errors."""
+    """Return how many games are likely to make two players' difference `NORMAL_95` standard errors, so that its 95 %
+    interval leaves out zero.
+    """
     if difference_elo**2 > NORMAL_95**2 * variance:
         return 0
     if difference_elo == 0:
@@ -51,15 +50,16 @@ def games_to_part(difference_elo: float, variance: float, most_games: int) -> in
     return max(1, math.ceil(min(games, most_games)))
 
 
-def is_settled(rows: Sequence[Mapping[str, Any]], divisions: Mapping[int, int]) -> bool:
-    """Say whether further games are unlikely to change the order of these versions, each with its division: all are
-    placed and linked by games, and neighbours differ by `SETTLED` standard errors.
+def is_settled(rows: Sequence[Mapping[str, Any]], divisions: Mapping[int, int], patient: Collection[int] = ()) -> bool:
+    """Say whether further games are unlikely to change the order of these versions, each with its division: all but the
+    `patient` ones are placed and linked by games, and neighbours differ by `SETTLED` standard errors.
 
     `rows`: the ranking's, the best first. `gap_se` belongs to the next row. Where that one does not play any more, two
     errors are added as if they were independent, which is never less: what ties a field together makes them alike.
     """
-    there = [row for row in rows if row["version_id"] in divisions]
-    if len(there) < len(divisions) or min(Counter(divisions.values()).values(), default=0) < 2:
+    watched = divisions.keys() - set(patient)
+    there = [row for row in rows if row["version_id"] in watched]
+    if len(there) < len(watched) or min(Counter(divisions.values()).values(), default=0) < 2:
         return False
     if any(row["se"] > PLACED_SE_ELO and row["games"] < PLACED_GAMES for row in there):
         return False

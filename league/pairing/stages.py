@@ -46,7 +46,7 @@ class Stage:
 
     def form(self, players: int, matches: int, rules: int = NEWEST, seats: int = 2) -> Form:
         """Return the tournament's form for that many players; `matches` per table, in whole turns."""
-        rounds = rounds_in(self.format, players, self.rounds)
+        rounds = rounds_in(self.format, players, self.rounds, seats)
         further = self.further // matches
         return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks, seats)
 
@@ -106,14 +106,14 @@ def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:
 
 def _faults(stage: Stage, seats: int, *, is_last: bool) -> Iterator[str]:
     knockout = stage.format is EvaluationFormat.KNOCKOUT
-    if seats > 2 and stage.format is not EvaluationFormat.SWISS:
-        yield _("only a swiss is played at tables of %(seats)s", seats=seats)
     if not is_last and stage.keep < seats and stage.keep > 1:
         yield _("“keep” must leave enough for a table of %(seats)s", seats=seats)
     if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
         yield _("a Swiss needs rounds") if stage.rounds is None else _("only a Swiss has rounds")
     if stage.third_place and not knockout:
         yield _("only a knock-out has a match for third place")
+    elif stage.third_place and seats > 2:
+        yield _("the final table decides the third place; leave “third-place” out")
     yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
         yield _("the last stage has a winner; leave “keep” out")

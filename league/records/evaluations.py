@@ -89,9 +89,8 @@ class EvaluationSeat:
 
 @dataclass(frozen=True, slots=True)
 class BracketTie:
-    """A place in a bracket where two meet. The final is slot 1 of the last round, the match for third place slot 2.
-
-    `first` and `second` are null until they are known.
+    """A place in a bracket where two meet, or a table. The final is slot 1 of the last round, the match for third place
+    slot 2. `first` and `second` are null until they are known.
     """
 
     round: int
@@ -101,7 +100,10 @@ class BracketTie:
     first_points: Annotated[float, Field(description="Points so far.")]
     second_points: float
     is_bye: bool
-    winner: Annotated[int | None, Field(description="The `version_id` of the one that advances; null: not decided.")]
+    winner: Annotated[int | None, Field(description="The `version_id` of the first to advance; null: not decided.")]
+    seats: Annotated[list[EvaluationSeat], Field(description="Those known so far, `first` and `second` among them.")]
+    points: Annotated[list[float], Field(description="Theirs, in the same order.")]
+    advancing: Annotated[list[int], Field(description="The `version_id` of all that advance, the best first.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from sqlmodel import select
 
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
@@ -58,6 +60,34 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     assert "data-live" in page
     shown = site.client.get(f"/seasons/{staged}").text
     assert f'href="/evaluations/{first["evaluation_id"]}"' in shown and "4 advance" in shown
+
+
+def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last(site: Site) -> None:
+    world: World = site.world
+    about: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
+    stages = ["round-robin matches=3 keep=7", "knockout matches=3"]
+    season_id = world.season(8, finals=FinalsFormat.STAGES, stages=stages, **about)
+    world.play_all(lower_wins)
+    world.settle_rankings()
+    world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
+    world.settle_rankings()
+    made = world.tick()
+    assert "round 8 of 8" in site.client.get("/evaluations/1").text
+    assert world.read(season_forecast, world.boss, season_id).finals_matches == (16 + 3) * 3
+    while len(world.rows(select(Contest))) == 1:
+        world.play(made, lower_wins)
+        made = world.tick()
+    bracket = site.ok(200, site.client.get("/v1/evaluations/2"))["bracket"]
+    seated = [(tie["round"], tie["slot"], len(tie["seats"])) for tie in bracket]
+    assert seated == [(1, 1, 3), (1, 2, 3), (1, 3, 1), (2, 1, 0)]
+    assert site.client.get("/evaluations/2").text.count("<rect") == 4
+    world.play(made, lower_wins)
+    world.play_all(lower_wins)
+    told = site.ok(200, site.client.get("/v1/evaluations/2"))
+    assert [tie["advancing"] for tie in told["bracket"]] == [[3], [2], [1], [1]]
+    assert [row["version_id"] for row in told["standings"]][:3] == [1, 3, 2]
+    page = site.client.get("/evaluations/2").text
+    assert "Final" in page and "Semifinals" in page and "Third place" not in page and "share of the opponents" in page
 
 
 def test_nobody_is_offered_to_cancel_a_stage(site: Site, boss: Browser, staged: int) -> None:

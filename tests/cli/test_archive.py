@@ -134,16 +134,24 @@ def written(site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return path
 
 
+@pytest.mark.parametrize(
+    "stages",
+    [
+        ["swiss rounds=3 matches=3 keep=4 further=6", "swiss rounds=2 matches=3"],
+        ["round-robin matches=3 keep=5 further=6", "knockout matches=3 further=3"],
+    ],
+)
 def test_stages_at_tables_of_three_are_verified_and_lies_about_them_found(
-    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged_once: None
+    site: Site, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judged_once: None, stages: list[str]
 ) -> None:
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     world, play = site.world, playing(site, "liars-dice")
-    stages = ["swiss rounds=3 matches=3 keep=4 further=6", "swiss rounds=2 matches=3"]
     about: dict[str, Any] = {"game": "liars-dice", "seats": 3, "series_length": 3, "games_per_pair": 3}
     world.season(7, finals=FinalsFormat.STAGES, stages=stages, **about)
     play_all(world, play)
-    world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=EvaluationFormat.SWISS, rounds=2))
+    form = EvaluationFormat(stages[0].split()[0])
+    rounds = 2 if form is EvaluationFormat.SWISS else None
+    world.write(begin_now, world.boss, SEASON, DeclaredEvaluation(name="E", format=form, rounds=rounds))
     play_all(world, play)
     play_finals(world, play)
     assert world.write(publish, SEASON)
@@ -153,6 +161,8 @@ def test_stages_at_tables_of_three_are_verified_and_lies_about_them_found(
     assert done.returncode == 0, done.stdout
     said = changed(path, table("evaluation_pairings"), first_row(points="[3.0, 3.0, 3.0]"))
     assert "are not those of its matches" in said
+    assert "is not what its rules draw" in changed(path, table("evaluation_pairings"), seated_in_reverse)
+    assert "WRONG evaluations" in changed(path, table("evaluation_pairings"), without_the_last)
 
 
 def test_the_audit_log_keeps_the_hash_of_an_organisers_archive_and_others_are_compared_with_it(
@@ -280,6 +290,12 @@ def first_row(**values: object) -> Callable[[bytes], bytes]:
         return b"".join([json.dumps(json.loads(first) | values).encode() + b"\n", *rest])
 
     return edit
+
+
+def seated_in_reverse(content: bytes) -> bytes:
+    """Reverse the seats of the first pairing, points and all."""
+    row = json.loads(content.splitlines()[0])
+    return first_row(**{name: json.dumps(json.loads(row[name])[::-1]) for name in ("players", "points")})(content)
 
 
 def row_of(evaluation_id: int, **values: object) -> Callable[[bytes], bytes]:

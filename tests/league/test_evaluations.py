@@ -337,8 +337,6 @@ def test_a_table_needs_as_many_bots_as_it_seats(world: World) -> None:
     assert (row.state, row.reason) == (states.EvaluationState.CANCELLED, "Fewer than 3 bots could play.")
     with pytest.raises(WrongState):
         world.write(beginning.resume_evaluation, world.boss, row.id)
-    with pytest.raises(BadSetting, match="only a swiss is played at tables of 3"):
-        world.write(beginning.begin_now, world.boss, row.season_id, line(format=ROUND_ROBIN, rounds=None, at=[]))
 
 
 def closes_the_account(session: Session, owner: Person, _season_id: int, _bot_id: int) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from deadheat.league.pairing.contest import draw
 from deadheat.league.pairing.contest import placed as placed_by
-from deadheat.league.pairing.figures import CHOICE, NEWEST, Meeting, figures
+from deadheat.league.pairing.figures import CHOICE, Meeting, figures
 from deadheat.league.pairing.rounds import berger, points_taken
 from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
@@ -119,7 +119,7 @@ def check_places(format_: EvaluationFormat, chosen: Sequence[str] | None, seeded
     names = usual if chosen is None else chosen
     told = {player: [score(met, player), *(FIGURES[name](met, player) for name in names)] for player in seeded}
     order = sorted(seeded, key=lambda player: [-figure for figure in told[player]])
-    placed = placed_by(figures(format_, NEWEST, chosen), seeded, met)
+    placed = placed_by(figures(format_, chosen), seeded, met)
     assert [(one.place, one.player) for one in placed] == list(enumerate(order, 1))
     for one in placed:
         assert list(one.figures.values()) == pytest.approx([float(its) for its in told[one.player]], abs=1e-5)
@@ -201,11 +201,10 @@ def test_two_at_the_cut_meet_again_with_their_neighbours_and_move_nobody_else() 
     assert next_rounds(form, seeded, {1, 2}, met) == [], "no table is left"
 
 
-def test_stages_at_larger_tables_are_a_swiss_that_leaves_enough_for_the_next() -> None:
-    assert list(stage_faults(["swiss rounds=3 keep=4", "swiss rounds=5"], 4)) == []
-    assert list(stage_faults(["round-robin keep=8", "knockout"], 4)) == [
-        "number 1: only a swiss is played at tables of 4",
-        "number 2: only a swiss is played at tables of 4",
+def test_stages_at_larger_tables_leave_enough_for_the_next() -> None:
+    assert list(stage_faults(["swiss rounds=3 keep=9", "round-robin keep=8", "knockout"], 4)) == []
+    assert list(stage_faults(["knockout third-place"], 4)) == [
+        "number 1: the final table decides the third place; leave “third-place” out"
     ]
     assert list(stage_faults(["swiss rounds=3 keep=3", "swiss rounds=5"], 4)) == [
         "number 1: “keep” must leave enough for a table of 4"

@@ -8,7 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.separation import ELO_PER_NAT, NORMAL_95, Gap, games_to_part, share_out
+from deadheat.engine.figures import NORMAL_95
+from deadheat.league.pairing.separation import ELO_PER_NAT, Gap, games_to_part, share_out
 
 
 def after(covariance: np.ndarray, one: int, other: int, games: int, difference_elo: float) -> float:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
-from deadheat.league.config import SETTLED_SECONDS
+from deadheat.league.config import MOST_UNSETTLING, SETTLED_SECONDS
 from deadheat.league.pairing.separation import SETTLED, is_settled
 from deadheat.league.service.course.schedule import has_unplayed
 from deadheat.league.service.rankings import standings
+from deadheat.league.service.views.forecasts import season_forecast
+from deadheat.league.service.views.waiting import waiting
 from deadheat.league.tables import Season, Series
 from tests.league.outcomes import lower_wins
 from tests.league.world import World
@@ -50,15 +52,17 @@ def test_divisions_are_looked_at_one_by_one_and_one_bot_alone_is_not_settled() -
     assert not is_settled([], {})
 
 
+def settle(world: World) -> None:
+    """Play until the ladder rests."""
+    while made := world.tick():
+        world.play(made, lower_wins)
+        world.settle_rankings()
+
+
 @pytest.mark.databases
 def test_two_bots_that_are_told_apart_stop_and_a_newcomer_starts_them_again(world: World) -> None:
     season_id = world.season(2, games_per_pair=None, series_length=10)
-    for _ in range(40):
-        made = world.tick()
-        if not made:
-            break
-        world.play(made, lower_wins)
-        world.settle_rankings()
+    settle(world)
     played = len(world.rows(select(Series.id)))
     assert world.read(standings.order_is_settled, season_id)
     assert world.row(Season, season_id).settled_until is not None
@@ -73,3 +77,30 @@ def test_two_bots_that_are_told_apart_stop_and_a_newcomer_starts_them_again(worl
     world.settle_rankings()
     assert world.row(Season, season_id).settled_until is None
     assert world.tick()
+
+
+@pytest.mark.databases
+def test_one_authors_uploads_end_the_rest_three_times_a_day_and_then_wait_for_its_series(world: World) -> None:
+    season_id = world.season(1, games_per_pair=1000, series_length=10)
+    owner, bot = world.entrant(season_id)
+    settle(world)
+    woken = []
+    for _ in range(MOST_UNSETTLING + 1):  # the first version was an upload, too
+        world.version(owner, bot)
+        world.settle_rankings()
+        woken.append(world.row(Season, season_id).settled_until is None)
+        settle(world)
+    assert woken == [True] * (MOST_UNSETTLING - 1) + [False] * 2
+    said = world.read(waiting, season_id, bot).sentence
+    assert "the order is settled, so the ladder plays a series every ten minutes" in said
+    with world.db.reading() as session:
+        assert not has_unplayed(session, session.get_one(Season, season_id))
+    assert world.read(season_forecast, world.boss, season_id).ladder_matches is None, (
+        "nobody knows when they are played"
+    )
+    world.clock.turn(SETTLED_SECONDS + 1)
+    assert len(world.tick()) == 1, "the newest version plays when the rest ends by itself"
+    world.clock.turn(86_400)
+    world.version(owner, bot)
+    world.settle_rankings()
+    assert world.row(Season, season_id).settled_until is None, "the next day it may end it again"

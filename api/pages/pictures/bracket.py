@@ -9,7 +9,7 @@ from deadheat.engine.language import _
 from deadheat.league.records.evaluations import BracketTie, EvaluationSeat
 
 WIDTH, LINE, GAP, ACROSS, TOP = 168, 22, 14, 40, 26
-"""The width of a tie and the height of each of its two lines; the space below, beside, and above for round names."""
+"""The width of a tie and the height of each of its lines; the space below, beside, and above for round names."""
 
 MOST_TIES = 32
 """The most ties in the first round drawn. Earlier rounds are only in the table."""
@@ -33,7 +33,7 @@ class Box:
     name: str
     x: float
     y: float
-    sides: tuple[Side, Side]
+    sides: tuple[Side, ...]
     way: str
 
 
@@ -47,25 +47,33 @@ class Picture:
     height: float
 
 
-def picture(ties: Sequence[BracketTie]) -> Picture | None:
-    """Compute the picture; None if there is nothing to draw."""
+def picture(ties: Sequence[BracketTie], seats: int = 2) -> Picture | None:
+    """Compute the picture; None if there is nothing to draw. The tables of a round stand one below the other: only
+    pairs have a line to the next tie, for who sits where next depends on everybody.
+    """
     if not ties:
         return None
     rounds = ties[-1].round
     drawn = [tie for tie in ties if 2 ** (rounds - tie.round) <= MOST_TIES]
     first = drawn[0].round
     pitch = 2 * LINE + GAP
-    boxes = []
+    boxes: list[Box] = []
     for tie in drawn:
         depth = tie.round - first
         x = depth * (WIDTH + ACROSS)
         middle = TOP + (2**depth * (tie.slot - 0.5)) * pitch
         if is_third(tie, rounds):  # below the final
             middle = TOP + 2**depth * pitch / 2 + 2.5 * pitch
-        y = middle - LINE
-        sides = (_side(tie, tie.first, tie.first_points, y), _side(tie, tie.second, tie.second_points, y + LINE))
-        boxes.append(Box(tie, name_of(tie, rounds), x, y, sides, _way(tie, rounds, x, middle, 2**depth * pitch / 2)))
-    height = max(box.y + 2 * LINE for box in boxes) + GAP / 2
+        y, way = middle - LINE, _way(tie, rounds, x, middle, 2**depth * pitch / 2)
+        told = [(tie.first, tie.first_points), (tie.second, tie.second_points)]
+        if seats > 2:
+            above = [box.y + LINE * len(box.sides) + GAP for box in boxes if box.tie.round == tie.round]
+            y, way = max(above, default=float(TOP)), ""
+            told += [*zip(tie.seats[2:], tie.points[2:], strict=True)]
+            told += [(None, 0.0)] * (0 if tie.is_bye else seats - len(told))
+        sides = tuple(_side(tie, *one, y + LINE * line) for line, one in enumerate(told))
+        boxes.append(Box(tie, name_of(tie, rounds), x, y, sides, way))
+    height = max(box.y + LINE * len(box.sides) for box in boxes) + GAP / 2
     names = [
         ((number - first) * (WIDTH + ACROSS) + WIDTH / 2, _round(number, rounds)) for number in range(first, rounds + 1)
     ]
@@ -89,7 +97,7 @@ def _round(number: int, rounds: int) -> str:
 
 
 def _side(tie: BracketTie, seat: EvaluationSeat | None, points: float, y: float) -> Side:
-    return Side(seat, points, seat is not None and seat.version_id == tie.winner, y + LINE - 6)
+    return Side(seat, points, seat is not None and seat.version_id in tie.advancing, y + LINE - 6)
 
 
 def _way(tie: BracketTie, rounds: int, x: float, middle: float, half: float) -> str:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -35,7 +35,7 @@ from deadheat.league.service.ground.steps import insert_rows, lock_season, move
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.states import ON_LADDER, ContestKind, EvaluationState
 from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Meeting, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
@@ -70,24 +70,11 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
     season = lock_season(session, season_id)
     if not season.state.goes_on:
         raise BadSetting("evaluations", _("they can no longer be changed because the season is closed"))
-    for fault in evaluation_faults(season.seats, declared):
-        raise fault
+    for fault in timetable_faults(declared):
+        raise BadSetting("evaluations", fault)
     season.evaluations, season.evaluations_at = stored(declared), now(session)
     session.flush()
     record(session, organiser.name, "timetable-set", f"season/{season_id}", {"evaluations": season.evaluations})
-
-
-def evaluation_faults(seats: int, declared: Sequence[DeclaredEvaluation]) -> Iterator[BadSetting]:
-    """Yield the reasons why a season cannot have these evaluations."""
-    if seats > 2 and any(one.format is not EvaluationFormat.SWISS for one in declared):
-        yield BadSetting("evaluations", _needs_two(seats))
-    for fault in timetable_faults(declared):
-        yield BadSetting("evaluations", fault)
-
-
-def _needs_two(seats: int) -> str:
-    """Return why a season with such tables can only have a Swiss, as the end of a sentence."""
-    return _("only a swiss is played at tables of %(seats)s", seats=seats)
 
 
 def begin_due(session: Session, season: Season) -> Contest | None:
@@ -124,8 +111,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    is_swiss = declared.format is EvaluationFormat.SWISS
-    for fault in declared.faults if is_swiss or season.seats == 2 else (_needs_two(season.seats),):
+    for fault in declared.faults:
         raise BadSetting("format", fault)
     if (running := running_evaluation(session, season_id)) is not None:
         said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
@@ -207,7 +193,7 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     field = _seeded(session, season)
     many = len(field)
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
-    rounds = rounds_in(declared.format, many, declared.rounds)
+    rounds = rounds_in(declared.format, many, declared.rounds, season.seats)
     form = Form(declared.format, rounds, declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < season.seats:

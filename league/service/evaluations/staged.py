@@ -9,12 +9,12 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
-from deadheat.league.pairing.bracket import Tie, bracket
+from deadheat.league.pairing.bracket import Tie
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
+from deadheat.league.pairing.tournament import ties
 from deadheat.league.records import evaluations as records
-from deadheat.league.records import from_row
-from deadheat.league.service.evaluations.playing import UNSETTLED, meetings, players_of
+from deadheat.league.service.evaluations.playing import UNSETTLED, form_of, meetings, players_of
 from deadheat.league.service.evaluations.points import drawn, points_of
 from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Season, User
@@ -63,7 +63,8 @@ def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
     seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
     settled = meetings(session, row.id)
     by_now = _unsettled(session, row)
-    return [_tie(tie, seats, by_now) for tie in bracket(seeded, settled, row.further, row.third_place)]
+    form = form_of(session.get_one(Season, row.season_id), row)
+    return [_tie(tie, seats, by_now) for tie in ties(form, seeded, settled)]
 
 
 def _unsettled(session: Session, row: Contest) -> list[Meeting]:
@@ -73,18 +74,26 @@ def _unsettled(session: Session, row: Contest) -> list[Meeting]:
 
 
 def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Meeting]) -> records.BracketTie:
-    points = {tie.first: tie.first_points, tie.second: tie.second_points}
+    points = dict(zip(tie.players, tie.points, strict=True))
     for meeting in by_now:
         if {*meeting.players} == points.keys():
             for player, taken in zip(meeting.players, meeting.points, strict=True):
                 points[player] += taken
-    return from_row(
-        records.BracketTie,
-        tie,
-        first=None if tie.first is None else seats[tie.first],
-        second=None if tie.second is None else seats[tie.second],
-        first_points=points[tie.first],
-        second_points=points[tie.second],
+    there = [player for player in tie.players if player is not None]
+    both: list[int | None] = [*tie.players, None, None]
+    first, second = both[:2]
+    return records.BracketTie(
+        round=tie.round,
+        slot=tie.slot,
+        first=None if first is None else seats[first],
+        second=None if second is None else seats[second],
+        first_points=0.0 if first is None else points[first],
+        second_points=0.0 if second is None else points[second],
+        is_bye=tie.is_bye,
+        winner=tie.winner,
+        seats=[seats[player] for player in there],
+        points=[points[player] for player in there],
+        advancing=[*(tie.advancing or ())],
     )
 
 

@@ -13,7 +13,7 @@ from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.database import now
 from deadheat.league.pairing.contest import Placed
-from deadheat.league.pairing.figures import RULES
+from deadheat.league.pairing.figures import USUAL
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.evaluations.beginning import due, existing_evaluation
@@ -40,7 +40,7 @@ from deadheat.league.timetable import timetable
 TOP = 10
 """How many bots' courses are shown together."""
 
-NO_FIGURES: dict[str, Any] = {figure.name: None for rules in RULES for found in rules.values() for figure in found}
+NO_FIGURES: dict[str, Any] = {figure.name: None for found in USUAL.values() for figure in found}
 """No tie-break figures, in any format."""
 
 COURSE = 100

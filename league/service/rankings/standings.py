@@ -20,7 +20,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 from sqlmodel.sql.expression import Select
 
-from deadheat.league.config import REFIT_SECONDS, SETTLED_SECONDS
+from deadheat.league.config import MOST_UNSETTLING, REFIT_SECONDS, SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.errors import NotFound
 from deadheat.league.pairing.separation import is_settled
@@ -32,8 +32,8 @@ from deadheat.league.service.rankings.history import remember
 from deadheat.league.service.rankings.ranking import ranking_if_new
 from deadheat.league.service.rankings.stored import standings_in
 from deadheat.league.service.series.response_times import latency_by_version
-from deadheat.league.states import UNFINISHED
-from deadheat.league.tables import Entry, RatingSnapshot, Season, Series
+from deadheat.league.states import UNFINISHED, VersionState
+from deadheat.league.tables import Bot, BotVersion, Entry, RatingSnapshot, Season, Series, UtcDateTime
 
 log = logging.getLogger(__name__)
 
@@ -121,11 +121,29 @@ SETTLED_UNTIL = select(Season.settled_until).where(col(Season.id) == bindparam("
 
 def _note_whether_settled(session: Session, season_id: int, snapshot: RatingSnapshot) -> None:
     playing = select(Entry.version_id, Entry.division).where(may_be_drawn(season_id), col(Entry.rests_since).is_(None))
-    settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()))
+    since = {"season": season_id, "since": now(session) - timedelta(days=1)}
+    patient = session.connection().execute(BEYOND, since).scalars().all()
+    settled = is_settled(snapshot.standings["rows"], dict(session.exec(playing).all()), patient)
     if settled is not order_is_settled(session, season_id):
         until = now(session) + timedelta(seconds=SETTLED_SECONDS) if settled else None
         set_values(session, Season, col(Season.id) == season_id, settled_until=until)
 
+
+_UPLOADS = (
+    columns(
+        col(BotVersion.id),
+        func.row_number().over(partition_by=col(Bot.owner_id), order_by=col(BotVersion.id)).label("nth"),
+    )
+    .join(Bot, col(Bot.id) == BotVersion.bot_id)
+    .join(Entry, col(Entry.bot_id) == Bot.id)
+    .where(col(Entry.season_id) == bindparam("season"), col(BotVersion.state) == VersionState.READY)
+    .where(col(BotVersion.created_at) > bindparam("since", type_=UtcDateTime))
+    .subquery()
+)
+BEYOND = columns(_UPLOADS.c.id).where(_UPLOADS.c.nth > MOST_UNSETTLING)
+"""The versions after an author's first ones of a day: they wait for the series that a resting ladder plays, so that
+nobody keeps it awake by uploads.
+"""
 
 SERIAL = select(Season.log_serial).where(col(Season.id) == bindparam("season"))
 

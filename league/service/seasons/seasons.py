@@ -24,7 +24,6 @@ from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.duels.panels import panel_faults
-from deadheat.league.service.evaluations.beginning import evaluation_faults
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.counting import HAS_RESULTS, SEASONS_AT_A_TIME, taken_out
 from deadheat.league.service.ground.lookups import newest_first
@@ -39,7 +38,7 @@ from deadheat.league.service.series.privacy import PLANNED, voids_at_planned
 from deadheat.league.states import GOING_ON, WITH_RESULT, FinalsFormat, FinalsLog, MatchState, SeasonState, SourcesFrom
 from deadheat.league.tables import Attempt, Bot, Entry, Match, RatingSnapshot, Season
 from deadheat.league.terms import DATES, TERMS
-from deadheat.league.timetable import timetable
+from deadheat.league.timetable import timetable, timetable_faults
 from deadheat.sandbox.languages import LANGUAGES
 
 
@@ -279,7 +278,7 @@ def faults(row: Season) -> Iterator[BadSetting]:
     yield from _stage_faults(row)
     if row.finals_at is not None and row.finals is FinalsFormat.NONE:
         yield BadSetting("finals_at", _("this season has no finals; choose how they are played, or leave the date out"))
-    yield from evaluation_faults(row.seats, timetable(row.evaluations))
+    yield from (BadSetting("evaluations", fault) for fault in timetable_faults(timetable(row.evaluations)))
 
 
 def _stage_faults(row: Season) -> Iterator[BadSetting]:

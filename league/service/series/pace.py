@@ -17,6 +17,7 @@ This module is pure. `league.service.series.capacity` reads what was played; whe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -25,9 +26,9 @@ from statistics import fmean, linear_regression
 from typing import NamedTuple
 
 from deadheat.engine.language import _
-from deadheat.league.pairing.bracket import rounds_of
+from deadheat.league.pairing.blocks import block_rounds
 from deadheat.league.pairing.stages import Stage
-from deadheat.league.pairing.tournament import Form
+from deadheat.league.pairing.tournament import Form, ties
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, next_after, stamp
@@ -149,7 +150,7 @@ class Machines:
 
 def tournament(form: Form, players: int, at_once: int) -> list[Work]:
     """Return the work of a tournament of that many players: its rounds, and as many further matches as there may be at
-    its cut; in a knock-out, each round and the further matches of one pair in it. `at_once`: the series of a pairing.
+    its cut; in a knock-out, each round and the further matches of one table in it. `at_once`: the series of a pairing.
     """
     each = max(1, form.matches // at_once)
     further = Work(form.further, at_once, each)
@@ -158,11 +159,10 @@ def tournament(form: Form, players: int, at_once: int) -> list[Work]:
     if form.format is EvaluationFormat.SWISS:
         return [Work(form.rounds, players // form.seats * at_once, each), further]
     if form.format is EvaluationFormat.ROUND_ROBIN:
-        return [Work(1, comb(players, 2) * at_once, each), further]
-    ties = [2**number for number in reversed(range(rounds_of(players)))]
-    ties[0] -= 2 ** len(ties) - players  # byes
-    ties[-1] += int(form.third_place and players > 3)
-    return [work for one in ties for work in (Work(1, one * at_once, each), further)]
+        tables = comb(players, 2) if form.seats == 2 else sum(map(len, block_rounds(players, form.seats)))
+        return [Work(1, tables * at_once, each), further]
+    rounds = Counter(tie.round for tie in ties(form, range(players), []) if not tie.is_bye)
+    return [work for many in rounds.values() for work in (Work(1, many * at_once, each), further)]
 
 
 def tournaments(

@@ -65,6 +65,7 @@ def forecast(session: Session, season: Season, bots: int | None = None) -> Forec
     begins = max(at, _resumes_at(season) or at)
     coming = _coming(session, season, machines, field, begins)
     bounded = season.ladder and season.games_per_pair is not None and not season.state.ladder_is_over
+    bounded = bounded and season.settled_until is None  # while it rests, nobody knows when it plays the rest
     ladder = _ladder(session, season, fields, entries if bots is None else {}) if bounded else None
     left = Work(1, -(-(ladder or 0) // length), length)  # all of it may be played at once
     ladder_done = done_in_gaps(machines.seconds([left]), begins, coming) if ladder else None
@@ -159,10 +160,10 @@ def _running(session: Session, season: Season, row: Contest, machines: Machines)
         done_at = max(at, row.created_at + timedelta(seconds=machines.seconds(works)))
     else:
         open_ones = select(func.count()).where(col(Meeting.contest_id) == row.id, ~col(Meeting.settled))
-        unsettled, tables = session.exec(open_ones).one(), players // season.seats
-        undrawn = max(0, row.rounds - last_round(session, row.id)) * tables  # none in a round robin
-        share = (unsettled + undrawn) / max(1, row.rounds * tables)
         rounds, further = works[:1], works[1:]
+        tables = sum(work.series for work in rounds) // series_at_once(season)  # of a round; in a round robin, of all
+        undrawn = max(0, row.rounds - last_round(session, row.id)) * tables  # none in a round robin
+        share = (session.exec(open_ones).one() + undrawn) / max(1, sum(work.pools for work in rounds) * tables)
         left = machines.seconds(rounds, ladder_seconds) * share + machines.seconds(further)
         done_at = at + timedelta(seconds=left)
     matches = sum(work.all_matches for work in works)

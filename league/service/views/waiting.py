@@ -185,6 +185,8 @@ def _undrawn(season: Season, before: int) -> str:
             before,
         )
         return text % {"count": f"{before:,}"}
+    if season.state in ON_LADDER and season.settled_until is not None:
+        return _("It has no match waiting: the order is settled, so the ladder plays a series every ten minutes.")
     if season.state not in ENTERABLE:
         return _("It has no matches at present.")
     return _("It has no matches at present; more follow when a bot or a version arrives.")

@@ -36,7 +36,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
         " :ended)",
         values,
     )
-    standings = contest.placed(figures.figures(EvaluationFormat.SWISS, figures.NEWEST), versions, met)
+    standings = contest.placed(figures.figures(EvaluationFormat.SWISS), versions, met)
     connection.executemany(
         "INSERT INTO contest_player (contest_id, version_id, bot_id, seed, place, figures) VALUES (?, ?, ?, ?, ?, ?)",
         [

@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import random
 from pathlib import Path
 
 import pytest
 
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.conditions import (
-    BadGate,
-    Condition,
-    Gate,
-    games_needed,
-    holm,
-    judge,
-    most_compared,
-    pairs_needed,
-    sign_flip,
-    unmatched,
-)
+from deadheat.cli.tournament.conditions import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
 from deadheat.cli.tournament.records import Kind, Stage
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -53,7 +40,7 @@ def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standi
 
 def verdict(standings: Standings, **condition: object) -> tuple[bool, str]:
     gate = Gate.model_validate({"panel": ["x"], "condition": [condition]})
-    (found,) = judge(gate, standings, 0, PANEL, {"old": 1})
+    (found,) = judge(gate, standings, 0, PANEL)
     return found.met, found.sentence
 
 
@@ -77,74 +64,19 @@ def test_no_fault_is_asked_of_enough_games() -> None:
     assert "2 faults in 60 (2 x timeout at ROLL)" in sentence
 
 
-def test_worse_is_what_luck_does_not_explain_after_asking_everybody() -> None:
-    equal = {(bot, opponent): [2, 4, 2, 0, 1, 3, 2, 4, 2, 0] for bot in (0, 1) for opponent in PANEL}
-    met, sentence = verdict(played(equal), not_worse_than="old")
-    assert met
-    assert "against 3 opponents" in sentence
-    worse = equal | {(0, 2): [2, 3, 0, 0, 0, 1, 0, 2, 0, 0]}
-    met, sentence = verdict(played(worse), not_worse_than="old")
-    assert not met
-    assert "worse against rush-1" in sentence and "rush-1 -30.0 points of 100 (p 0.023)" in sentence
-    assert verdict(played(worse), not_worse_than="old", against="slow")[0]
-    # It is tested at its own 5 % (1 of 32), not as the worst of three.
-    hardly = equal | {(0, 2): [1, 3, 1, 0, 0, 2, 2, 4, 2, 0]}
-    assert verdict(played(hardly), not_worse_than="old")[0]
-    assert not verdict(played(hardly), not_worse_than="old", against="rush-1")[0]
-
-
-def test_too_few_games_pass_nobody() -> None:
-    few = {(bot, opponent): [2] * 5 for bot in (0, 1) for opponent in PANEL}
-    met, sentence = verdict(played(few), not_worse_than="old")
-    assert not met
-    assert "not enough games. old took points from nobody in 6 pairs of games or more" in sentence
-    assert not verdict(played({(0, 2): [2] * 10}), not_worse_than="old")[0], "the other has not played"
-    lost = {(0, 2): [0] * 5, (1, 2): [2, 2, 4, 1, 0]}
-    met, sentence = verdict(played(lost), not_worse_than="old", against="rush-1")
-    assert not met
-    assert "not enough games" in sentence, "old took points in four pairs, and 1 of 16 is luck"
-
-
-def test_whoever_loses_everything_is_not_worse_than_nobody() -> None:
-    dice = random.Random(16)
-    for _ in range(50):
-        names = [2, 3, 4][: dice.randint(1, 3)]
-        deals, strength = dice.randint(1, 10), dice.random()
-        old = {(1, bot): [dice.randint(0, 4) * (dice.random() < strength) for _ in range(deals)] for bot in names}
-        lost = {(0, bot): [0] * deals for bot in names}
-        assert not verdict(played(old | lost), not_worse_than="old", against=[LABELS[bot] for bot in names])[0], old
-
-
-def test_who_never_scored_against_somebody_has_nothing_to_lose_there() -> None:
-    results = {(bot, opponent): [2] * 10 for bot in (0, 1) for opponent in (2, 3)}
-    hopeless = results | {(bot, 4): [0] * 10 for bot in (0, 1)}
-    met, sentence = verdict(played(hopeless), not_worse_than="old")
-    assert met
-    assert "slow +0.0 points of 100 (hardly any to lose)" in sentence
-    assert not verdict(played(hopeless), not_worse_than="old", against="slow")[0], "nothing else could fail it"
-
-
-def test_a_fault_is_always_worse() -> None:
-    better = {(bot, opponent): [4 - bot] * 10 for bot in (0, 1) for opponent in PANEL}
-    met, sentence = verdict(played(better, faults=3), not_worse_than="old")
-    assert not met
-    assert "it failed in 3 games against these, which is always worse" in sentence
-    assert verdict(played(better), not_worse_than="old")[0]
-    assert verdict(played(better, faults=1), not_worse_than="old", against="slow")[0], "it failed against rush-1"
-
-
-@pytest.mark.parametrize("differences", [(), (0, 0), (1,), (-1, -1, 2), (3, -4, 1, -2, 0, -1)])
-def test_the_sign_flip_is_exact(differences: tuple[int, ...]) -> None:
-    sizes = [abs(d) for d in differences if d]
-    sums = [sum(s * size for s, size in zip(signs, sizes, strict=True)) for signs in
-            itertools.product((-1, 1), repeat=len(sizes))]  # fmt: skip
-    assert sign_flip(differences) == pytest.approx(sum(s <= sum(differences) for s in sums) / len(sums))
-
-
-def test_holm_corrects_each_by_how_many_are_left() -> None:
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([0.9, 0.5]) == [1.0, 1.0]
-    assert holm([]) == []
+def test_the_sequential_test_is_asked_of_pairs_against_those_of_that_name() -> None:
+    lost = {(0, 2): [0] * 10, (0, 3): [4] * 10, (0, 4): [2] * 10}
+    met, sentence = verdict(played(lost), sprt=(-100, 0), against="rush-1")
+    assert (met, sentence) == (
+        False,
+        "the test -100,0 against rush-1 does not reject: it rejects after 10 pairs of games (LLR -3.20)",
+    )
+    met, sentence = verdict(played(lost), sprt=(-100, 0), against="rush-*")
+    assert met and "against rush-1, rush-2 does not reject: it is undecided after 20 pairs" in sentence
+    assert verdict(played({(0, 4): [2] * 20}), sprt=(-100, 0), against="slow")[1].endswith(
+        "10 pairs of games (LLR 1.53)"
+    )
+    assert not verdict(played({}), sprt=(-100, 0))[0], "nothing was played"
 
 
 def test_a_condition_is_of_one_kind_and_fits_somebody() -> None:
@@ -157,17 +89,10 @@ def test_a_condition_is_of_one_kind_and_fits_somebody() -> None:
 
 
 def test_fewer_games_than_could_show_anything_are_known_before_any_is_played() -> None:
-    for opponents in (1, 2, 14, 20):
-        deals = pairs_needed(opponents)
-        assert opponents * 0.5**deals < conditions.LEVEL <= opponents * 0.5 ** (deals - 1)
-        assert games_needed(opponents) == 4 * deals, "two games a pair, and points in half the pairs"
-    asks = [{"not_worse_than": "old", "against": "rush-*"}, {"no_loss": "slow"}]
-    gate = Gate.model_validate({"panel": ["x"], "condition": asks})
-    assert most_compared(gate, LABELS[2:]) == 2
-    assert most_compared(gate.model_copy(update={"condition": gate.condition[1:]}), LABELS[2:]) == 0
+    assert [pairs for pairs in range(1, 40) if can_reject(OLD_BOUNDS, pairs)][:1] == [10]
 
 
-def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
+def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "panel").mkdir()
     for name in ("a", "b"):
         (tmp_path / "panel" / f"{name}.py").touch()
@@ -177,9 +102,11 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
     gate = conditions.read(file)
+    said = capsys.readouterr().err
+    assert "the bot against the other: sprt = [-100, 0], against = ['old']" in " ".join(said.split())
     files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
-    assert gate.panel == [*files, "house:greedy"], "each once"
-    assert gate.references == [str(tmp_path / "old")]
+    assert gate.panel == [*files, "house:greedy", str(tmp_path / "old")], "each once"
+    assert gate.condition[:2] == [Condition(sprt=(-100, 0), against=["old"]), Condition(no_fault_in=1)]
     for text, why in (
         ("panel", "TOML"),
         ("panel = []", "panel: It should have at least 1 item"),
@@ -190,7 +117,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path) -> None:
         ('panel = ["a"]\n[[condition]]', "condition 1: a condition is one of no_loss"),
         ('panel = ["a"]', "condition: This is required"),
         ('panel = ["none/*"]\n[[condition]]\nno_loss = "a"', "nothing is called none"),
-        ('panel = ["x"]\n[[condition]]\nnot_worse_than = "panel/*"', "2 bots"),
+        ('panel = ["x"]\n[[condition]]\nsprt = [5, 0]', "elo0 must be below elo1"),
     ):
         file.write_text(text)
         with pytest.raises(BadGate, match=why):

@@ -1,0 +1,93 @@
+"""A round robin at tables of three to six: everybody meets everybody, and about equally often.
+
+The field sits on a circle, by seed. A *block* is a table on that circle. Turned by each step, it gives as many tables
+as there are players: each player sits in each of its seats once, and two players meet as often as the distance between
+them occurs in the block. So all play equally many tables, equally often in each seat, whatever the blocks are, and
+nobody needs a bye. What remains is to choose blocks in which each distance occurs, and about equally often. Blocks in
+which all occur equally often are a difference family; their tables are a balanced block design (Bose 1939).
+
+`_blocks` looks for blocks in which no distance occurs more often than a bound, for the lowest bound with which it
+succeeds, so it finds difference families. A block begins with a distance that occurs least, so there are at most n / 2
+blocks of s seats. A bound little above s (s - 1)^2 / 2 always suffices, whatever n is: if F distances are at it or just
+below, they bar at most (s - 1) (F + 1) of the n places for the next player, and F is at most n s (s - 1) / 2 divided by
+the bound. In fact nobody meets anybody more than three times in a field of at least three tables (tested up to 130).
+Archives are verified by drawing again, so a change of the search, its `STEPS` included, is a new version of the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import count, permutations
+
+Table = tuple[int, ...]
+
+STEPS = 8000
+"""The most players placed for one bound: a second for a field of 64. It finds families of up to 43 players."""
+
+
+@lru_cache(64)
+def block_rounds(players: int, seats: int) -> tuple[tuple[Table, ...], ...]:
+    """Return the rounds of a round robin: their tables, by the places of seeds from 0, in the order of seats.
+
+    A table belongs to the first round in which all its players are free.
+    """
+    busy = [0] * players  # for each player, its rounds as bits
+    rounds: list[list[Table]] = []
+    for block in _blocks(players, seats):
+        for turn in range(players if seats < players else 1):
+            table = tuple((place + turn) % players for place in block)
+            taken = 0
+            for player in table:
+                taken |= busy[player]
+            free = (~taken & (taken + 1)).bit_length() - 1
+            for player in table:
+                busy[player] |= 1 << free
+            if free == len(rounds):
+                rounds.append([])
+            rounds[free].append(table)
+    return tuple(tuple(tables) for tables in rounds)
+
+
+def _blocks(players: int, seats: int) -> list[Table]:
+    if players <= seats:
+        return [tuple(range(players))] if players == seats else []
+    others = seats * (seats - 1)
+    lowest = -(-(-(-(players - 1) // others) * others) // (players - 1))
+    return next(filter(None, (_search(players, seats, most) for most in count(lowest))))
+
+
+def _search(players: int, seats: int, most: int) -> list[Table] | None:
+    """Search for blocks in which each distance occurs, none more than `most` times; None if it finds none in time."""
+    chosen: list[int] = []
+    options: list[Iterator[int]] = []
+    for _ in range(max(STEPS, seats * players)):
+        blocks = [tuple(chosen[start : start + seats]) for start in range(0, len(chosen), seats)]
+        met = [0] * players  # how often a distance occurs, in both directions
+        for one, other in (two for block in blocks for two in permutations(block, 2)):
+            met[one - other] += 1
+        if len(chosen) % seats == 0 and min(met[1:]):
+            return blocks
+        options.append(iter(_choices(blocks[-1] if len(chosen) % seats else (), met, most)))
+        while (place := next(options[-1], None)) is None:
+            options.pop()
+            if not options:
+                return None
+            chosen.pop()
+        chosen.append(place)
+    return None
+
+
+def _choices(block: Sequence[int], met: Sequence[int], most: int) -> list[int]:
+    """Return the places that may follow in a block, those that its players have met least first."""
+    if not block:
+        return [0]
+    if len(block) == 1:
+        return [min(range(1, len(met) // 2 + 1), key=met.__getitem__)]
+    found = []
+    for place in range(1, len(met)):
+        distances = [(place - other) % len(met) for other in block]
+        both = [*distances, *(len(met) - distance for distance in distances)]
+        if place not in block and all(met[one] + both.count(one) <= most for one in distances):
+            found.append((sum(met[one] for one in distances), place))
+    return [place for _, place in sorted(found)]
