@@ -1,9 +1,10 @@
 """Reads and writes an organiser's declaration of a season as a TOML file.
 
 A file has a table for each group of settings (`league.terms.Group`), in which each setting has its usual name.
-`[season]`, `invited`, `timezone`, `[[divisions]]` and `[[evaluations]]` (`league.timetable`) are declared here. Omitted
-settings have their defaults; `"none"` stands for none, which TOML lacks. Dates have an offset, or are local times of
-`timezone`.
+`[season]`, `invited`, `timezone` and `[[divisions]]` are declared here, and all that is played in `[[contests]]`
+(`league.pairing.notation`). Files of version 0.2 say the latter in the settings' tables and in `[[evaluations]]`, which
+works, too. Omitted settings have their defaults; `"none"` stands for none, which TOML lacks. Dates have an offset, or
+are local times of `timezone`.
 
 `read` reports every mistake that shows in the file alone and continues with the rest, so that the league
 (`league.service.seasons.declared`) can add what is impossible in this season.
@@ -19,7 +20,6 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from difflib import get_close_matches
 from enum import StrEnum
 from itertools import accumulate
 from typing import Annotated, Any
@@ -29,6 +29,18 @@ from pydantic import BaseModel, Field, ValidationError
 
 from deadheat.engine.language import _
 from deadheat.league.complaints import plainly
+from deadheat.league.pairing.notation import (
+    ABSENT,
+    CONTESTS,
+    COVERED,
+    MEANINGS,
+    SETTINGS,
+    Contests,
+    Mistake,
+    contests_of,
+    translated,
+    unknown,
+)
 from deadheat.league.terms import MAX_DIVISIONS, TERMS, DivisionName, DivisionSize, SeasonName, Terms
 from deadheat.league.timetable import MOST_DECLARED, DeclaredEvaluation
 
@@ -54,9 +66,6 @@ LISTS = (DIVISIONS, EVALUATIONS)
 """Keys whose values are lists of tables."""
 
 ZONE = "timezone"
-
-Mistake = tuple[str, str]
-"""A key's path (empty: the whole file), and what is wrong there, as the end of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,20 @@ class Read:
 
     declared: Declaration
     mistakes: tuple[Mistake, ...]
+    text: str = ""
+    contests: Contests | None = None
+    """None: the file says in the notation of 0.2 what is played."""
+
+    def located(self, mistakes: Iterable[Mistake]) -> list[Mistake]:
+        """Return mistakes with those in contests at the contests, and with their lines."""
+        found = [self.contests.located(one) if self.contests else one for one in mistakes]
+        return [(path, f"{_line(self.text, path)}{why}") for path, why in found]
+
+    @property
+    def outdated(self) -> list[str]:
+        """The keys that a file of today replaces by `[[contests]]`."""
+        given = self.declared.model_fields_set & COVERED if self.contests is None else ()
+        return [PATHS[name] for name in KEYS if name in given]
 
 
 def read(text: str) -> Read:
@@ -140,13 +163,37 @@ def read(text: str) -> Read:
         return Read(Declaration(), (("", _("it is not TOML: %(why)s", why=_clause(str(error)))),))
     mistakes: list[Mistake] = []
     given = dict(_keys(tables, mistakes))
+    contests = None
+    if CONTESTS in given:
+        contests = translated(given.pop(CONTESTS), mistakes)
+        twice = (PATHS[name] for name in contests.settings if name in given)
+        mistakes += ((CONTESTS, _("they decide %(path)s; leave it out there", path=path)) for path in twice)
+        given |= contests.settings
     zone = _zone(given.get(ZONE), mistakes)
     plain = dict(_plain(given, zone, mistakes))
     declared = _checked(plain, mistakes)
     complained = {path for path, _ in mistakes}
     if declared.name is None and PATHS["name"] not in complained:
         mistakes.append((PATHS["name"], _("this is required")))
-    return Read(declared, tuple(mistakes[:MOST_MISTAKES]))
+    return Read(declared, tuple(mistakes[:MOST_MISTAKES]), text, contests)
+
+
+def _line(text: str, path: str) -> str:
+    """Return the line of a contest's word, or of the contest, as the beginning of a sentence; empty for other paths."""
+    table, *rest = path.split(".")
+    if table != CONTESTS or not rest:
+        return ""
+    bare = _TEXTS.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
+    headers = [number for number, line in enumerate(bare) if line == f"[[{CONTESTS}]]"]
+    if len(headers) < (place := int(rest[0])):
+        return ""  # they are not written as tables
+    at = headers[place - 1]
+    for number, line in enumerate(bare[at + 1 :], at + 1):
+        if line.startswith("[["):
+            break
+        if line.startswith(f"{rest[-1]}="):
+            at = number
+    return _("line %(number)s: ", number=at + 1)
 
 
 _TEXTS = re.compile(
@@ -168,10 +215,10 @@ def _is_nested(text: str) -> bool:
 def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[str, Any]]:
     """Yield the known keys of all tables with their values."""
     for table, content in tables.items():
-        if table in LISTS:
+        if table in (*LISTS, CONTESTS):
             yield table, content
         elif table not in TABLES:
-            mistakes.append((table, _unknown(table, (*TABLES, *LISTS))))
+            mistakes.append((table, _unknown(table, (*TABLES, *LISTS, CONTESTS))))
         elif not isinstance(content, dict):
             mistakes.append((table, _("it is a table; write [%(table)s] and its keys below", table=table)))
         else:
@@ -185,10 +232,7 @@ def _keys(tables: Mapping[str, Any], mistakes: list[Mistake]) -> Iterator[tuple[
 def _unknown(word: str, known: Iterable[str]) -> str:
     if word in PATHS:
         return _("it belongs in the table [%(table)s]", table=PATHS[word].partition(".")[0])
-    close = get_close_matches(word, known, 1)
-    names = ", ".join(known)
-    hint = _("did you mean %(name)s", name=close[0]) if close else _("there are %(names)s", names=names)
-    return _("there is no such key; %(hint)s", hint=hint)
+    return unknown(word, known)
 
 
 def _zone(name: object, mistakes: list[Mistake]) -> ZoneInfo | None:
@@ -278,24 +322,35 @@ def write(season: Mapping[str, Any]) -> str:
     """Return a file that declares a season. `season` has the values by key, `divisions` as pairs of a name and a size,
     and `evaluations` as declared.
     """
+    contests = contests_of(season)
+    said = {name for kind, words in contests for name in SETTINGS.get(kind, {}).values()} | ABSENT.keys()
     lines = ["# A season of Deadheat: `deadheat season apply FILE --season NUMBER` applies it.", ""]
+    lines += [] if contests else [f"{CONTESTS} = []", ""]
     for table, names in TABLES.items():
         lines.append(f"[{table}]")
         for name in names:
+            if name in said or (name in COVERED and season[name] == TERMS[name].default):
+                continue
             if name in season and (name in TERMS or season[name] is not None):
-                told = TERMS[name].words if name in TERMS else Declaration.model_fields[name].description
-                lines += [f"# {told}", f"{name} = {_spelled(season[name])}"]
+                lines += _explained(name, name, season[name])
         lines.append("")
     lines.append(f"# {Declaration.model_fields[DIVISIONS].description}")
     for name, size in season[DIVISIONS]:
         lines += [f"[[{DIVISIONS}]]", f"name = {_spelled(name)}", *([f"size = {size}"] if size else []), ""]
-    lines += [*([] if season[DIVISIONS] else [""]), f"# {Declaration.model_fields[EVALUATIONS].description}"]
-    for one in season[EVALUATIONS]:
-        values = {(info.alias or key): getattr(one, key) for key, info in DeclaredEvaluation.model_fields.items()}
-        lines += [f"[[{EVALUATIONS}]]"]
-        lines += [f"{key} = {_spelled(value)}" for key, value in values.items() if value not in (None, [])]
+    before = None
+    for kind, words in contests:
+        lines += [*([] if kind is before else [f"# {MEANINGS[kind]}"]), f"[[{CONTESTS}]]", f"kind = {_spelled(kind)}"]
+        for word, value in words.items():
+            lines += _explained(word, SETTINGS.get(kind, {}).get(word, ""), value)
         lines.append("")
+        before = kind
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _explained(word: str, name: str, value: object) -> list[str]:
+    """Return the lines of a key: the meaning of the declared key that has this name, if any, and the value."""
+    known = TERMS[name].words if name in TERMS else name and Declaration.model_fields[name].description
+    return [*([f"# {known}"] if known else []), f"{word} = {_spelled(value)}"]
 
 
 def _spelled(value: object) -> str:

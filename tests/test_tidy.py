@@ -174,6 +174,7 @@ def test_records_are_light_enough_for_every_command():
         "causes",
         "complaints",
         "pairing.figures",
+        "pairing.notation",
         "records",
         "season_file",
         "states",

@@ -266,7 +266,10 @@ def _marked(error: LeagueError) -> Fields:
         case BadSetting():
             return {error.setting: SETTING.sub(_named, f"{error.why[:1].upper()}{error.why[1:]}.")}
         case BadSeasonFile():
-            return {one["path"]: f"{one['why']}." for one in error.mistakes}
+            found: dict[str, str] = {}
+            for one in error.mistakes:
+                found[one["path"]] = f"{found.get(one['path'], '')} {one['why']}.".lstrip()
+            return found
         case NotInvited(by_code=True):
             return {"code": _("Ask an organiser for it.")}
         case NameTaken():

@@ -65,7 +65,7 @@ def challenge(
     """
     if not games and not sprt:
         fail("give the number of games with --games N, or let a test decide with --sprt ELO0,ELO1", USAGE)
-    test = dict(zip(("elo0", "elo1"), bounds(sprt), strict=True)) if sprt else None
+    test = bounds(sprt)
     where, own = _where(client, season, bot)
     body: dict[str, Any] = {
         "season_id": where.id,

@@ -69,8 +69,15 @@ def list_seasons(client: Client) -> Output:
 
 @group.command()
 @visits
-def show(client: Client, season: Number) -> Output:
+def show(
+    client: Client,
+    season: Number,
+    file: Annotated[bool, typer.Option("--file", help="Show it as the file that declares it.")] = False,
+) -> Output:
     """Show a season's state, settings and standings."""
+    if file:
+        text = client.download(f"/v1/seasons/{season}/season.toml").decode()
+        return Output({"season_id": season, "document": text}, text.rstrip("\n"))
     found = client.season(season)
     return Output(found, _shown_season(client, found))
 

@@ -36,8 +36,10 @@ def sprt(
     return Output(asdict(state), _lines(state, elo0, elo1))
 
 
-def bounds(text: str) -> tuple[float, float]:
-    """Parse the ELO0,ELO1 of --sprt."""
+def bounds(text: str) -> dict[str, float] | None:
+    """Return ELO0,ELO1 of an option --sprt by name; None for no text. End the command if they bound no test."""
+    if not text:
+        return None
     from deadheat.league.sprt import Terms
 
     try:
@@ -45,7 +47,7 @@ def bounds(text: str) -> tuple[float, float]:
         Terms(elo0, elo1)
     except ValueError as error:
         fail(f"--sprt takes two differences in Elo, such as 0,20: {error}", USAGE)
-    return elo0, elo1
+    return {"elo0": elo0, "elo1": elo1}
 
 
 def _numbers(text: str) -> list[int]:

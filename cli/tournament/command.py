@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from deadheat import __version__
 from deadheat.cli.console import (
     INTERRUPTED,
     REFUSED,
@@ -49,11 +47,12 @@ from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Asked, Built, Unplayable, begin, candidates, gate_of, go_on
+from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on
 from deadheat.cli.tournament.conditions import BadGate, Verdict
-from deadheat.cli.tournament.records import BadFolder
+from deadheat.cli.tournament.games import game_of
+from deadheat.cli.tournament.records import BadFolder, Folder, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
-from deadheat.cli.tournament.schedule import Kind, games_of, plan
+from deadheat.cli.tournament.schedule import games_of, plan
 from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings, summary
 from deadheat.cli.tournament.worker import Job, Voided
@@ -144,15 +143,14 @@ def tournament(
         with _sentences():
             if resume is not None:
                 more = named if game in GAMES else tuple(word for word in (game, *named) if word)
-                built = go_on(resume, more, games, open_sandbox)
+                request, open_folder = go_on(resume, more, games, open_sandbox)
             else:
-                test, words = bounds(sprt) if sprt else None, tuple(set_ or ())
-                how = keep.value, sandbox.value
-                asked = Asked(game, named, format_, games, test, until, seed, seats, *how, gate, words)
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
-                built = begin(asked, path, open_sandbox(sandbox.value), __version__)
-            with built.folder:
-                run = Run(built, as_json)
+                about = partial(Request, game=game, kind=format_, sprt=bounds(sprt), until=until, seed=seed)
+                wanted = about(seats=seats or 0, games=games or 0, keep=keep.value, sandbox=sandbox.value)
+                request, open_folder = begin(wanted, named, gate, set_ or (), path, open_sandbox(sandbox.value))
+            with open_folder:
+                run = Run(request, open_folder, as_json)
                 run.play(workers, partial(workers_sandbox, work=Path(work)))
         run.end()
     return ()
@@ -162,7 +160,8 @@ def tournament(
 class Run:
     """One call of the command, including the games that were played before."""
 
-    built: Built
+    request: Request
+    folder: Folder
     as_json: bool
     standings: Standings = field(init=False)
     interrupted: bool = False
@@ -171,16 +170,16 @@ class Run:
     """The reason why this machine could not continue, as a sentence."""
 
     def __post_init__(self) -> None:
-        request = self.built.request
-        self.standings = Standings(request.labels, plan(request.design))
-        for game in self.built.folder.games:
+        self.standings = Standings(self.request.labels, plan(self.request))
+        for game in self.folder.games:
             self.standings.add(game)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
         """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
-        request, folder = self.built.request, self.built.folder
+        request, folder = self.request, self.folder
         played = self.standings.games.keys()
-        missing = [deal for deal in self.standings.deals if any(seated.number not in played for seated in deal.games)]
+        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in self.standings.deals)
+        missing = [replace(deal, games=games) for deal, games in left if games]
         if not missing or self._decided():
             return
         cpus = own_processors()
@@ -193,7 +192,6 @@ class Run:
             folder=folder.path,
             locks=locks_folder(),
             cpus=cpus,
-            played=frozenset(played),
         )
         with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)
@@ -219,8 +217,8 @@ class Run:
 
     def _ended(self, line: str) -> bool:
         """Append a game's line, and return whether the results suffice."""
-        self.built.folder.append(line)
-        self.standings.add(json.loads(line))
+        self.folder.append(line)
+        self.standings.add(game_of(line))
         if self.as_json:
             print(line, flush=True)
         elif milestone(count := len(self.standings.games)) and not err.is_terminal:
@@ -228,7 +226,7 @@ class Run:
         return self._decided()
 
     def _decided(self) -> bool:
-        request = self.built.request
+        request = self.request
         if request.sprt is not None:
             return bool(self.standings.test(request.sprt).verdict != "continue")
         if request.until is not None and self.standings.games:
@@ -242,7 +240,7 @@ class Run:
 
     def verdicts(self) -> dict[str, list[Verdict]]:
         """Return the gate's verdicts on each candidate; empty without a gate."""
-        request = self.built.request
+        request = self.request
         if request.gate is None:
             return {}
         gate, labels = gate_of(request), request.labels
@@ -256,7 +254,7 @@ class Run:
             print_json({"summary": self._summary(verdicts)})
         elif self.standings.games:
             self._show(verdicts)
-        path = self.built.folder.path
+        path = self.folder.path
         note(f"Results in {path}")
         if self.standings.games:
             from deadheat.cli.tournament import report  # brings the ratings' numpy
@@ -273,22 +271,22 @@ class Run:
 
     def _choice(self, verdicts: Collection[str]) -> list[Rating]:
         """Return the ratings of the bots from which to choose the best; none if the first bot is tested."""
-        request, ratings = self.built.request, self.standings.ratings(now=True)
+        request, ratings = self.request, self.standings.ratings(now=True)
         if request.gate is not None:
             return [rating for rating in ratings if rating.player in verdicts]
         return ratings if request.kind is Kind.ROUND_ROBIN and len(ratings) > 2 and request.sprt is None else []
 
     def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
-        request, found = self.built.request, summary(self.standings, self._choice(verdicts))
+        request, found = self.request, summary(self.standings, self._choice(verdicts))
         if request.sprt is not None:
             state = self.standings.test(request.sprt)
             found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
         if verdicts:
             found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
-        return found | {"folder": str(self.built.folder.path), "interrupted": self.interrupted or bool(self.broke)}
+        return found | {"folder": str(self.folder.path), "interrupted": self.interrupted or bool(self.broke)}
 
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
-        request = self.built.request
+        request = self.request
         out.print(standings_table(self.standings, self.standings.ratings(now=True)))
         if request.sprt is not None:
             out.print(sprt_line(request, self.standings.test(request.sprt)), soft_wrap=True)

@@ -94,10 +94,11 @@ def labels_of(names: Sequence[str]) -> list[str]:
 
 
 def build_all(
-    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], optional: Container[str]
+    game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], given: Sequence[str]
 ) -> Iterator[Bot]:
     """Build the bots and store their programs. Yield each as soon as it is stored. Labels differ from those of `known`.
-    An `optional` bot that cannot be built here, for example for lack of a compiler, is left out with a note.
+    A bot that only `house:*` among the `given` words names, and that cannot be built here, for example for lack of a
+    compiler, is left out with a note.
 
     Raises:
         BadBot: with a sentence for the person who named it. SandboxError: this machine failed.
@@ -108,11 +109,12 @@ def build_all(
         try:
             bot = _build(game, name, label, f"{number:02}", sandbox, folder / records.BOTS)
         except BadBot as error:
-            if name not in optional:
+            if name in given or not name.startswith(HOUSE):
                 raise
             note(str(error), "left out:")
             continue
         labels.add(label)
+        note(bot.label, "built")
         yield bot
 
 

@@ -10,16 +10,16 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
-from deadheat import __version__
 from deadheat.cli.console import note
 from deadheat.cli.local.transcripts import parsed
 from deadheat.cli.tournament import records
-from deadheat.cli.tournament.records import TRANSCRIPTS, Bot, Game, Request, game_line
-from deadheat.cli.tournament.schedule import Deal, Kind, Seated, Stage
+from deadheat.cli.tournament.games import FaultRecord, GameRecord, game_line
+from deadheat.cli.tournament.records import GAMES, Bot, Kind, Request, Stage
+from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.cli.tournament.show import closing_lines, sprt_line, standings_table
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_S
@@ -74,25 +74,20 @@ def write_report(
     from deadheat.cli.tournament import report  # it imports the ratings' numpy
 
     played = [match for match in counting(matches) if match.state == MatchState.DONE]
+    request, lines = _request(challenge), []
     with tempfile.TemporaryDirectory(prefix="deadheat-challenge-") as work:
-        folder = Path(work)
-        (folder / TRANSCRIPTS).mkdir()
-        request = _request(challenge)
-        records.save(folder, request)
-        with records.Folder(folder) as log:
-            for number, match in enumerate(played):
-                if number % TOLD_EVERY == TOLD_EVERY - 1:
-                    note(f"{number + 1} of {len(played)} transcripts", "fetched")
-                data = transcript_of(match.id)
-                path = f"{TRANSCRIPTS}/{match.id}.jsonl"
-                (folder / path).write_bytes(data)
-                transcript = parsed(data, f"match {match.id}")
-                request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
-                names = [challenge.sides[player] for player in _seated(challenge, match)]
-                line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), path)
-                log.append(json.dumps(line))
-        records.save(folder, request)
-        return report.write(folder, output, f"{' against '.join(challenge.sides)}: challenge {challenge.id}")
+        for number, match in enumerate(played):
+            if number % TOLD_EVERY == TOLD_EVERY - 1:
+                note(f"{number + 1} of {len(played)} transcripts", "fetched")
+            file = Path(work) / f"{match.id}.jsonl"
+            file.write_bytes(data := transcript_of(match.id))
+            transcript = parsed(data, f"match {match.id}")
+            request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
+            names = [challenge.sides[player] for player in _seated(challenge, match)]
+            line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), file.name)
+            lines.append(json.dumps(line).encode())
+        title = f"{' against '.join(challenge.sides)}: challenge {challenge.id}"
+        return report.write(Path(work), output, title, records.played(request, lines, Path(GAMES)))
 
 
 def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
@@ -101,29 +96,23 @@ def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
     return tuple(int((seat.bot_id, seat.version) != own) for seat in match.seats)
 
 
-def _game(challenge: AskedChallenge, number: int, match: Match) -> Game:
-    """Return the league's facts about a game in the form of a line in a tournament's log."""
-    faults: list[dict[str, Any]] = [
-        {
-            "seat": seat.seat,
-            "fault": seat.fault.fault.value,
-            "command": seat.fault.command,
-            "elapsed_ms": seat.fault.elapsed_ms,
-        }
-        for seat in match.seats
-        if seat.fault is not None
-    ]
-    return {
-        "number": number,
-        "players": [challenge.sides[player] for player in _seated(challenge, match)],
-        "ranks": [seat.rank for seat in match.seats],
-        "rated": len(faults) < len(match.seats),
-        "group": match.commitment,
-        "faults": faults,
-        "void_attempts": 0,  # the league's machines, not this one, are to blame
-        "times": [{} for _ in match.seats],
-        "host_ms": [0.0 for _ in match.seats],
-    }
+def _game(challenge: AskedChallenge, number: int, match: Match) -> GameRecord:
+    """Return the league's facts about a game. They lack its times, and void attempts are not this machine's."""
+    failed = [(seat.seat, seat.fault) for seat in match.seats if seat.fault is not None]
+    return GameRecord(
+        number=number,
+        players=[challenge.sides[player] for player in _seated(challenge, match)],
+        ranks=[seat.rank or 0 for seat in match.seats],
+        points=None,
+        group=match.commitment,
+        faults=[FaultRecord(seat, fault.fault.value, fault.command, fault.elapsed_ms) for seat, fault in failed],
+        void_attempts=0,
+        seconds=0.0,
+        times=[{} for _ in match.seats],
+        host_ms=[0.0 for _ in match.seats],
+        transcript=None,
+        rated=len(failed) < len(match.seats),
+    )
 
 
 def _seconds(transcript: Transcript) -> float:
@@ -151,7 +140,6 @@ def _request(challenge: AskedChallenge) -> Request:
     other = f"bot {challenge.opponent_id}, version {challenge.opponent_version}"
     tested = challenge.elo0 is not None and challenge.elo1 is not None
     return Request(
-        deadheat=__version__,
         game=challenge.game,
         rules_version=RULES[challenge.game].rules_version if challenge.game in RULES else 0,
         bots=tuple(Bot(label, given, "", "", ()) for label, given in zip(challenge.sides, (own, other), strict=True)),
@@ -160,10 +148,8 @@ def _request(challenge: AskedChallenge) -> Request:
         games=challenge.games_limit,
         stages=(Stage(2, challenge.games_limit),),
         sprt={"elo0": challenge.elo0, "elo1": challenge.elo1} if tested else None,  # type: ignore[dict-item]
-        until=None,
         seed=f"challenge {challenge.id}",
         keep="all",
         sandbox="the league's",
         started=challenge.created_at.isoformat(),
-        block=1,
     )

@@ -16,30 +16,29 @@ import fcntl
 import hashlib
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from deadheat.cli.local.timing import rounded
-from deadheat.cli.local.transcripts import faults_of
-from deadheat.cli.tournament.schedule import Design, Kind, Stage
+from pydantic import ValidationError
+
+from deadheat import __version__
+from deadheat.cli.tournament.games import GameRecord, game_of
 from deadheat.engine import games
-from deadheat.engine.core import NS_PER_MS, Fault
 from deadheat.engine.core import Game as Rules
 from deadheat.engine.games.variants import BadVariant, varied
-from deadheat.engine.transcript import Transcript, encode_result
+from deadheat.league.complaints import plainly
 from deadheat.sandbox.box import Program
 
 FORMAT = 1
+MOST_GAMES = 1_000_000
 HEADER, GAMES, TRANSCRIPTS, BOTS = "tournament.json", "games.jsonl", "games", "bots"
 
 CURE = "delete the line, and --resume plays its game again"
 """The remedy for a damaged line of ``games.jsonl``."""
-
-Game = Mapping[str, Any]
-"""A line of ``games.jsonl``."""
 
 
 class BadFolder(Exception):
@@ -59,27 +58,47 @@ class Bot:
     command: tuple[str, ...]
 
 
+class Kind(StrEnum):
+    """The format: which bots meet which others."""
+
+    ROUND_ROBIN = "round-robin"
+    GAUNTLET = "gauntlet"  # the first bot meets all others
+
+
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage: so many bots play, and each pair that meets plays at least so many games, rounded up to whole deals."""
+
+    bots: int
+    games: int
+
+
+def _started() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """The request as stored in ``tournament.json``. `games` and `stages` are those of `schedule.Stage`; `panel` is the
-    number of a gate's opponents, which are the last bots.
+    """The request as stored in ``tournament.json``, from which the plan of games follows (`schedule.plan`). `seed` is
+    any text; `block` is how many deals of one table are played in a row (more than one in older folders only); `panel`
+    is the number of a gate's opponents, which are the last bots.
     """
 
-    deadheat: str
+    deadheat: str = __version__
     game: str
-    rules_version: int
-    bots: tuple[Bot, ...]
+    rules_version: int = 0
+    bots: tuple[Bot, ...] = ()
     kind: Kind
     seats: int
     games: int
-    stages: tuple[Stage, ...]
-    sprt: Mapping[str, float] | None
-    until: float | None
+    stages: tuple[Stage, ...] = ()
+    sprt: Mapping[str, float] | None = None
+    until: float | None = None
     seed: str
     keep: str
     sandbox: str
-    started: str
-    block: int
+    started: str = field(default_factory=_started)
+    block: int = 1
     panel: int = 0
     gate: Mapping[str, Any] | None = None
     variant: Mapping[str, int] = field(default_factory=dict)
@@ -105,10 +124,58 @@ class Request:
         """The bots' names, by number."""
         return tuple(bot.label for bot in self.bots)
 
+
+def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
+    """Read the games in a file's lines. Raises BadFolder."""
+    games = []
+    for number, line in enumerate(lines, 1):
+        try:
+            games.append(game_of(line))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            why = f"{where + ': ' if where else ''}{plainly(first)}".rstrip(".")
+            raise BadFolder(f"{file}, line {number}: {why}; {CURE}") from None
+    if len(games) > MOST_GAMES:
+        raise BadFolder(f"{file} has more than {MOST_GAMES} games")
+    return games
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A tournament so far. `rated` are the lines of the games that count, in the form that `deadheat rate` reads;
+    `labels` are the names of all bots.
+    """
+
+    about: Request
+    games: Sequence[GameRecord]
+    rated: Sequence[bytes]
+    labels: Sequence[str]
+
     @property
-    def design(self) -> Design:
-        """The part of the request from which the plan of games follows."""
-        return Design(self.labels, self.kind, self.seats, self.seed, self.stages, self.block, self.panel)
+    def numbers(self) -> dict[str, int]:
+        """The place of each bot in `labels`."""
+        return {label: number for number, label in enumerate(self.labels)}
+
+
+def read(folder: Path) -> Played:
+    """Read a tournament that is over, interrupted or still running. Raises BadFolder."""
+    about, file = load(folder), folder / GAMES
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise BadFolder(f"cannot read {file}: {error.strerror}") from error
+    return played(about, data[: data.rfind(b"\n") + 1].splitlines(), file)  # the last line may be cut short
+
+
+def played(about: Request, lines: Sequence[bytes], file: Path) -> Played:
+    """Return the tournament with these lines of its games, which `file` contains. Raises BadFolder."""
+    games = _games(file, lines)
+    rated = [line for line, game in zip(lines, games, strict=True) if game.rated]
+    labels = dict.fromkeys([*about.labels, *(player for game in games for player in game.players)])
+    return Played(about, games, rated, list(labels))
 
 
 class Folder:
@@ -147,17 +214,11 @@ class Folder:
         if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
 
-    def _repaired(self) -> list[Game]:
-        """Return the games, without a last line that was cut short or is not JSON."""
+    def _repaired(self) -> list[GameRecord]:
+        """Return the games, without a last line that was cut short."""
         data = (self.path / GAMES).read_bytes()
         whole = data[: data.rfind(b"\n") + 1]
-        games: list[Game] = []
-        for number, line in enumerate(whole.splitlines(), 1):
-            try:
-                game = json.loads(line)
-                games.append({"number": game["number"], "players": game["players"], "ranks": game["ranks"], **game})
-            except (ValueError, TypeError, KeyError) as error:
-                raise BadFolder(f"{self.path / GAMES}, line {number}: this is not a game; {CURE}") from error
+        games = _games(self.path / GAMES, whole.splitlines())
         if len(whole) < len(data):
             os.ftruncate(self._fd, len(whole))
         return games
@@ -197,51 +258,3 @@ def sha256_of(program: Path) -> str:
         content = file.read_bytes()
         digest.update(f"{file.relative_to(program).as_posix()}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
-
-
-def game_line(
-    number: int, players: Iterable[str], group: str, transcript: Transcript, seconds: float, path: str | None
-) -> dict[str, Any]:
-    """Return a finished game as a line of the log. `path`: the path of its transcript, relative to the folder."""
-    result = encode_result(transcript.result)
-    times, host_ns = times_of(transcript)
-    return {
-        "number": number,
-        "players": list(players),
-        "ranks": result["ranks"],
-        "points": result["points"],
-        "rated": transcript.result.rated,
-        "group": group,
-        "seed": transcript.seed.hex(),
-        "attempt": transcript.attempt,
-        "faults": faults_of(transcript),
-        "void_attempts": transcript.attempt - 1,
-        "seconds": round(seconds, 4),
-        "times": times,
-        "host_ms": [taken_ns / NS_PER_MS for taken_ns in host_ns],
-        "transcript": path,
-    }
-
-
-def times_of(transcript: Transcript) -> tuple[list[dict[str, Any]], list[int]]:
-    """Return each seat's own times by command, rounded to two digits and counted, and what the host took, in ns."""
-    answers: list[dict[str, list[tuple[int, int]]]] = [{} for _ in range(transcript.seats)]  # limits and own times
-    host_ns = [0] * transcript.seats
-    for messages, replies, _ in transcript.exchanges:
-        for message in messages:
-            seat, _, limit_ns = message
-            if limit_ns is None:
-                continue
-            line, elapsed_ns, fault, _, _, stolen_ns, _ = replies[seat]
-            host_ns[seat] += stolen_ns
-            if line is None and fault is not Fault.TIMEOUT:
-                continue  # the program was gone or answered too early: nothing was timed
-            answers[seat].setdefault(message.command, []).append((limit_ns, elapsed_ns - stolen_ns))
-    return [{command: _times(found) for command, found in by_command.items()} for by_command in answers], host_ns
-
-
-def _times(found: Iterable[tuple[int, int]]) -> dict[str, Any]:
-    limits_ns, own_ns = zip(*found, strict=True)
-    counted = sorted(Counter(rounded(value_ns, 2) for value_ns in own_ns).items())
-    own_ms = [[rounded_ns / NS_PER_MS, n] for rounded_ns, n in counted]
-    return {"limit_ms": max(limits_ns) / NS_PER_MS, "own_ms": own_ms}

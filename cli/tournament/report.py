@@ -14,8 +14,8 @@ from deadheat.cli.local.transcripts import doubt
 from deadheat.cli.local.transcripts import read as read_transcript
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament import strength, times
-from deadheat.cli.tournament.played import FaultRecord, GameRecord, Played, read
-from deadheat.cli.tournament.records import BadFolder, Bot
+from deadheat.cli.tournament.games import FaultRecord, GameRecord
+from deadheat.cli.tournament.records import BadFolder, Bot, Played, read
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.engine.figures import counted
@@ -34,14 +34,14 @@ MOST_LINKS = 10
 """The most games named beside each kind of fault; the list of games has all of them."""
 
 
-def write(folder: Path, output: Path | None = None, title: str = "") -> Path:
+def write(folder: Path, output: Path | None = None, title: str = "", played: Played | None = None) -> Path:
     """Write the report of a tournament, which may still be running, and return its file: `output`, or `report.html` in
-    the folder. `title` replaces its usual heading.
+    the folder. `title` replaces its usual heading, `played` what the folder's records say.
 
     Raises:
         BadFolder: the folder is not a tournament's. OSError: the report cannot be written.
     """
-    played = read(folder)
+    played = played or read(folder)
     file = output or folder / NAME
     title = title or f"Tournament of {played.about.game}"
     page.save(file, page.page(title, _body(folder, played, title), ["report.js"]))

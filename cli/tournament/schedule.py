@@ -14,27 +14,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import combinations
 
+from deadheat.cli.tournament.records import Kind, Request
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.league.pairing.pairs import PairKey, lot, pair_key
 from deadheat.league.pairing.seating import turns
-
-
-class Kind(StrEnum):
-    """The format: which bots meet which others."""
-
-    ROUND_ROBIN = "round-robin"
-    GAUNTLET = "gauntlet"  # the first bot meets all others
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A stage: so many bots play, and each pair that meets plays at least so many games, rounded up to whole deals."""
-
-    bots: int
-    games: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +44,10 @@ class Deal:
         return tuple(sorted(self.games[0].players))
 
 
-@dataclass(frozen=True, slots=True)
-class Design:
-    """The request from which a plan follows. `labels` name the bots, `seed` is any text, `block` is how many deals of
-    one table are played in a row (more than one in older folders only). The last `panel` bots are opponents: all others
-    play them, but not each other, and everybody plays the same dice against the same opponent.
+def plan(design: Request) -> list[Deal]:
+    """Return all deals in the order in which they are played. The last `panel` bots are opponents: all others play
+    them, but not each other, and everybody plays the same dice against the same opponent.
     """
-
-    labels: tuple[str, ...]
-    kind: Kind
-    seats: int
-    seed: str
-    stages: tuple[Stage, ...]
-    block: int = 1
-    panel: int = 0
-
-
-def plan(design: Design) -> list[Deal]:
-    """Return all deals in the order in which they are played."""
     met: Counter[PairKey] = Counter()
     dealt: Counter[tuple[int, ...]] = Counter()
     deals: list[Deal] = []
@@ -96,7 +67,7 @@ def games_of(deals: Sequence[Deal]) -> int:
     return sum(len(deal.games) for deal in deals)
 
 
-def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
+def _tables(design: Request, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
     """Yield tables until each pair that meets has met in `wanted` deals. `met`: the meetings so far; it is updated."""
     pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]
     if design.seats == 2:
@@ -108,7 +79,7 @@ def _tables(design: Design, bots: int, wanted: int, met: Counter[PairKey]) -> It
         yield table
 
 
-def _meets(design: Design, bots: int, one: int, other: int) -> bool:
+def _meets(design: Request, bots: int, one: int, other: int) -> bool:
     if design.panel:
         return one < bots - design.panel <= other
     return design.kind is Kind.ROUND_ROBIN or one == 0
@@ -127,7 +98,7 @@ def _pairs_in_turn(
 
 
 def _larger_tables(
-    design: Design, pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey]
+    design: Request, pairs: Sequence[PairKey], wanted: int, met: Counter[PairKey]
 ) -> Iterator[tuple[int, ...]]:
     """Begin each table with the pair that has met least, and add the bots that have met those there least. Lots decide
     among equals. The caller updates `met` between two tables.
@@ -161,7 +132,7 @@ def _next_at(
     return min((bot for bot in bots if bot not in table), key=gain)
 
 
-def _deal(design: Design, table: tuple[int, ...], deal: int, number: int) -> Deal:
+def _deal(design: Request, table: tuple[int, ...], deal: int, number: int) -> Deal:
     known = table[1:] if design.panel else table
     names = sorted(design.labels[bot] for bot in known)
     seatings = turns(table, deal, seed=_digest(design.seed, "seats", *names))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deadheat.cli.tournament.records import Game
+from deadheat.cli.tournament.games import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 
 if TYPE_CHECKING:
@@ -35,7 +35,6 @@ class Seen:
     games: int = 0
     faults: Counter[str] = field(default_factory=Counter)  # keyed by kind and command
     share: float = 0.0  # the largest share of a limit that a reply in time took
-    late: int = 0
     host_ms: float = 0.0
 
 
@@ -46,7 +45,7 @@ class Standings:
     labels: Sequence[str]
     deals: Sequence[Deal]
     seen: list[Seen] = field(init=False)
-    games: dict[int, Game] = field(default_factory=dict)
+    games: dict[int, GameRecord] = field(default_factory=dict)
     void_attempts: int = 0
     unrated: int = 0
     _scores: dict[tuple[int, int], list[int]] = field(default_factory=dict)
@@ -67,39 +66,37 @@ class Standings:
     def _deal_of(self) -> dict[int, Deal]:
         return {seated.number: deal for deal in self.deals for seated in deal.games}
 
-    def add(self, game: Game) -> None:
+    def add(self, game: GameRecord) -> None:
         """Count a finished game. Counting a game again changes nothing."""
-        if game["number"] in self.games:
+        if game.number in self.games:
             return
-        self.games[game["number"]] = game
-        players = [self.numbers[label] for label in game["players"]]
-        self.void_attempts += game.get("void_attempts", 0)
+        self.games[game.number] = game
+        players = [self.numbers[label] for label in game.players]
+        self.void_attempts += game.void_attempts
         for seat, player in enumerate(players):
             self._look(self.seen[player], game, seat)
-        if not game.get("rated", True):
+        if not game.rated:
             self.unrated += 1
             return
-        ranks = game["ranks"]
-        for seat, player in enumerate(players):
-            for other_seat, other in enumerate(players):
-                if seat != other_seat:
-                    place = (ranks[seat] >= ranks[other_seat]) + (ranks[seat] > ranks[other_seat])
+        for player, rank in zip(players, game.ranks, strict=True):
+            for other, other_rank in zip(players, game.ranks, strict=True):
+                if player != other:
+                    place = (rank >= other_rank) + (rank > other_rank)
                     self._scores.setdefault((player, other), [0, 0, 0])[place] += 1
-        deal = self._deal_of[game["number"]]
+        deal = self._deal_of[game.number]
         if len(deal.table) == len(deal.games) == 2:
             self._count_deal(deal)
 
     @staticmethod
-    def _look(seen: Seen, game: Game, seat: int) -> None:
+    def _look(seen: Seen, game: GameRecord, seat: int) -> None:
         seen.games += 1
-        for fault in game["faults"]:
-            if fault["seat"] == seat:
-                seen.faults[f"{fault['fault']} at {fault['command'] or 'the start'}"] += 1
-                seen.late += fault["fault"] == "timeout"
-        seen.host_ms += game["host_ms"][seat]
-        for times in game["times"][seat].values():
-            if times["limit_ms"] and times["own_ms"]:
-                seen.share = max(seen.share, times["own_ms"][-1][0] / times["limit_ms"])
+        seen.faults.update(
+            f"{fault.fault} at {fault.command or 'the start'}" for fault in game.faults if fault.seat == seat
+        )
+        seen.host_ms += game.host_ms[seat]
+        for answers in game.times[seat].values():
+            if answers.limit_ms and answers.own_ms:
+                seen.share = max(seen.share, answers.own_ms[-1][0] / answers.limit_ms)
 
     def score(self, one: int, other: int) -> Score:
         """Return the games that a bot won, drew and lost against another."""
@@ -114,7 +111,7 @@ class Standings:
     def _count_deal(self, deal: Deal) -> None:
         """Count a deal of two bots once both of its games have ended and count."""
         games = [self.games.get(seated.number) for seated in deal.games]
-        if not all(game and game.get("rated", True) for game in games):
+        if not all(game and game.rated for game in games):
             return
         one, other = deal.table
         halves = sum(_half_points(game, self.labels[one]) for game in games if game)
@@ -160,11 +157,11 @@ class Standings:
         groups: dict[str, int] = {}
         by_seats: dict[int, tuple[list[list[int]], list[list[int]], list[int]]] = {}
         for game in self.games.values():
-            if game.get("rated", True):
-                players, ranks, of = by_seats.setdefault(len(game["ranks"]), ([], [], []))
-                players.append([self.numbers[label] for label in game["players"]])
-                ranks.append(game["ranks"])
-                of.append(groups.setdefault(game["group"], len(groups)))
+            if game.rated:
+                players, ranks, of = by_seats.setdefault(len(game.ranks), ([], [], []))
+                players.append([self.numbers[label] for label in game.players])
+                ranks.append(game.ranks)
+                of.append(groups.setdefault(str(game.group), len(groups)))
         played = [Games(*(np.array(part, np.int64) for part in parts)) for parts in by_seats.values()]
         return list(rate(log_of(list(self.labels), played, list(groups)), RatingConfig()).entries)
 
@@ -173,10 +170,9 @@ class Standings:
         return next(((r.high - r.low) / 2 for r in self.ratings() if r.player == label), None)
 
 
-def _half_points(game: Game, label: str) -> int:
-    ranks: list[int] = game["ranks"]
-    seat: int = game["players"].index(label)
-    own, other = ranks[seat], ranks[1 - seat]
+def _half_points(game: GameRecord, label: str) -> int:
+    seat = game.players.index(label)
+    own, other = game.ranks[seat], game.ranks[1 - seat]
     return (own <= other) + (own < other)
 
 

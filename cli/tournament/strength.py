@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.output import Column, Columns
-from deadheat.cli.tournament.played import GameRecord, Played
+from deadheat.cli.tournament.games import GameRecord
+from deadheat.cli.tournament.records import Played
 from deadheat.engine.figures import counted
 from deadheat.engine.intervals import bars, interval
 from deadheat.league.ratings import Rating, RatingConfig, RatingTable, rate

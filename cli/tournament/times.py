@@ -17,7 +17,8 @@ from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.local.timing import BANK
 from deadheat.cli.output import Column, Columns
-from deadheat.cli.tournament.played import Answers, GameRecord, Played
+from deadheat.cli.tournament.games import Answers, GameRecord
+from deadheat.cli.tournament.records import Played
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
 

@@ -22,7 +22,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from deadheat.cli.local.play import Backend
-from deadheat.cli.tournament.records import TRANSCRIPTS, game_line
+from deadheat.cli.tournament.games import game_line
+from deadheat.cli.tournament.records import TRANSCRIPTS
 from deadheat.cli.tournament.schedule import Deal, Seated
 from deadheat.engine.core import Game, Message, Reply, Seat, Transport, TransportError
 from deadheat.engine.referee import MATCH_ATTEMPTS
@@ -61,9 +62,6 @@ class Job:
     locks: Path
     cpus: tuple[int, ...]
     """The processors to choose from, best first."""
-
-    played: frozenset[int]
-    """Games that are already in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +225,8 @@ class Worker:
         if self._arena is None or self._table != deal.table:
             self._open(deal.table)
         assert self._arena is not None
-        missing = [seated for seated in deal.games if seated.number not in self.job.played]
-        for seated in missing:
-            self._play_game(self._arena, deal, seated, seated is missing[-1])
+        for seated in deal.games:
+            self._play_game(self._arena, deal, seated, seated is deal.games[-1])
 
     def _take(self, deal: Deal) -> None:
         cpus = self.job.cpus

@@ -168,14 +168,14 @@ def test_a_new_season_starts_from_a_file_that_is_valid_as_it_is(site: Site, boss
 )
 def test_what_is_wrong_with_a_stage_is_said_in_its_words(boss: Browser, line: str, why: str) -> None:
     boss.get("/desk/season-file")
-    text = boss.form("/desk/season-file").fields["document"].replace("swiss rounds=9 matches=2 keep=8", line)
+    text = f'[season]\nname = "Old"\ngame = "yacht-auction"\n[finals]\nfinals = "stages"\nstages = ["{line}"]'
     boss.submit("/desk/season-file", 422, document=text)
     assert why in boss.page.text and boss.page.text.count("finals.") == 1
 
 
 def test_a_mistake_is_said_without_its_consequences(boss: Browser) -> None:
     boss.get("/desk/season-file")
-    text = boss.form("/desk/season-file").fields["document"].replace('finals = "stages"', 'finals = "staged"')
+    text = boss.form("/desk/season-file").fields["document"].replace('"round-robin"\n', '"robin"\n', 1)
     boss.submit("/desk/season-file", 422, document=text)
     (wrong,) = re.findall(r"<li><code>([^<]*)</code>", boss.answer.text)
-    assert wrong == "finals.finals"
+    assert wrong == "contests.5"

@@ -23,9 +23,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from deadheat.cli.tournament.beginning import Asked, begin
+from deadheat.cli.tournament.beginning import begin
 from deadheat.cli.tournament.command import Run, workers_sandbox
-from deadheat.cli.tournament.schedule import Kind
+from deadheat.cli.tournament.records import Kind, Request
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Game, Reply, Result
 from deadheat.engine.games import GAMES
@@ -116,14 +116,14 @@ def one_by_hand(game: Game, bot: Path, seed: bytes) -> Result:
 
 def prepared(bot: Path, games: int, keep: str, folder: Path) -> Run:
     """Make everything up to the first game: folder, programs, plan."""
-    two = (str(bot), str(bot))
-    asked = Asked(GAME, two, Kind.ROUND_ROBIN, games, None, None, "bench", None, keep, "local", None)
-    return Run(begin(asked, folder, LocalSandbox(), "bench"), as_json=False)
+    about = partial(Request, game=GAME, kind=Kind.ROUND_ROBIN, seats=0, seed="bench", sandbox="local")
+    wanted = about(games=games, keep=keep)
+    return Run(*begin(wanted, (str(bot), str(bot)), None, (), folder, LocalSandbox()), as_json=False)
 
 
 def play(run: Run) -> None:
-    with run.built.folder:
-        run.play(1, partial(workers_sandbox, work=run.built.folder.path))
+    with run.folder:
+        run.play(1, partial(workers_sandbox, work=run.folder.path))
 
 
 def cpu_ms_of(work: Callable[[], None]) -> tuple[float, float]:

@@ -329,7 +329,7 @@ def test_an_archive_is_right_and_every_lie_in_it_is_found(written: Path, judged_
     assert "4 evaluations" in told[5]["detail"] and "2 stages" in told[6]["detail"]
     assert told[7]["detail"] == "5 versions published."
     with zipfile.ZipFile(written) as file:
-        assert "third-place" in file.read(f"v1/seasons/{SEASON}/season.toml").decode()
+        assert "third_place = true" in file.read(f"v1/seasons/{SEASON}/season.toml").decode()
         matches = [json.loads(row) for row in file.read(table("matches")).splitlines()]
     number = matches[0]["match_id"]
     transcript = f"v1/matches/{number}/transcript.jsonl"

@@ -19,8 +19,10 @@ from deadheat.engine.games.variants import parameters
 from deadheat.league.pairing.figures import CHOICE
 from deadheat.league.season_file import PATHS
 from deadheat.league.service.rulings.operators import house
+from deadheat.league.service.seasons.declared import apply_file
 from deadheat.league.service.seasons.entries import enter, entries, entry_info
 from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.site import Site, token_in
 from tests.cli.command import ROOT, Typing, assert_one_sentence, invoke
 from tests.league.people import GAME
@@ -152,9 +154,18 @@ def test_the_commands_of_the_page_run_a_season(at_server: Site) -> None:
     assert (third.previous_id, third.divisions[0].entries) == (1, 2)
 
 
+def test_the_contest_at_tables_of_four_can_be_played(site: Site) -> None:
+    text = textwrap.dedent(PAGE.partition("four places in the final:\n\n")[2].partition("\nKeys are")[0])
+    made = site.world.write(apply_file, site.world.boss, text)
+    assert made.season_id is not None
+    found = site.world.read(season_info, made.season_id)
+    assert (found.seats, found.ladder, len(found.stages or ())) == (4, True, 3)
+    assert not any("contests" in warning for warning in made.warnings)
+
+
 def test_every_setting_that_the_page_names_exists() -> None:
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)(?:=\w+)?`|\b([a-z_]+)=(?=\w)", PAGE))
-    of_a_stage = {"rounds", "matches", "keep", "further"}
-    of_an_evaluation = {"tie_breaks", "ties", *CHOICE}
+    of_a_stage = {"rounds", "matches", "keep", "further", "third_place", "ties", "ranked_by"}
+    of_an_evaluation = {*DeclaredEvaluation.model_fields, *CHOICE}
     of_a_variant = {number.name for game in GAMES.values() for number in parameters(game)}
     assert {name or other for name, other in named} <= PATHS.keys() | of_a_stage | of_an_evaluation | of_a_variant

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from enum import StrEnum
+from itertools import product
 from typing import Any
 from unittest import mock
 
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 
 from deadheat.league import season_file
 from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
+from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind
+from deadheat.league.pairing.stages import stages
 from deadheat.league.records.seasons import Declared
+from deadheat.league.season_file import PATHS
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import apply_file, preview_file, season_as_file
@@ -246,15 +251,18 @@ def test_a_file_continues_a_season(world: World) -> None:
 
 def test_an_evaluation_that_the_finals_would_cut_off_is_told_before_anybody_has_entered(world: World) -> None:
     day = (world.clock() + timedelta(days=9)).date()
-    text = f"""{NAMED}[dates]
-finals_at = {day}T12:00:00Z
-[finals]
-finals = "round-robin"
-[[evaluations]]
+    text = f"""{NAMED}
+[[contests]]
+kind = "finals"
+format = "round-robin"
+at = {day}T12:00:00Z
+[[contests]]
+kind = "evaluation"
 name = "Early"
 format = "round-robin"
 at = [{day}T03:00:00Z]
-[[evaluations]]
+[[contests]]
+kind = "evaluation"
 name = "Close"
 format = "round-robin"
 at = [{day}T11:50:00Z, {day}T12:00:00Z]
@@ -296,9 +304,11 @@ def test_an_export_changes_nothing_and_explains_each_setting(world: World) -> No
     text = world.read(season_as_file, world.boss, season_id)
     assert text == world.read(season_as_file, world.boss, season_id)
     assert not applied(world, text, season_id).changes
+    words = dict(of for kind in SETTINGS.values() for of in zip(kind.values(), kind, strict=True))
     for term in TERMS.values():
         assert "\n" not in term.words
-        assert f"# {term.words}\n{term.name} = " in text
+        explained = f"# {term.words}\n{words.get(term.name, term.name)} = " in text
+        assert explained or term.name in {*ABSENT, "panel_games", "panel_minimum"}
     assert "opens_at = 2027-08-01T06:00:00Z\n" in text
 
 
@@ -330,6 +340,10 @@ def values(term: Term) -> st.SearchStrategy[Any]:
 
 @given(st.fixed_dictionaries({name: values(term) for name, term in TERMS.items()}))
 def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
+    if terms["finals"] is not FinalsFormat.STAGES:
+        terms["stages"] = None
+    elif not terms["stages"]:
+        terms["finals"] = FinalsFormat.NONE
     season = {
         "name": "Winter",
         "game": GAME,
@@ -343,7 +357,9 @@ def test_what_is_written_is_read(terms: dict[str, Any]) -> None:
         assert [path for path, _ in read.mistakes] == ["entry.languages"]
         return
     assert read.mistakes == ()
-    assert {name: getattr(read.declared, name) for name in terms} == terms
+    told = {name: getattr(read.declared, name) for name in terms}
+    assert stages(told.pop("stages")) == stages(terms.pop("stages"))
+    assert told == terms
     assert [(one.name, one.size) for one in read.declared.divisions or ()] == season["divisions"]
 
 
@@ -384,7 +400,7 @@ def test_a_file_declares_evaluations_in_local_time_and_says_them_again(world: Wo
     assert seen == "ties by Opponents, then Rounds won"
     text = world.read(season_as_file, world.boss, made.season_id)
     assert world.read(preview_file, world.boss, text, made.season_id).changes == []
-    gone = text[: text.index("[[evaluations]]")]
+    gone = text[: text.index(f"# {MEANINGS[Kind.EVALUATION]}")]
     (change,) = world.read(preview_file, world.boss, gone, made.season_id).changes
     assert (change.path, change.then) == ("evaluations", [])
     assert world.write(apply_file, world.boss, gone, made.season_id).applied
@@ -446,3 +462,157 @@ def test_brackets_and_dots_in_texts_and_comments_are_not_nested(quote: str) -> N
 def test_only_so_many_mistakes_are_told() -> None:
     text = NAMED + "\n".join(f"{number} = 1" for number in range(1000))
     assert len(season_file.read(text).mistakes) == season_file.MOST_MISTAKES
+
+
+CONTESTS = """
+[season]
+name = "Contest"
+game = "yacht-auction"
+
+[[contests]]
+kind = "ladder"
+matches = 20
+
+[[contests]]
+kind = "panel"
+against = ["boss/rex"]
+matches = 4
+minimum = 3
+
+[[contests]]
+kind = "gate"
+matches = 200
+
+[[contests]]
+kind = "evaluation"
+name = "Noon"
+format = "swiss"
+rounds = 20
+at = [2027-08-02T12:00:00Z]
+counts = true
+
+[[contests]]
+kind = "stage"
+at = 2027-08-11T09:00:00Z
+top = 16
+format = "swiss"
+rounds = 9
+keep = 4
+
+[[contests]]
+kind = "stage"
+format = "knockout"
+matches = 10
+further = 20
+third_place = true
+"""
+
+OLD = """
+[season]
+name = "Contest"
+game = "yacht-auction"
+[matches]
+games_per_pair = 20
+[dates]
+finals_at = 2027-08-11T09:00:00Z
+[finals]
+finals = "stages"
+finals_top = 16
+stages = ["swiss rounds=9 keep=4", "knockout matches=10 further=20 third-place"]
+[entry]
+panel = ["boss/rex"]
+panel_games = 4
+panel_minimum = 3
+[quotas]
+challenge_games = 200
+[[evaluations]]
+name = "Noon"
+format = "swiss"
+rounds = 20
+at = [2027-08-02T12:00:00Z]
+counts = true
+"""
+
+
+def test_contests_say_what_settings_of_version_0_2_said(world: World) -> None:
+    world.bot("rex", owner=world.boss)
+    made = applied(world, CONTESTS)
+    told = world.read(preview_file, world.boss, OLD, made.season_id)
+    old = [path for name, path in PATHS.items() if name in COVERED and f"{name}" in OLD]
+    assert told.changes == []
+    assert told.warnings == [
+        ", ".join(old) + ": say this in [[contests]]; `deadheat season export` writes it so.",
+        *made.warnings,
+    ]
+    assert made.season_id is not None
+    text = world.read(season_as_file, world.boss, made.season_id)
+    assert world.read(preview_file, world.boss, text, made.season_id).changes == []
+    for kind in (Kind.LADDER, Kind.PANEL, Kind.GATE, Kind.EVALUATION, Kind.STAGE):
+        assert f'[[contests]]\nkind = "{kind}"\n' in text
+    assert not re.search("^(ladder|finals|stages|panel|challenge_games|finals_at) =", text, re.MULTILINE)
+
+
+def test_what_is_not_among_the_contests_is_not_played(world: World) -> None:
+    kept = f"contests = []\n{NAMED}"
+    made = applied(world, kept)
+    assert made.season_id is not None
+    season = world.read(season_info, made.season_id)
+    assert (season.ladder, season.challenge_games, season.finals, season.panel) == (False, 0, FinalsFormat.NONE, None)
+    assert world.read(season_as_file, world.boss, made.season_id).splitlines()[2] == "contests = []"
+    finals = (
+        f'{NAMED}[[contests]]\nkind = "gate"\n[[contests]]\nkind = "finals"\nformat = "swiss"\nranked_by = "finals"'
+    )
+    assert applied(world, finals, made.season_id).applied
+    season = world.read(season_info, made.season_id)
+    assert (season.challenge_games, season.finals, season.finals_log) == (1000, "swiss", "finals")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path", "said"),
+    [
+        ("matches = 20\n", "matches = 0\n", "contests.1.matches", "line 8: it should be at least 1"),
+        (
+            "matches = 20\n",
+            "rounds = 0\n",
+            "contests.1.rounds",
+            "line 8: there is no such key; there are kind",
+        ),
+        ('kind = "gate"', 'kind = "gait"', "contests.3.kind", "line 17: choose one of ladder, panel"),
+        ('kind = "gate"', 'kind = "ladder"', "contests.3", "line 16: there is a ladder already"),
+        ('against = ["boss/rex"]', "", "contests.2.against", "line 10: this is required"),
+        ('["boss/rex"]', '["boss/max"]', "contests.2.against", "line 12: "),
+        ("rounds = 20", "", "contests.4", "line 20: a Swiss needs rounds"),
+        ("rounds = 20", "rounds = 'x'", "contests.4.rounds", "line 24: it should be a whole number"),
+        ("12:00:00Z]", "12:00:00]", "contests.4.at", "line 25: it has no offset"),
+        ("09:00:00Z", "09:00:00", "contests.5.at", "line 30: it has no offset"),
+        ("rounds = 9", "rounds = 900", "contests.5", "line 28: rounds is at most 200"),
+        ("rounds = 9", "round = 9", "contests.5.round", "line 33: there is no such key; did you mean rounds"),
+        ("keep = 4", "keep = '4'", "contests.5.keep", 'line 34: “keep="4"” needs a whole number'),
+        ("further = 20", "further = 2", "contests.6.further", "line 40: “further” must be at least “matches”"),
+        ("further = 20", "at = 2027-08-12T09:00:00Z", "contests.6.at", "line 40: there is no such key"),
+        ("[[contests]]", "[matches]\nladder = true\n[[contests]]", "contests", "they decide matches.ladder"),
+        ('"knockout"', '"round-robin"', "contests.6", "line 36: only a knock-out has a match for third place"),
+    ],
+)
+def test_a_mistake_in_a_contest_is_at_its_line(world: World, before: str, after: str, path: str, said: str) -> None:
+    world.bot("rex", owner=world.boss)
+    assert before in CONTESTS
+    found = refused(world, CONTESTS.replace(before, after, 1))
+    assert said in found[path]
+
+
+VALUES = ('"swiss"', '"none"', '"a b"', "3", "-1", "0", "true", "inf", '["x"]', "[3]", "{a = 1}", "2027-08-02")
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_any_value_of_a_word_is_read_or_refused(kind: Kind) -> None:
+    for word, value in product({"kind", "name", "at", "from", "counts", *STAGE_WORDS, *SETTINGS.get(kind, {})}, VALUES):
+        about = {"kind": f'"{kind}"', word: value}
+        read = season_file.read(f"{NAMED}[[contests]]\n" + "\n".join(f"{key} = {about[key]}" for key in about))
+        assert all(why for _, why in read.located(read.mistakes))
+
+
+def test_finals_are_of_one_kind_and_contests_are_tables(world: World) -> None:
+    both = f'{CONTESTS}[[contests]]\nkind = "finals"\nformat = "swiss"'
+    assert "choose one" in str(season_file.read(both).mistakes)
+    assert season_file.read(f"contests = 3\n{NAMED}").mistakes[0][1].startswith("it is a list of tables")

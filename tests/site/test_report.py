@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from deadheat.cli.local.timing import BANK
 from deadheat.cli.tournament import report, times
-from deadheat.cli.tournament.played import read
+from deadheat.cli.tournament.records import read
 from deadheat.cli.tournament.report import write
 from deadheat.cli.tournament.strength import meetings
 from tests.cli.command import invoke

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from deadheat.cli.tournament.records import Bot, Request, game_line, save
-from deadheat.cli.tournament.schedule import Kind, Stage
+from deadheat.cli.tournament.games import game_line
+from deadheat.cli.tournament.records import Bot, Kind, Request, Stage, save
 from deadheat.engine.transcript import decode
 from tests.site.leagues import TRANSCRIPTS
 
@@ -30,9 +30,18 @@ def tournament(folder: Path, names: Sequence[str], labels: Sequence[str] = LABEL
         lines.append(json.dumps(game_line(number, labels, f"deal-{(number + 1) // 2}", transcript, 0.5, path)))
     bots = tuple(Bot(label, f"{label}.py", "0" * 64, str(number), ("./bot",)) for number, label in enumerate(labels))
     request = Request(
-        *("0.3.0", game, 1, bots, Kind.ROUND_ROBIN, 2, 4, (Stage(2, 4),), None, None, "s", "all", "local"),
+        deadheat="0.3.0",
+        game=game,
+        rules_version=1,
+        bots=bots,
+        kind=Kind.ROUND_ROBIN,
+        seats=2,
+        games=4,
+        stages=(Stage(2, 4),),
+        seed="s",
+        keep="all",
+        sandbox="local",
         started="2026-11-23T17:00",
-        block=1,
     )
     save(folder, request)
     (folder / "games.jsonl").write_text("".join(f"{line}\n" for line in lines))

@@ -24,10 +24,11 @@ from deadheat.engine.language import N_, _
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
+from deadheat.league.pairing.notation import CONTESTS, Mistake
 from deadheat.league.pairing.stages import stages
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
-from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Mistake
+from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Read
 from deadheat.league.service.duels.panels import panel_faults
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.ground.steps import existing, lock_season
@@ -65,7 +66,7 @@ class _Plan:
     """The changes that a file asks for. `now` and `then` have a value for each key; `row`: None for a new season."""
 
     row: Season | None
-    declared: Declaration
+    read: Read
     now: Mapping[str, Any]
     then: Mapping[str, Any]
     invited: Sequence[User] | None
@@ -118,7 +119,7 @@ def apply_file(session: Session, organiser: Person, text: str, season_id: int | 
 
 
 def _make(session: Session, organiser: Person, plan: _Plan) -> int:
-    declared = plan.declared
+    declared = plan.read.declared
     assert declared.name is not None, "its name is required"
     given = {name: plan.then[name] for name in TERMS if name in declared.model_fields_set}
     given |= {"game": declared.game, "previous_id": declared.previous_id}
@@ -159,19 +160,20 @@ def _plan(session: Session, organiser: Person, text: str, row: Season | None) ->
             mistakes.append((PATHS["game"], _("there is no such game; choose from %(all)s", all=known)))
         elif not {PATHS["game"], PATHS["previous_id"]} & {path for path, _ in mistakes}:
             mistakes.append((PATHS["game"], _("a season needs a game, or a season to continue (previous_id)")))
-        raise BadSeasonFile(mistakes)
+        raise BadSeasonFile(read.located(mistakes))
     standard = {name: term.default for name, term in TERMS.items()} | inherited(game, previous)
     before = {**standard, **_before(session, organiser, row, previous)}
     after = _after(declared, before, standard, invited)
     if row is None:
         after |= {"game": game, "previous_id": declared.previous_id}
-    plan = _Plan(row, declared, before, after, invited)
+    plan = _Plan(row, read, before, after, invited)
     complained = {path for path, _ in mistakes}
-    if PATHS["finals"] in complained:  # other complaints about finals would follow from that mistake
-        complained |= {PATHS[name] for name in ("finals_at", "stages", "finals_log")}
+    if any(path == PATHS["finals"] or path.startswith(CONTESTS) for path in complained):
+        # other complaints about finals would follow from that mistake
+        complained |= {PATHS[name] for name in ("finals", "finals_at", "stages", "finals_log")}
     mistakes += (one for one in _refusals(session, plan) if one[0] not in complained)
     if mistakes:
-        raise BadSeasonFile(mistakes)
+        raise BadSeasonFile(read.located(mistakes))
     return plan
 
 
@@ -192,6 +194,8 @@ def _after(
     """Return the values that the file asks for, valid or not."""
     given = {name: getattr(declared, name) for name in TERMS if name in declared.model_fields_set}
     after = {**before, **standard, **given, EVALUATIONS: declared.evaluations or []}
+    if stages(after["stages"]) == stages(before["stages"]):  # the order of a line's words does not matter
+        after["stages"] = before["stages"]
     if declared.name is not None:
         after["name"] = declared.name
     if users is not None:
@@ -266,7 +270,7 @@ def _refusals(session: Session, plan: _Plan) -> Iterator[Mistake]:
         divisions = plan.then["divisions"]
         if plan.row is not None:
             found += change_faults(session, plan.row, divisions)
-        elif plan.declared.previous_id is not None:
+        elif plan.read.declared.previous_id is not None:
             said = _("a season that continues another keeps its divisions; change them once it is made")
             yield PATHS["divisions"], said
         else:
@@ -279,7 +283,7 @@ def _told(session: Session, plan: _Plan, season_id: int | None, bots: int | None
     dates = _timetable(plan.then, now(session))
     foreseen = _foreseen(session, plan, bots)
     warnings = [*_warnings(session, plan), *foreseen.warnings]
-    return Declared(season_id, applied, plan.declared.timezone, changes, dates, foreseen, warnings)
+    return Declared(season_id, applied, plan.read.declared.timezone, changes, dates, foreseen, warnings)
 
 
 def _foreseen(session: Session, plan: _Plan, bots: int | None) -> Forecast:
@@ -361,12 +365,14 @@ NEAR_THE_END = timedelta(hours=1)
 def _warnings(session: Session, plan: _Plan) -> Iterator[str]:
     """Yield warnings about values that are allowed but probably a mistake."""
     season = plan.as_season()
+    if plan.read.outdated:
+        yield f"{', '.join(plan.read.outdated)}: say this in [[contests]]; `deadheat season export` writes it so."
     for state, name, date in dated_steps(season, season.state):
         if date <= now(session):
             yield f"{PATHS[name]} has passed: the season will be {SEASON_STEPS[state].becomes} at once."
     if season.admission is Admission.INVITED and not plan.then["invited"]:
         yield f"{PATHS['invited']} is empty, so no author can enter yet."
-    if season.admission is not Admission.INVITED and plan.declared.invited:
+    if season.admission is not Admission.INVITED and plan.read.declared.invited:
         yield f"{PATHS['invited']} has no effect while {PATHS['admission']} is {season.admission.value}."
     if plan.then[EVALUATIONS] and season.state is SeasonState.SCHEDULED and season.opens_at is None:
         yield f"{PATHS['opens_at']} is left out: nothing is played, not even evaluations, until you open the season."

@@ -8,9 +8,10 @@ import pytest
 
 from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.conditions import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
-from deadheat.cli.tournament.schedule import Design, Kind, Stage, plan
+from deadheat.cli.tournament.records import Kind, Stage
+from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
-from tests.cli.tournament.test_records import game
+from tests.cli.tournament.test_records import game, request
 
 pytestmark = pytest.mark.quick
 
@@ -20,7 +21,7 @@ PANEL = range(2, 5)
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
     """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
-    standings = Standings(LABELS, plan(Design(LABELS, Kind.GAUNTLET, 2, "s", (Stage(5, 20),), panel=3)))
+    standings = Standings(LABELS, plan(request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)))
     points = {pair: iter(halves) for pair, halves in results.items()}
     for deal in standings.deals:
         one, other = deal.table

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament.records import GAMES, BadFolder, Bot, Folder, Request, load, save, times_of
-from deadheat.cli.tournament.schedule import Kind, Stage, plan
+from deadheat.cli.tournament.games import GameRecord, game_of, times_of
+from deadheat.cli.tournament.records import GAMES, BadFolder, Bot, Folder, Kind, Request, Stage, load, save
+from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.own_time import Evidence
@@ -17,28 +18,21 @@ from deadheat.league.ratings.jsonl import read
 
 pytestmark = pytest.mark.quick
 
-LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1"}
+KNOWN: dict[str, object] = {
+    "points": None,
+    "faults": [],
+    "times": [{}, {}],
+    "host_ms": [0, 0],
+    "void_attempts": 0,
+    "seconds": 0.5,
+}
+LINE = {"number": 0, "players": ["a", "b"], "ranks": [1, 2], "group": "0-1/1", "transcript": None, **KNOWN}
 
 
 def request(*labels: str, **other: object) -> Request:
     bots = tuple(Bot(label, label, "00", f"{place:02}", ("./bot",)) for place, label in enumerate(labels))
-    known: dict[str, object] = {
-        "deadheat": "1",
-        "game": "yacht-auction",
-        "rules_version": 1,
-        "bots": bots,
-        "kind": Kind.ROUND_ROBIN,
-        "seats": 2,
-        "games": 4,
-        "stages": (Stage(len(bots), 4),),
-        "sprt": None,
-        "until": None,
-        "seed": "seed",
-        "keep": "none",
-        "sandbox": "local",
-        "started": "2026-11-23T12:00:00+00:00",
-        "block": 1,
-    }
+    how = {"seed": "seed", "keep": "none", "sandbox": "local", "stages": (Stage(len(bots), 4),)}
+    known = {"game": "yacht-auction", "bots": bots, "kind": Kind.ROUND_ROBIN, "seats": 2, "games": 4, **how}
     return Request(**{**known, **other})  # type: ignore[arg-type]
 
 
@@ -60,20 +54,16 @@ def test_a_torn_last_line_is_cut_off_and_its_game_played_again(tmp_path: Path, t
     whole = json.dumps(LINE) + "\n"
     (tmp_path / GAMES).write_text(whole + torn)
     with Folder(tmp_path) as folder:
-        assert [game["number"] for game in folder.games] == [0]
+        assert [game.number for game in folder.games] == [0]
         assert (tmp_path / GAMES).read_text() == whole
         folder.append(json.dumps({**LINE, "number": 1}))
     with Folder(tmp_path) as folder:
-        assert [game["number"] for game in folder.games] == [0, 1]
+        assert [game.number for game in folder.games] == [0, 1]
 
 
 def test_a_line_in_the_middle_that_is_no_game_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / GAMES).write_text("{}\n" + json.dumps(LINE) + "\n")
-    with pytest.raises(
-        BadFolder,
-        match=r"line 1: this is not a game; delete the line, and --resume plays its game "
-        "again",
-    ):
+    with pytest.raises(BadFolder, match="line 1: number: This is required; delete the line, and --resume plays its"):
         Folder(tmp_path)
 
 
@@ -103,14 +93,13 @@ def test_times_are_by_seat_and_command_and_time_taken_is_apart() -> None:
     assert host_ns == [0, 4_000_000]
 
 
-def game(number: int, players: list[str], ranks: list[int], **other: object) -> dict[str, object]:
-    known = {"faults": [], "times": [{}, {}], "host_ms": [0, 0], "void_attempts": 0, "rated": True, "group": "x"}
-    return {"number": number, "players": players, "ranks": ranks, **known, **other}
+def game(number: int, players: list[str], ranks: list[int], **other: object) -> GameRecord:
+    return game_of(json.dumps({**LINE, "number": number, "players": players, "ranks": ranks, **other}))
 
 
 def test_pairs_count_once_both_games_are_there_and_nothing_counts_twice() -> None:
     asked = request("a", "b", games=4)
-    standings = Standings(asked.labels, plan(asked.design))
+    standings = Standings(asked.labels, plan(asked))
     first, second = (seated for seated in standings.deals[0].games)
     one = game(first.number, [asked.labels[bot] for bot in first.players], [1, 2])
     standings.add(one)
