@@ -246,6 +246,20 @@ class ContestKind(StrEnum):
 
     EVALUATION = "evaluation"
     STAGE = "stage"  # of the finals
+    GATE = "gate"  # the place of an entry's active version
+    REQUEST = "request"  # an author's question
+    PANEL = "panel"  # how a new version fares against the season's sample bots
+
+
+class ContestState(StrEnum):
+    """The state of a contest. An evaluation is done or cancelled; the others have the states of challenges."""
+
+    RUNNING = "running"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    PASSED = "passed"
+    FAILED = "failed"
+    ENDED = "ended"
 
 
 class EvaluationFormat(StrEnum):
@@ -410,6 +424,9 @@ def either(states: Sequence[SeasonState]) -> str:
     return _("%(most)s or %(last)s", most=", ".join(first), last=last)
 
 
+EVALUATIONS = (ContestKind.EVALUATION, ContestKind.STAGE)
+"""The kinds of contests with rounds and standings."""
+
 OF_EVALUATIONS = (Purpose.EVALUATION, Purpose.RATED_EVALUATION)
 """The purposes of series of evaluations."""
 
@@ -452,16 +469,10 @@ LIVES: Mapping[type[StrEnum], Mapping[StrEnum, frozenset[StrEnum]]] = {
         SeasonState.FINALS: frozenset({SeasonState.CLOSED}),
         SeasonState.CLOSED: frozenset(),
     },
-    ChallengeState: {
-        ChallengeState.RUNNING: frozenset({ChallengeState.PASSED, ChallengeState.FAILED, ChallengeState.ENDED}),
-        ChallengeState.PASSED: frozenset(),
-        ChallengeState.FAILED: frozenset(),
-        ChallengeState.ENDED: frozenset(),
-    },
-    EvaluationState: {
-        EvaluationState.RUNNING: frozenset({EvaluationState.DONE, EvaluationState.CANCELLED}),
-        EvaluationState.DONE: frozenset(),
-        EvaluationState.CANCELLED: frozenset({EvaluationState.RUNNING}),  # an organiser resumes it
+    ContestState: {
+        **dict.fromkeys(ContestState, frozenset()),
+        ContestState.RUNNING: frozenset({*ContestState} - {ContestState.RUNNING}),
+        ContestState.CANCELLED: frozenset({ContestState.RUNNING}),  # an organiser resumes it
     },
     AppealState: {
         AppealState.OPEN: frozenset({AppealState.UPHELD, AppealState.REJECTED, AppealState.WITHDRAWN}),

@@ -47,11 +47,12 @@ from deadheat.league.states import (
 from deadheat.league.tables import (
     Attempt,
     BotVersion,
-    Challenge,
+    Contest,
     DeadlineCount,
     Exhibition,
     LatencySummary,
     Match,
+    Meeting,
     Pair,
     Participant,
     ResponseTimes,
@@ -385,8 +386,9 @@ def miscounted_deadlines(session: Session) -> Iterator[str]:
 
 AT_GATES = (
     select(Series.id)
-    .join(Challenge, col(Challenge.id) == Series.challenge_id)
-    .where(col(Challenge.entry_id).is_not(None))
+    .join(Meeting, col(Meeting.id) == Series.meeting_id)
+    .join(Contest, col(Contest.id) == Meeting.contest_id)
+    .where(col(Contest.asker_id).is_(None))
 )
 ASKED_AND_COUNTING = select(Match.id).where(
     col(Match.asked).is_not(None),

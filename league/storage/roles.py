@@ -40,16 +40,16 @@ APPENDED = "INSERT (at, actor, action, subject, data, prev_sha256, sha256)"  # t
 WORKERS = {
     **dict.fromkeys(
         (
-            *("absent_entry", "bot", "channel", "contest_player", "division", "league_game", "pair"),
+            *("absent_entry", "bot", "channel", "division", "league_game", "pair"),
             *("rating_snapshot", "team", "team_member", "user_account", "voided_match", VERSION_TABLE),
         ),
         READ,
     ),
     **dict.fromkeys(
         (
-            *("attempt", "bot_version", "challenge", "contest", "deadline_count", "ending", "entry"),
+            *("attempt", "bot_version", "contest", "contest_player", "deadline_count", "ending", "entry"),
             *("exhibition", "judging_environment", "latency_summary", "live_match", "machine", "match", "meeting"),
-            *("meeting_player", "panel_run", "participant", "response_times", "season_rules", "series", "worker_host"),
+            *("meeting_player", "participant", "response_times", "season_rules", "series", "worker_host"),
         ),
         WRITTEN,
     ),

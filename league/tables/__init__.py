@@ -30,10 +30,8 @@ from deadheat.league.tables.rankings import DeadlineCount, LatencySummary, Ratin
 from deadheat.league.tables.rulings import Appeal, VoidedMatch
 from deadheat.league.tables.seasons import (
     AbsentEntry,
-    Challenge,
     Division,
     Entry,
-    PanelRun,
     Season,
     SeasonInvitation,
     SeasonRules,

@@ -1,4 +1,4 @@
-"""Contests: their frozen fields, the meetings of their rounds, and the results of these."""
+"""Contests: all that is played beside the ladder, with fields, meetings and results."""
 
 from __future__ import annotations
 
@@ -8,26 +8,36 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.states import ContestKind, ContestState, EvaluationFormat
 from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 
 
 class Contest(Staged, table=True):
-    """A tournament beside the ladder, among the versions that were active when it began, with standings of its own: an
-    evaluation, or a stage of the finals.
+    """Meetings of a field of versions, until there are standings or a verdict. `matches`: of each meeting; `reason`: of
+    its end.
 
-    `due_at`: its instant in the timetable, or when an organiser began it. `matches`: per pair in a round. `rounds`:
-    their number. `rated`: whether its matches count in the season's ranking. `reason`: of a cancellation.
+    An evaluation, or a stage of the finals (their `number` counts both), has rounds and standings. `due_at`: its
+    instant in the timetable, or when an organiser began it. `rated`: whether its matches count in the season's ranking.
+    `stage`: its number among the stages, from 1. `keep`: how many advance. `further`: how often two may meet again
+    (`league.pairing.tournament`). `rules`: the version of its tie-breaks, `tie_breaks`: those chosen in their place
+    (`league.pairing.figures`).
 
-    `stage`: its number among the stages of the season's finals, from 1; None: it is an evaluation. `keep`: how many
-    advance. `further`: how often two may meet again (`league.pairing.tournament`). `rules`: the version of its
-    tie-breaks, `tie_breaks`: those chosen in their place (`league.pairing.figures`).
+    At a gate, at a request of somebody (`asker_id`) or against a panel, the first seed, its candidate, meets each of
+    the others once, unrated. `entry_id`: for which entry. `private`: who may see its matches
+    (`league.service.series.privacy`). `terms`: those of the test at a gate or a request (`league.sprt`; empty: there is
+    none); or of a panel at the version's arrival: the names in it, the points needed (None: none), and whether its
+    author `chose` the version by number, so that it plays as soon as it has them. `result`: a panel's points, None
+    before its end, and the estimated performance (`elo`, `se`), None before its first match.
+
+    `former_id`: the number that people know, if contests had others when it began (`public_id`).
     """
 
     __table_args__ = (
         UniqueConstraint("season_id", "number"),
         UniqueConstraint("season_id", "name", "due_at"),
-        index_where("ix_contest_running", "season_id", unique=True, where="state = 'running'"),  # one at a time
+        index_where(  # one at a time
+            "ix_contest_running", "season_id", unique=True, where="state = 'running' AND number IS NOT NULL"
+        ),
         CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
         CheckConstraint("number >= 1", name="number"),
         CheckConstraint("rounds >= 0", name="rounds"),
@@ -37,14 +47,22 @@ class Contest(Staged, table=True):
         CheckConstraint("(kind = 'stage') = (stage IS NOT NULL)", name="stage_kind"),
         CheckConstraint("keep >= 1", name="keep"),
         CheckConstraint("further >= 0", name="further"),
+        CheckConstraint("(kind IN ('evaluation', 'stage')) = (number IS NOT NULL)", name="evaluation"),
+        CheckConstraint("(kind IN ('gate', 'panel')) = (entry_id IS NOT NULL)", name="entry"),
+        CheckConstraint("(kind = 'request') = (asker_id IS NOT NULL)", name="asker"),
+        CheckConstraint("kind = 'request' OR NOT private", name="private"),
+        Index(None, "season_id", "kind", "state"),
+        index_where("ix_contest_entry_id", "entry_id", where="entry_id IS NOT NULL"),
+        index_where("ix_contest_asker_id", "asker_id", "created_at", where="asker_id IS NOT NULL"),
+        index_where("ix_contest_former_id", "kind", "former_id", unique=True, where="former_id IS NOT NULL"),
     )
 
     season_id: int = Field(foreign_key="season.id")
     kind: ContestKind = Field(sa_column=word(ContestKind, "kind"))
-    number: int
-    name: str = Field(max_length=64)
-    format: EvaluationFormat = Field(sa_column=word(EvaluationFormat, "format"))
-    rounds: int
+    number: int = Field(default=None, nullable=True)
+    name: str = Field(default="", max_length=64)
+    format: EvaluationFormat = Field(default=None, sa_column=word(EvaluationFormat, "format", nullable=True))
+    rounds: int = 1
     matches: int
     rated: bool = False
     stage: int | None = None
@@ -53,11 +71,22 @@ class Contest(Staged, table=True):
     third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     rules: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     tie_breaks: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))
-    state: EvaluationState = Field(default=EvaluationState.RUNNING, sa_column=word(EvaluationState, "state"))
+    entry_id: int | None = Field(default=None, foreign_key="entry.id")
+    asker_id: int | None = Field(default=None, foreign_key="user_account.id")
+    private: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
+    former_id: int | None = None
+    terms: dict[str, Any] = Field(default=None, sa_column=json_column(nullable=True))
+    result: dict[str, Any] = Field(default=None, sa_column=json_column(nullable=True))
+    state: ContestState = Field(default=ContestState.RUNNING, sa_column=word(ContestState, "state"))
     reason: str = Field(default="", sa_column=Column(Text, nullable=False))
-    due_at: datetime = Field(sa_type=UtcDateTime)
+    due_at: datetime = Field(default=None, sa_type=UtcDateTime, nullable=True)
     created_at: datetime = Field(sa_type=UtcDateTime)
     ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+    @property
+    def public_id(self) -> int:
+        """The number by which people know it. No two contests of a kind have the same."""
+        return self.id if self.former_id is None else self.former_id
 
 
 class ContestPlayer(SQLModel, table=True):
@@ -73,7 +102,6 @@ class ContestPlayer(SQLModel, table=True):
     __tablename__ = "contest_player"
     __table_args__ = (
         UniqueConstraint("contest_id", "seed"),
-        UniqueConstraint("contest_id", "bot_id"),
         ForeignKeyConstraint(["version_id", "bot_id"], ["bot_version.id", "bot_version.bot_id"]),
         CheckConstraint("seed >= 1", name="seed"),
         CheckConstraint("place >= 1", name="place"),
@@ -94,7 +122,11 @@ class Meeting(SQLModel, table=True):
     """Versions that meet in a round, or one alone, with a bye. `board`: its place in the round, from 1.
 
     `settled`: whether the points of its players are final. They never change after that: an organiser's later rulings
-    concern the log of results, not a contest.
+    concern the log of results, not a contest. (An evaluation's; other contests have a `score` instead.)
+
+    `planned`: the games planned where the candidate of a contest meets one of the others. `score`: the `wins`, `draws`
+    and `losses` of the finished ones from the candidate's side, and the `llr` (log-likelihood ratio) of the test, 0
+    without one; None in an evaluation.
     """
 
     __table_args__ = (
@@ -107,6 +139,8 @@ class Meeting(SQLModel, table=True):
     round: int
     board: int
     settled: bool = False
+    planned: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    score: dict[str, Any] = Field(default=None, sa_column=json_column(nullable=True))
 
 
 class MeetingPlayer(SQLModel, table=True):

@@ -1,4 +1,4 @@
-"""Seasons: their settings, divisions and entries, and the gates of new versions."""
+"""Seasons: their settings, divisions and entries."""
 
 from __future__ import annotations
 
@@ -11,15 +11,9 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import Absence, ChallengeState, SeasonState
-from deadheat.league.tables.columns import Staged, UtcDateTime, apart, index_where, json_column, word
+from deadheat.league.states import Absence, SeasonState
+from deadheat.league.tables.columns import Staged, UtcDateTime, apart, json_column, word
 from deadheat.league.terms import DATES, TERMS, Term, Terms
-
-ONE_ORIGIN = " + ".join(
-    f"CASE WHEN {column} IS NULL THEN 0 ELSE 1 END" for column in ("entry_id", "asker_id", "panel_id")
-)
-ONE_ORIGIN = f"{ONE_ORIGIN} = 1"
-"""A challenge belongs to an entry's gate, to an author who asked, or to a panel."""
 
 BOUNDED_ABOVE = frozenset({"series_length", "finals_games"})
 """Settings whose upper bound the database checks, too."""
@@ -163,90 +157,6 @@ class Entry(SQLModel, table=True):
     rest_reason: str = Field(default="", sa_column=Column(Text, nullable=False))
     faults_since: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = Field(sa_type=UtcDateTime)
-
-
-class PanelRun(Staged, table=True):
-    """A version of an entry against the season's panel, on the terms of its arrival. Each opponent is a `Challenge`.
-
-    `panel`: the names in the season's setting. `minimum`: the points that it needs against them; None: none. `chosen`:
-    its author chose it by number, so it plays for the entry as soon as it has these points. `elo` and `se`: its
-    estimated performance and the standard error, None before its first match. `points` and `reason` are set at the end.
-    """
-
-    __tablename__ = "panel_run"
-    __table_args__ = (
-        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
-        CheckConstraint("games >= 1", name="games"),
-        CheckConstraint("(elo IS NULL) = (se IS NULL)", name="performance"),
-        index_where("ix_panel_run_running", "season_id", "version_id", unique=True, where="state = 'running'"),
-        Index(None, "version_id"),
-        Index(None, "entry_id"),
-        Index(None, "season_id", "state"),
-    )
-
-    season_id: int = Field(foreign_key="season.id")
-    entry_id: int = Field(foreign_key="entry.id")
-    version_id: int = Field(foreign_key="bot_version.id")
-    chosen: bool = False
-    state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=word(ChallengeState, "state"))
-    panel: list[str] = Field(sa_column=json_column())
-    games: int
-    minimum: float | None = None
-    points: float | None = None
-    elo: float | None = None
-    se: float | None = None
-    reason: str = Field(default="", sa_column=Column(Text, nullable=False))
-    created_at: datetime = Field(sa_type=UtcDateTime)
-    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
-
-
-class Challenge(Staged, table=True):
-    """Unrated games of a version, the candidate, against another: against the active version at an entry's promotion
-    gate, at the request of somebody, the asker, or against a bot of the season's panel.
-
-    It continues until the SPRT decides, or `games_limit` games are played; without `elo0` and the rest there is no
-    test. The counts are those of the candidate's finished games, and `llr` is their log-likelihood ratio. `private`:
-    who may see its matches (`league.service.series.privacy`).
-    """
-
-    __table_args__ = (
-        CheckConstraint("candidate_id <> incumbent_id", name="versions"),
-        CheckConstraint("(state = 'running') = (ended_at IS NULL)", name="ended"),
-        CheckConstraint("elo0 < elo1", name="elo"),
-        CheckConstraint(ONE_ORIGIN, name="origin"),
-        CheckConstraint("entry_id IS NULL OR (elo0 IS NOT NULL AND NOT private)", name="gate"),
-        CheckConstraint(
-            "(elo0 IS NULL) = (elo1 IS NULL) AND (elo0 IS NULL) = (alpha IS NULL) AND (elo0 IS NULL) = (beta IS NULL)",
-            name="test",
-        ),
-        CheckConstraint("games_limit >= 1", name="games_limit"),
-        Index(None, "entry_id", "state"),
-        Index(None, "state"),
-        Index(None, "asker_id", "created_at"),
-        index_where("ix_challenge_panel_id", "panel_id", where="panel_id IS NOT NULL"),
-    )
-
-    season_id: int = Field(foreign_key="season.id")
-    entry_id: int | None = Field(default=None, foreign_key="entry.id")
-    asker_id: int | None = Field(default=None, foreign_key="user_account.id")
-    panel_id: int | None = Field(default=None, foreign_key="panel_run.id")
-    private: bool = False
-    candidate_id: int = Field(foreign_key="bot_version.id")
-    incumbent_id: int = Field(foreign_key="bot_version.id")
-    state: ChallengeState = Field(default=ChallengeState.RUNNING, sa_column=word(ChallengeState, "state"))
-    elo0: float | None = None
-    elo1: float | None = None
-    alpha: float | None = None
-    beta: float | None = None
-    games_limit: int
-    games_planned: int = 0
-    wins: int = 0
-    draws: int = 0
-    losses: int = 0
-    llr: float = 0.0
-    reason: str = Field(default="", sa_column=Column(Text, nullable=False))  # of its end, for the author
-    created_at: datetime = Field(sa_type=UtcDateTime)
-    ended_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
 
 
 class AbsentEntry(SQLModel, table=True):

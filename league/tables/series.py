@@ -59,10 +59,7 @@ class Series(JobRow, table=True):
     """
 
     __table_args__ = (
-        CheckConstraint("(purpose IN ('panel', 'challenge')) = (challenge_id IS NOT NULL)", name="challenge"),
-        CheckConstraint(
-            "(purpose IN ('evaluation', 'rated-evaluation')) = (meeting_id IS NOT NULL)", name="evaluation"
-        ),
+        CheckConstraint("(purpose IN ('ladder', 'finals')) = (meeting_id IS NULL)", name="meeting"),
         CheckConstraint("(state = 'running') = (lease_until IS NOT NULL)", name="lease"),
         CheckConstraint("attempt >= 0", name="attempt"),
         Index(None, "state", "nudge_at"),
@@ -71,14 +68,12 @@ class Series(JobRow, table=True):
         Index(None, "season_id", "state", "precedence", "queued_at", "id"),
         Index(None, "season_id", "finished_at"),
         index_where("ix_series_virtual_start", "season_id", "virtual_start", where="virtual_start IS NOT NULL"),
-        index_where("ix_series_challenge_id", "challenge_id", where="challenge_id IS NOT NULL"),
         index_where("ix_series_meeting_id", "meeting_id", where="meeting_id IS NOT NULL"),
     )
 
     season_id: int = Field(foreign_key="season.id")
     purpose: Purpose = Field(default=Purpose.LADDER, sa_column=word(Purpose, "purpose"))
     round: int | None = None  # of the finals or an evaluation, from 1; None: others, or games after the rounds
-    challenge_id: int | None = Field(default=None, foreign_key="challenge.id")
     meeting_id: int | None = Field(default=None, foreign_key="meeting.id")
     state: JobState = Field(default=JobState.QUEUED, sa_column=word(JobState, "state"))
     precedence: int = Field(default=Precedence.ORDINARY, sa_column_kwargs={"server_default": "2"})

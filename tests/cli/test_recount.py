@@ -17,8 +17,8 @@ from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons.absence import disqualify
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import enter
-from deadheat.league.states import ChallengeState, MatchState, SeasonState
-from deadheat.league.tables import Challenge, Match, RatingSnapshot
+from deadheat.league.states import ContestState, MatchState, SeasonState
+from deadheat.league.tables import Contest, Match, RatingSnapshot
 from tests.api.site import Site
 from tests.cli.command import assert_one_sentence, invoke
 from tests.league.test_asked import TEST, League
@@ -73,9 +73,9 @@ def test_how_closely_a_version_is_tied_follows_from_the_exported_gates(kept: Ser
     kept.refit(season_id)
     assert kept.check(season_id)[0] == 0
     passed_later = {"ended_at": kept.world.clock.now + timedelta(days=1)}
-    for changed in ({"state": ChallengeState.FAILED}, {"state": ChallengeState.PASSED} | passed_later):
+    for changed in ({"state": ContestState.FAILED}, {"state": ContestState.PASSED} | passed_later):
         with kept.world.db.transaction() as session:
-            session.execute(update(Challenge).values(**changed))
+            session.execute(update(Contest).values(**changed))
         code, said = kept.check(season_id)
         assert code == 1
         assert "prior_sd is stored as 200.0, but the log gives nothing." in said

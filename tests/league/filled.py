@@ -79,7 +79,7 @@ ROWS: Mapping[str, tuple[Values, ...]] = {
     "channel": ({"kind": "webhook"},),
     "delivery": ({"state": "sent"},),
     "panel_run": (
-        {"id": 1, "state": "passed", "panel": ["ada/greedy"]},
+        {"id": 1, "version_id": 2, "state": "passed", "panel": ["ada/greedy"]},
         {"id": 2, "state": "running", "panel": ["ada/greedy"], "ended_at": None},
     ),
     "evaluation": (
@@ -112,7 +112,13 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
     ("evaluation", "tie_breaks"): lambda row: ["rounds_won"],
     ("match", "asked"): lambda row: None if row["rated"] else "private",
 }
-"""The value of a column that was added later, computed from the row."""
+"""The value of a column that was added later, computed from the row. Those in `MOVED` keep theirs."""
+
+MOVED = {
+    "contest": {"entry_id", "asker_id", "private", "former_id", "terms", "result"},
+    "meeting": {"planned", "score"},
+}
+"""Columns that a migration fills with what other tables had, by table."""
 
 ALONG: Mapping[str, Callable[[Values], Values]] = {
     "asker_id": lambda row: {"entry_id": None} if row["id"] == 2 else {},
@@ -160,7 +166,7 @@ def fill(connection: sa.Connection, before: sa.MetaData, schema: sa.MetaData) ->
         if known is None and connection.execute(table.select()).first() is None:  # not filled by the migration
             for number, wanted in enumerate(ROWS.get(table.name, ({},)), 1):
                 connection.execute(table.insert(), _made_up(connection, table, number) | wanted)
-        elif known is not None and (new := [one for one in table.columns if one.name not in known.columns]):
+        elif known is not None and (new := _new(table, known)):
             _set(connection, table, new)
 
 
@@ -186,6 +192,11 @@ def _set(connection: sa.Connection, table: sa.Table, new: list[sa.Column[Any]]) 
                 values |= along(dict(row))
         mine = [column == row[column.name] for column in table.primary_key]
         connection.execute(table.update().where(*mine), values)
+
+
+def _new(table: sa.Table, known: sa.Table) -> list[sa.Column[Any]]:
+    there = {*known.columns.keys(), *MOVED.get(table.name, ())}
+    return [column for column in table.columns if column.name not in there]
 
 
 def _made_up(connection: sa.Connection, table: sa.Table, number: int) -> Values:

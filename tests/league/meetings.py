@@ -1,13 +1,14 @@
-"""Meetings of two, built and read by sides."""
+"""Meetings of two, built and read by sides, and the contests to which series belong."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlmodel import col
+from sqlmodel import col, select
 
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.service.evaluations.points import drawn, with_players
+from deadheat.league.tables import Contest, Series
 from deadheat.league.tables import Meeting as Row
 from tests.league.world import World
 
@@ -61,3 +62,10 @@ def pairings(world: World, evaluation_id: int | None = None, number: int | None 
         second = one.players[1] if len(one.players) > 1 else None
         found.append(Pairing(one.id, one.round, one.players[0], second, points[0], points[1]))
     return [one for one in found if number in {None, one.round}]
+
+
+def contest_of(world: World, series_id: int) -> Contest | None:
+    """Return the contest in which a series is played."""
+    meetings = select(Contest).join(Row, col(Row.contest_id) == Contest.id)
+    found = world.rows(meetings.join(Series, col(Series.meeting_id) == Row.id).where(Series.id == series_id))
+    return next(iter(found), None)

@@ -25,8 +25,19 @@ from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.series.planning import add_series
 from deadheat.league.service.views import careers, waiting
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import Asked, ChallengeState, JobState, MatchState, Precedence, Role, SeasonState, Span
-from deadheat.league.tables import Challenge, Match, Pair, Season, Series
+from deadheat.league.states import (
+    Asked,
+    ChallengeState,
+    JobState,
+    MatchState,
+    Precedence,
+    Purpose,
+    Role,
+    SeasonState,
+    Span,
+)
+from deadheat.league.tables import Match, Pair, Season, Series
+from tests.league.meetings import contest_of
 from tests.league.outcomes import forfeited, void, won
 from tests.league.refusals import refused
 from tests.league.test_timeouts import counted, late
@@ -72,10 +83,10 @@ class League:
                 return
             for series_id in made:
                 job = self.world.claimed(series_id)
-                challenge_id = self.world.row(Series, series_id).challenge_id
+                contest = contest_of(self.world, series_id)
                 outcomes = [won(match) for match in job.matches]
-                if challenge_id is not None:
-                    candidate = self.world.row(Challenge, challenge_id).candidate_id
+                if contest is not None:
+                    candidate = self.now(contest.id, self.world.boss).version_id
                     for place, match in enumerate(job.matches):
                         seat = match.seats.index(candidate)
                         outcomes[place] = won(match, seat if candidate_wins(number) else 1 - seat)
@@ -198,7 +209,8 @@ def test_one_challenge_of_an_author_at_a_time_and_few_of_a_season(league: League
         league.ask(2, who=owner, bot_id=bot_id)
     made = league.world.tick()
     assert len(made) == OPEN_SERIES
-    assert [league.world.row(Series, one).challenge_id for one in made] == [first.id, *range(second.id + 1, 6)]
+    played = [contest_of(league.world, one) for one in made]
+    assert [one and one.id for one in played] == [first.id, *range(second.id + 1, 6)]
     assert league.world.tick() == []
     league.world.play(made)
     league.play()
@@ -208,14 +220,14 @@ def test_one_challenge_of_an_author_at_a_time_and_few_of_a_season(league: League
 def test_rated_series_that_were_planned_later_come_first_at_the_beginning(world: World) -> None:
     league = League(world, games_per_pair=None)
     held = [world.claimed(series_id) for series_id in world.tick()]
-    asked_for = league.ask(2)
-    (unrated,) = (one for one in world.tick() if world.row(Series, one).challenge_id == asked_for.id)
+    league.ask(2)
+    (unrated,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     assert world.row(Series, unrated).precedence == Precedence.ASKED
     world.clock.turn(50)
     for job in held:
         world.finish(job)
     (rated, *_) = world.tick()
-    assert world.row(Series, rated).challenge_id is None
+    assert world.row(Series, rated).purpose is Purpose.LADDER
 
     def next_one() -> int:
         job = world.write(turns.claim_next_series, rated, "w", world.host)
@@ -231,8 +243,8 @@ def _queued(world: World) -> list[int]:
 
 
 def test_a_ladder_that_never_rests_does_not_starve_it(world: World) -> None:
-    asked_for = League(world, games_per_pair=None).ask(2)
-    (unrated,) = (one for one in world.tick() if world.row(Series, one).challenge_id == asked_for.id)
+    League(world, games_per_pair=None).ask(2)
+    (unrated,) = (one for one in world.tick() if world.row(Series, one).purpose is Purpose.CHALLENGE)
     world.clock.turn(71 * 60)
     world.play(one for one in _queued(world) if one != unrated)
     (rated, *_) = world.tick()
@@ -315,7 +327,7 @@ def test_nothing_is_planned_after_the_stop_by_a_tick_that_had_begun_before(leagu
     monkeypatch.setattr(planning, "add_series", slowly)
     assert len(league.world.tick()) == 1
     stopping.join()
-    stopped = league.world.row(Challenge, asked_for.id)
+    stopped = league.now(asked_for.id)
     assert (stopped.state, stopped.games_planned) == (ChallengeState.ENDED, 0)
     assert {match.state for match in league.matches()} == {MatchState.ABANDONED}
 

@@ -349,8 +349,8 @@ def test_few_challenges_are_played_at_a_time_and_each_gets_its_turn(world: World
     waiting = challenge_series(world)
     assert len(waiting) == OPEN_SERIES
     world.play(waiting)
-    bots = {world.row(Series, series_id).challenge_id for series_id in [*waiting, *challenge_series(world)]}
-    assert len(bots) == 6
+    gates = {world.row(Series, series_id).meeting_id for series_id in [*waiting, *challenge_series(world)]}
+    assert len(gates) == 6
 
 
 def challenge_series(world: World) -> list[int]:

@@ -17,8 +17,8 @@ from sqlalchemy.exc import DBAPIError, StatementError
 from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league.database import Database, _write_ahead, now
-from deadheat.league.states import JobState, MatchState, Purpose, SeasonState
-from deadheat.league.tables import AuditRecord, Challenge, Division, Entry, Match, Participant, Season, Series, User
+from deadheat.league.states import ContestKind, JobState, MatchState, Purpose, SeasonState
+from deadheat.league.tables import AuditRecord, Contest, Division, Entry, Match, Participant, Season, Series, User
 from tests.league.clock import START
 from tests.league.ground import drifted, in_threads, settings
 from tests.league.world import World
@@ -210,10 +210,9 @@ def test_the_database_refuses(world: World, subtests: pytest.Subtests) -> None:
             session.add(row)
 
 
-def challenge_with(**values: Any) -> Challenge:
-    plain: dict[str, Any] = {"season_id": 1, "entry_id": 1, "candidate_id": 1, "incumbent_id": 2, "elo0": 0.0}
-    more: dict[str, Any] = {"elo1": 20.0, "alpha": 0.05, "beta": 0.05, "games_limit": 400, "created_at": START}
-    return Challenge(**(plain | more | values))
+def gate_with(**values: Any) -> Contest:
+    plain: dict[str, Any] = {"season_id": 1, "kind": ContestKind.GATE, "entry_id": 1, "matches": 400, "terms": {}}
+    return Contest(**(plain | {"created_at": START} | values))
 
 
 REFUSED: dict[str, tuple[SQLModel, str]] = {
@@ -227,10 +226,12 @@ REFUSED: dict[str, tuple[SQLModel, str]] = {
     "a quota of nothing": (season_with(versions_per_day=0), "ck_season_versions_per_day"),
     "a division of one": (Division(season_id=1, number=2, name="x", size=1), "ck_division_size"),
     "a division above the first": (Division(season_id=1, number=0, name="x"), "ck_division_number"),
-    "a version that challenges itself": (challenge_with(candidate_id=2), "ck_challenge_versions"),
-    "a test without a difference": (challenge_with(elo1=0.0), "ck_challenge_elo"),
-    "a challenge that runs and has ended": (challenge_with(ended_at=START), "ck_challenge_ended"),
-    "a series at a gate without a challenge": (series_with(purpose=Purpose.CHALLENGE), "ck_series_challenge"),
+    "a gate of nobody": (gate_with(entry_id=None), "ck_contest_entry"),
+    "a gate that somebody asked for": (gate_with(asker_id=1), "ck_contest_asker"),
+    "a private gate": (gate_with(private=True), "ck_contest_private"),
+    "a gate with a number of evaluations": (gate_with(number=1), "ck_contest_evaluation"),
+    "a gate that is played and has ended": (gate_with(ended_at=START), "ck_contest_ended"),
+    "a series at a gate without a meeting": (series_with(purpose=Purpose.CHALLENGE), "ck_series_meeting"),
 }
 
 

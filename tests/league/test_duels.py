@@ -17,13 +17,16 @@ from deadheat.league import errors, sprt
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Count, Duel, Outcome
 from deadheat.league.service.duels import requests
+from deadheat.league.service.duels.counting import matchups
+from deadheat.league.service.duels.panels import Run
+from deadheat.league.service.duels.panels import runs as runs_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import carrying_out
-from deadheat.league.states import ChallengeState, JobState, MatchState, SeasonState
-from deadheat.league.tables import BotVersion, Challenge, Entry, Match, PanelRun, Participant, Series
+from deadheat.league.states import ContestKind, ContestState, JobState, MatchState, SeasonState
+from deadheat.league.tables import BotVersion, Contest, Entry, Match, Meeting, Participant, Series
 from tests.lanes import scaled
 from tests.league.ground import settings
 from tests.league.outcomes import abandoned, forfeited, void, won
@@ -155,13 +158,21 @@ class History:
         self.write(requests.ask, owner, self.season, terms, **versions)
 
     def stop(self) -> None:
-        self.write(requests.stop, self.someone()[0], self.chance.randint(1, 40))
+        """Stop a duel. The histories are older than contests, and number all duels alike, as meetings are."""
+        who, number = self.someone()[0], self.chance.randint(1, 40)
+        found = self.world.rows(select(Meeting.contest_id).where(Meeting.id == number))
+        contest_id = found[0] if found else 1000
+        try:
+            self.world.write(requests.stop, who, contest_id)
+        except errors.LeagueError as error:
+            self.lines.append(f"refused: {str(error).replace(f'challenge {contest_id}', f'challenge {number}')}")
 
     def rule(self) -> None:
         """Let an organiser rule on a match of a duel that continues."""
         of_duels = select(Match.id).join(Series, col(Series.id) == Match.series_id)
-        of_duels = of_duels.join(Challenge, col(Challenge.id) == Series.challenge_id)
-        of_duels = of_duels.where(col(Match.finished_at).is_not(None), Challenge.state == ChallengeState.RUNNING)
+        of_duels = of_duels.join(Meeting, col(Meeting.id) == Series.meeting_id)
+        of_duels = of_duels.join(Contest, col(Contest.id) == Meeting.contest_id)
+        of_duels = of_duels.where(col(Match.finished_at).is_not(None), Contest.state == ContestState.RUNNING)
         for match_id in self.world.rows(of_duels.order_by(col(Match.id)))[-3:]:
             verb = self.chance.choice([rulings.void_match, rulings.void_match, rulings.rejudge_match])
             self.write(verb, self.world.boss, match_id, "chaos")
@@ -197,6 +208,12 @@ class History:
         ]
         self.write(seasons.edit_season, self.world.boss, self.season, **self.chance.choice(changed))
 
+    def whose(self, row: Contest, runs: list[Run]) -> str:
+        """Say for whom a duel is played."""
+        if row.kind is ContestKind.PANEL:
+            return f"panel_id {[run.contest.id for run in runs].index(row.id) + 1}"
+        return f"asker_id {row.asker_id}" if row.kind is ContestKind.REQUEST else f"entry_id {row.entry_id}"
+
     def note(self) -> None:
         """Note what has changed: duels, panels, versions that play, and series with the versions at each seat."""
         now = {}
@@ -204,13 +221,19 @@ class History:
             numbers = dict(session.exec(select(BotVersion.id, BotVersion.number)).all())
             bots = dict(session.exec(select(BotVersion.id, BotVersion.bot_id)).all())
             name = {version: f"{bots[version]}v{number}" for version, number in numbers.items()}
-            for row in session.exec(select(Challenge).order_by(col(Challenge.id))):
-                whose = next(one for one in ("entry_id", "asker_id", "panel_id") if getattr(row, one) is not None)
-                sides = f"{whose} {getattr(row, whose)}: {name[row.candidate_id]} {name[row.incumbent_id]}"
-                score = f"{row.wins}/{row.draws}/{row.losses} of {row.games_limit}, LLR {row.llr:.3f}"
-                now[f"duel {row.id}"] = f"{sides} {row.state} {score}, planned {row.games_planned}. {row.reason}"
-            for run in session.exec(select(PanelRun).order_by(col(PanelRun.id))):
-                now[f"run {run.id}"] = f"{name[run.version_id]} {run.state} {run.points} of {run.minimum} {run.reason}"
+            runs = runs_of(session)
+            for one in matchups(session):
+                row, score = one.contest, one.meeting.score
+                sides = f"{self.whose(row, runs)}: {name[one.candidate_id]} {name[one.opponent_id]}"
+                won, llr = "/".join(str(score[key]) for key in ("wins", "draws", "losses")), f"LLR {score['llr']:.3f}"
+                state, reason = row.state.value, row.reason
+                if row.kind is ContestKind.PANEL and row.state is not ContestState.RUNNING:
+                    state, reason = "ended", row.reason or "All its games have been played."
+                of = f"{sides} {state} {won} of {row.matches}, {llr}, planned {one.meeting.planned}. {reason}"
+                now[f"duel {one.meeting.id}"] = of
+            for number, run in enumerate(runs, 1):
+                row = run.contest
+                now[f"run {number}"] = f"{name[run.version_id]} {row.state} {run.points} of {run.minimum} {row.reason}"
             for entry in session.exec(select(Entry).order_by(col(Entry.id))):
                 now[f"entry {entry.id}"] = f"{name[entry.version_id]} {'waits' if entry.waits_for_panel else 'plays'}"
             seats: dict[int, list[str]] = {}
@@ -218,7 +241,7 @@ class History:
             for series_id, version in session.exec(seated.order_by(col(Match.id), col(Participant.seat))):
                 seats.setdefault(series_id, []).append(name[version])
             for series in session.exec(select(Series).order_by(col(Series.id))):
-                what = f"{series.purpose} {series.precedence:d} of {series.challenge_id}"
+                what = f"{series.purpose} {series.precedence:d} of {series.meeting_id}"
                 now[f"series {series.id}"] = f"{what} {series.state}: {' '.join(seats[series.id])}"
         self.lines += (f"{key}: {text}" for key, text in now.items() if self.seen.get(key) != text)
         self.seen = now

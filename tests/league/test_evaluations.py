@@ -107,7 +107,7 @@ def test_a_swiss_begins_at_its_time_and_is_played_to_its_standings(world: World)
     world.clock.turn(1)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
-    assert (row.state, row.number, row.due_at) == (states.EvaluationState.DONE, 1, START + timedelta(hours=1))
+    assert (row.state, row.number, row.due_at) == (states.ContestState.DONE, 1, START + timedelta(hours=1))
     rounds = [[(one.first_id, one.second_id) for one in pairings(world, number=number)] for number in (1, 2, 3)]
     assert (rounds[0], [len(one) for one in rounds]) == ([(1, 2), (3, 4), (5, None)], [3, 3, 3])
     assert len({one[-1][0] for one in rounds}) == 3  # a different bye each time
@@ -180,7 +180,7 @@ def test_a_round_robin_plays_every_pair_once_with_both_sides(world: World) -> No
         for series_id in world.tick():
             if world.row(Series, series_id).purpose in states.OF_EVALUATIONS:
                 world.play([series_id], lower_wins)
-        if evaluations(world)[0].state is states.EvaluationState.DONE:
+        if evaluations(world)[0].state is states.ContestState.DONE:
             break
     met = {frozenset({one.first_id, one.second_id}) for one in pairings(world)}
     assert len(pairings(world)) == len(met) == 6
@@ -207,7 +207,7 @@ def test_a_scheduler_that_dies_between_two_steps_leaves_nothing_half_done(world:
     world.refused(ZeroDivisionError, dies)
     assert evaluations(world) == [] == pairings(world)
     world.play_all(lower_wins)
-    assert evaluations(world)[0].state is states.EvaluationState.DONE
+    assert evaluations(world)[0].state is states.ContestState.DONE
 
 
 def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -> None:
@@ -216,7 +216,7 @@ def test_nobody_gains_by_a_match_that_the_service_failed_to_play(world: World) -
     world.finish(job, [won(job.matches[0], 0), abandoned(job.matches[1])])
     world.tick()
     (row,) = evaluations(world)
-    assert row.state is states.EvaluationState.DONE
+    assert row.state is states.ContestState.DONE
     (pairing,) = pairings(world)
     assert (pairing.first_points, pairing.second_points) == (1.0, 0.0)
 
@@ -240,10 +240,10 @@ def test_what_is_ruled_after_a_round_changes_no_standings(world: World) -> None:
     assert world.read(playing.meetings, 1) == before
 
 
-@pytest.mark.parametrize("ended", [states.EvaluationState.DONE, states.EvaluationState.CANCELLED])
-def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: states.EvaluationState) -> None:
+@pytest.mark.parametrize("ended", [states.ContestState.DONE, states.ContestState.CANCELLED])
+def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: states.ContestState) -> None:
     due(world, 4, line(rounds=1))
-    if ended is states.EvaluationState.DONE:
+    if ended is states.ContestState.DONE:
         world.play_all(lower_wins)
     else:
         world.play([world.tick()[0]], lower_wins)
@@ -256,7 +256,7 @@ def test_what_is_final_can_only_be_cleared_of_its_faults(world: World, ended: st
     assert world.write(void_match, world.boss, match_id, "not its fault")
     why = world.read(matches.match_detail, match_id).uncounted
     assert why is not None and why.sentence == "An organiser declared it void: not its fault"
-    if ended is states.EvaluationState.DONE:
+    if ended is states.ContestState.DONE:
         assert world.write(restore_match, world.boss, match_id, "its fault after all"), "the points count it"
         assert world.read(matches.match_detail, match_id).uncounted == counted
     assert world.read(playing.meetings, 1) == before
@@ -282,7 +282,7 @@ def test_a_match_that_is_played_again_in_time_counts_as_it_ends_then(world: Worl
     assert world.finish(job, lower_wins)
     again = world.write(rejudge_match, world.boss, job.matches[0].match_id, "the referee failed")
     assert world.tick() == []
-    assert evaluations(world)[0].state is states.EvaluationState.RUNNING
+    assert evaluations(world)[0].state is states.ContestState.RUNNING
     replay = world.claimed(world.row(Match, again).series_id)
     assert world.row(Series, replay.series_id).precedence == states.Precedence.EVALUATION
     assert world.finish(replay, [won(match, match.seats.index(2)) for match in replay.matches])
@@ -298,7 +298,7 @@ def test_a_bot_that_is_taken_out_is_drawn_no_more_and_its_opponent_wins(world: W
     world.play_left(made, lower_wins)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
-    assert row.state is states.EvaluationState.DONE
+    assert row.state is states.ContestState.DONE
     first, _ = pairings(world, number=1)
     assert {first.first_id: first.first_points, first.second_id: first.second_points} == {1: 0.0, 2: 2.0}
     assert 1 not in {version for one in pairings(world, number=2) for version in (one.first_id, one.second_id)}
@@ -315,7 +315,7 @@ def test_at_tables_of_three_those_who_are_left_share_the_points_of_a_bot_that_is
     world.play_left(made, lower_wins)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
-    assert row.state is states.EvaluationState.DONE
+    assert row.state is states.ContestState.DONE
     with world.db.reading() as session:
         met = playing.meetings(session, row.id)
         board = views.evaluation(session, row.id)
@@ -334,7 +334,7 @@ def test_a_table_needs_as_many_bots_as_it_seats(world: World) -> None:
     due(world, 2, line(rounds=2), **LARGER)
     world.tick()
     (row,) = evaluations(world)
-    assert (row.state, row.reason) == (states.EvaluationState.CANCELLED, "Fewer than 3 bots could play.")
+    assert (row.state, row.reason) == (states.ContestState.CANCELLED, "Fewer than 3 bots could play.")
     with pytest.raises(WrongState):
         world.write(beginning.resume_evaluation, world.boss, row.id)
 
@@ -386,7 +386,7 @@ def test_an_organiser_begins_and_cancels_one(world: World) -> None:
     world.refused(WrongState, beginning.cancel_evaluation, world.boss, row.id)
     assert world.claim(series_id) is None
     (ended,) = evaluations(world)
-    assert (ended.state, ended.reason) == (states.EvaluationState.CANCELLED, "An organiser cancelled it.")
+    assert (ended.state, ended.reason) == (states.ContestState.CANCELLED, "An organiser cancelled it.")
 
 
 def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world: World) -> None:
@@ -400,7 +400,7 @@ def test_a_season_without_a_ladder_plays_its_evaluations_and_finals_alone(world:
     assert world.read(runs_low, season_id)
     world.play_all(lower_wins)
     (played,) = evaluations(world)
-    assert played.state is states.EvaluationState.DONE
+    assert played.state is states.ContestState.DONE
     world.set_state(season_id, states.SeasonState.FINALS)
     world.settle_rankings()
     world.settle()
@@ -413,7 +413,7 @@ def test_a_season_that_closes_ends_its_evaluation(world: World) -> None:
     world.tick()
     world.set_state(season_id, states.SeasonState.CLOSED, force=True)
     (row,) = evaluations(world)
-    assert (row.state, row.reason) == (states.EvaluationState.CANCELLED, "The season is closed.")
+    assert (row.state, row.reason) == (states.ContestState.CANCELLED, "The season is closed.")
     with world.db.reading() as session:
         assert not session.exec(select(Match.id).where(Match.state == states.MatchState.SCHEDULED)).first()
 
@@ -430,7 +430,7 @@ def test_a_cancelled_one_is_resumed_and_every_match_of_it_is_played(world: World
     world.write(beginning.resume_evaluation, world.boss, row.id)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
-    assert (row.state, row.reason) == (states.EvaluationState.DONE, "")
+    assert (row.state, row.reason) == (states.ContestState.DONE, "")
     assert {(one.first_points or 0) + (one.second_points or 0) for one in pairings(world)} == {2.0}, (
         "none is worth less"
     )
@@ -462,7 +462,7 @@ def at_its_date(world: World, *, failed: bool, **dates: Any) -> int:
 @pytest.mark.parametrize("dates", [DATES, {"closes_at": START + timedelta(hours=2)}], ids=["finals", "close"])
 def test_a_date_waits_for_an_evaluation_that_the_service_delayed(world: World, dates: dict[str, Any]) -> None:
     season_id = at_its_date(world, failed=True, **dates)
-    assert evaluations(world)[0].state is states.EvaluationState.RUNNING
+    assert evaluations(world)[0].state is states.ContestState.RUNNING
     assert world.row(Season, season_id).state is states.SeasonState.FROZEN, "nobody enters after the date"
     shown = world.read(season_info, season_id)
     (waits,) = world.read(decisions, world.boss, [shown]).seasons
@@ -471,7 +471,7 @@ def test_a_date_waits_for_an_evaluation_that_the_service_delayed(world: World, d
     world.play_all(lower_wins)
     world.tick()
     first = evaluations(world)[0]
-    assert first.state is states.EvaluationState.DONE
+    assert first.state is states.ContestState.DONE
     if "closes_at" in dates:
         assert world.row(Season, season_id).state is states.SeasonState.CLOSED
     else:
@@ -491,7 +491,7 @@ def test_who_will_not_wait_cancels_it(world: World) -> None:
 
 def test_a_date_ends_an_evaluation_that_only_takes_long(world: World) -> None:
     season_id = at_its_date(world, failed=False, **DATES)
-    assert evaluations(world)[0].state is states.EvaluationState.CANCELLED
+    assert evaluations(world)[0].state is states.ContestState.CANCELLED
     assert world.row(Season, season_id).state is states.SeasonState.FINALS
 
 

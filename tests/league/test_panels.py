@@ -14,7 +14,7 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Entry
-from deadheat.league.service.duels import requests, views
+from deadheat.league.service.duels import panels, requests, views
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
@@ -22,8 +22,8 @@ from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence, bot_changes, entries, seasons
 from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
-from deadheat.league.states import ChallengeState, JobState, Purpose, SeasonState
-from deadheat.league.tables import BotVersion, Match, PanelRun, Participant, Season, Series
+from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
+from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
@@ -72,11 +72,11 @@ class Contest:
     def upload(self, program: str = "") -> int:
         return self.world.version(self.owner, self.bot_id, program=program)
 
-    def runs(self) -> list[PanelRun]:
-        return self.world.read(lambda session: list(session.exec(select(PanelRun).order_by(col(PanelRun.id)))))
+    def runs(self) -> list[panels.Run]:
+        return self.world.read(panels.runs)
 
     def states(self) -> list[str]:
-        return [run.state.value for run in self.runs()]
+        return [run.contest.state.value for run in self.runs()]
 
     def planned(self) -> list[int]:
         """Plan, and return the new series against the panel."""
@@ -135,7 +135,7 @@ def test_a_version_plays_each_bot_of_the_panel_from_both_sides_and_then_plays_fo
     assert not any(entered.world.row(Match, match_id).rated for match_id in played)
     entered.world.tick()  # one of four points: too few
     (run,) = entered.runs()
-    assert (run.state, run.points, run.minimum) == (ChallengeState.FAILED, 1.0, 2.0)
+    assert (run.contest.state, run.points, run.minimum) == (ContestState.FAILED, 1.0, 2.0)
     assert entered.waits()
 
 
@@ -214,7 +214,7 @@ def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(e
     entered.world.tick()
     assert len(entered.play(lose)) == 2  # the rest of version 1's games
     entered.world.tick()
-    assert [(run.state, run.points) for run in entered.runs()] == [("passed", 2.0), ("failed", 0.0)]
+    assert [(run.contest.state, run.points) for run in entered.runs()] == [("passed", 2.0), ("failed", 0.0)]
     assert (entered.entry().version, len(played)) == (1, 2)
 
 
@@ -248,7 +248,7 @@ def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_
     entered.world.finish(job, [won(match, 0) for match in job.matches])
     entered.world.tick()
     (run,) = entered.runs()
-    assert (run.state, run.points) == ("passed", 2.0)
+    assert (run.contest.state, run.points) == ("passed", 2.0)
 
 
 def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> None:
@@ -295,7 +295,7 @@ def test_the_close_ends_what_is_left_without_a_verdict(entered: Contest) -> None
     made = entered.planned()
     entered.state(SeasonState.CLOSED)
     (run,) = entered.runs()
-    assert (run.state, run.reason) == ("ended", "The season is closed.")
+    assert (run.contest.state, run.contest.reason) == ("ended", "The season is closed.")
     assert {entered.world.row(Series, one).state for one in made} == {JobState.ABANDONED}
     assert entered.world.tick() == []
 
@@ -431,7 +431,7 @@ def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(entered: Contest
     entered.judged(lose, series=[made[1]])
     entered.world.tick()
     (run,) = entered.runs()
-    assert (run.state, run.points) == ("failed", 1.0)
+    assert (run.contest.state, run.points) == ("failed", 1.0)
     told = [notice.text for notice in entered.world.read(notices.inbox, entered.owner)]
     assert len([text for text in told if text.startswith("Version 1 of newcomer has 1 of 4 points")]) == 1
 

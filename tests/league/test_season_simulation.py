@@ -26,8 +26,8 @@ from deadheat.league.service.seasons.entries import Gate, enter
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.service.series.carrying_out import SERIES
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import UNFINISHED, ChallengeState, FinalsFormat, Purpose, SeasonState
-from deadheat.league.tables import Challenge, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
+from deadheat.league.states import UNFINISHED, ContestState, FinalsFormat, Purpose, SeasonState
+from deadheat.league.tables import Contest, Entry, Match, Participant, RatingSnapshot, Season, Series, VoidedMatch
 from tests.lanes import scaled
 from tests.league.ground import settings
 from tests.league.outcomes import forfeited, void, won
@@ -192,7 +192,7 @@ class Chaos:
 
 def check(chaos: Chaos) -> None:
     assert chaos.world.rows(select(Series.id).where(col(Series.state).in_(UNFINISHED))) == []
-    assert chaos.world.rows(select(Challenge.id).where(Challenge.state == ChallengeState.RUNNING)) == []
+    assert chaos.world.rows(select(Contest.id).where(Contest.state == ContestState.RUNNING)) == []
     assert chaos.world.one(select(RatingSnapshot.id).where(col(RatingSnapshot.final).is_(True)))
     assert chaos.world.read(first_broken) is None
     at_gates = select(Match.rated).join(Series, col(Series.id) == Match.series_id)

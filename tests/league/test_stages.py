@@ -14,7 +14,7 @@ from deadheat.league.service.evaluations import beginning, views
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState, FinalsFormat, MatchState, SeasonState
+from deadheat.league.states import ContestKind, ContestState, EvaluationFormat, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.meetings import pairings
@@ -55,7 +55,7 @@ def test_stages_lead_from_the_field_to_a_winner_and_the_season_closes(world: Wor
     season_id = in_finals(world, 6, "swiss rounds=3 matches=2 keep=4", "round-robin matches=2 keep=2", "knockout")
     world.play_all(lower_wins)
     first, second, third = stages(world)
-    assert [row.state for row in (first, second, third)] == [EvaluationState.DONE] * 3
+    assert [row.state for row in (first, second, third)] == [ContestState.DONE] * 3
     assert (len(field(world, first.id)), field(world, third.id)) == (6, field(world, second.id)[:2])
     assert len(field(world, second.id)) == 4
     places = finals_places(world)
@@ -99,7 +99,7 @@ def test_a_bot_that_is_taken_out_leaves_its_place_to_the_next(world: World) -> N
     world.settle()
     first, second = stages(world)
     assert field(world, second.id) == [2, 3]
-    assert first.state is second.state is EvaluationState.DONE
+    assert first.state is second.state is ContestState.DONE
     assert ranks(world, season_id) == [(2, 1), (3, 2), (4, 3)]
 
 
@@ -139,7 +139,7 @@ def test_a_held_match_holds_the_stage_up_no_more_than_its_replacement(world: Wor
         assert world.write(finish_series, job, "w1", [abandoned(match) for match in job.matches])
     world.tick()
     (stage,) = stages(world)
-    assert stage.state is EvaluationState.DONE
+    assert stage.state is ContestState.DONE
     (pairing,) = pairings(world, stage.id)
     assert (pairing.first_points, pairing.second_points) == (0.0, 0.0), "nobody gains by it"
     assert finals_places(world) == {1: 1, 2: 2}
@@ -166,7 +166,7 @@ def test_a_scheduler_that_dies_between_two_stages_leaves_nothing_half_done(world
             raise ZeroDivisionError
 
         world.refused(ZeroDivisionError, dies)
-    assert [row.state for row in stages(world)] == [EvaluationState.DONE, EvaluationState.RUNNING]
+    assert [row.state for row in stages(world)] == [ContestState.DONE, ContestState.RUNNING]
     world.play(made, lower_wins)
     world.play_all(lower_wins)
     assert finals_places(world)[1] == 1
@@ -195,7 +195,7 @@ def test_a_stage_is_not_cancelled_but_ends_with_its_season(world: World) -> None
     (stage,) = stages(world)
     world.refused(WrongState, beginning.cancel_evaluation, world.boss, stage.id)
     world.set_state(season_id, SeasonState.CLOSED, force=True)
-    assert stages(world)[0].state is EvaluationState.CANCELLED
+    assert stages(world)[0].state is ContestState.CANCELLED
     with world.db.reading() as session:
         assert not session.exec(select(Match.id).where(Match.state == MatchState.SCHEDULED)).first()
 

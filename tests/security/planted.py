@@ -294,7 +294,7 @@ class PlantedLeague:
             self.secrets[f"{secret} of {what}"] = planted(secret, what)
         for series_id in world.tick():
             job = world.claim(series_id)
-            assert job is not None and world.row(Series, series_id).challenge_id is not None
+            assert job is not None and world.row(Series, series_id).meeting_id is not None
             outcomes = []
             for match in job.matches:
                 seat = next(seat for seat, version in enumerate(match.seats) if "bob" in job.programs[version].label)

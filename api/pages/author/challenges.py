@@ -110,7 +110,7 @@ def challenge(shared: Shared, visit: Present, challenge_id: Id, before: Number =
     with shared.db.reading() as session:
         found = views.asked_challenge(session, None if visit is None else visit.person, challenge_id)
         played = matches(session, challenge_id=challenge_id, before=before, limit=ROWS + 1)
-        faults = views.faults_in(session, [challenge_id])
+        faults = views.faults_of(session, challenge_id)
         mine = visit is not None and is_own(session, visit.person, found.bot_id)
     shown, older = first_of(played, ROWS)
     content = render(
@@ -141,7 +141,7 @@ def _challengers(session: Session, visit: Visit, game: str) -> Sequence[tuple[in
     return [(bot.id, f"{bot.name} (team {bot.team})" if bot.team else bot.name) for bot in found]
 
 
-def _sides(found: AskedChallenge, faults: Mapping[tuple[int, int], int]) -> list[Side]:
+def _sides(found: AskedChallenge, faults: Mapping[int, int]) -> list[Side]:
     """Return both versions, rated only by the challenge's games."""
     won, drawn, lost = found.wins, found.draws, found.losses
     own, other = found.version_id, found.opponent_version_id
@@ -149,7 +149,7 @@ def _sides(found: AskedChallenge, faults: Mapping[tuple[int, int], int]) -> list
     if won + drawn + lost:
         table = rate(log_of_scores([(own, other, (won, drawn, lost))]), RatingConfig())
         ratings = {entry.player: entry for entry in table.entries}
-    failed = [faults.get((found.id, version_id), 0) for version_id in (own, other)]
+    failed = [faults.get(version_id, 0) for version_id in (own, other)]
     return [
         Side(found.bot_id, found.sides[0], ratings.get(str(own)), won, drawn, lost, failed[0]),
         Side(found.opponent_id, found.sides[1], ratings.get(str(other)), lost, drawn, won, failed[1]),

@@ -9,9 +9,8 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists
 
-from deadheat.league.service.duels.counting import Kind
-from deadheat.league.states import ChallengeState, EvaluationState
-from deadheat.league.tables import BotVersion, Challenge, Contest, Entry, PanelRun
+from deadheat.league.states import ContestKind, ContestState
+from deadheat.league.tables import BotVersion, Contest, Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,19 @@ def beside_the_ladder(session: Session, season_id: int) -> Beside:
 
 
 _HERE: Any = bindparam("season_id")
-_RUNS = exists().where(col(PanelRun.season_id) == _HERE, col(PanelRun.state) == ChallengeState.RUNNING)
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
-_PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == EvaluationState.RUNNING)
-_TRIED = exists().where(col(Challenge.season_id) == _HERE, col(Challenge.state) == ChallengeState.RUNNING)
 _WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
-_ASKED, _GATES = _TRIED.where(Kind.REQUEST.condition), _TRIED.where(Kind.GATE.condition)
-BESIDE = columns(_RUNS | _WAITS, _PLAYED, _ASKED, _GATES, _WISHED)
+
+
+def _goes_on(*kinds: ContestKind) -> Any:
+    here = (col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
+    return exists().where(*here, col(Contest.kind).in_(kinds))
+
+
+BESIDE = columns(
+    _goes_on(ContestKind.PANEL) | _WAITS,
+    _goes_on(ContestKind.EVALUATION, ContestKind.STAGE),
+    _goes_on(ContestKind.REQUEST),
+    _goes_on(ContestKind.GATE),
+    _WISHED,
+)

@@ -22,7 +22,7 @@ from deadheat.league.states import (
     UNRATED,
     AppealState,
     ContestKind,
-    EvaluationState,
+    ContestState,
     FinalsFormat,
     JobState,
     MatchState,
@@ -113,7 +113,7 @@ DELAYED = (
     .join(Series, col(Series.id) == Attempt.series_id)
     .join(Meeting, col(Meeting.id) == Series.meeting_id)
     .join(Contest, col(Contest.id) == Meeting.contest_id)
-    .where(Contest.season_id == bindparam("season_id"), Contest.state == EvaluationState.RUNNING)
+    .where(Contest.season_id == bindparam("season_id"), Contest.state == ContestState.RUNNING)
     .where(Contest.kind == ContestKind.EVALUATION, col(Attempt.cause).not_in({Cause.PLAYED, *DROPPED}))
     .limit(1)
 )

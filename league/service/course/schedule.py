@@ -34,7 +34,6 @@ from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_ladder, turn_season
-from deadheat.league.service.duels.counting import Kind
 from deadheat.league.service.duels.planning import plan_duels
 from deadheat.league.service.evaluations.beginning import running_evaluation
 from deadheat.league.service.evaluations.playing import plan_evaluation
@@ -55,6 +54,7 @@ from deadheat.league.states import (
     ON_LADDER,
     UNFINISHED,
     UNRATED,
+    ContestKind,
     JobState,
     Precedence,
     SeasonState,
@@ -98,7 +98,7 @@ def go_on(session: Session, season_id: int) -> list[int]:
             planned += plan_evaluation(session, season)
     elif season.state in ON_LADDER:
         if season.panel or beside.panel:
-            planned += plan_duels(session, season, Kind.PANEL)
+            planned += plan_duels(session, season, ContestKind.PANEL)
         if season.evaluations or beside.evaluation:
             planned += plan_evaluation(session, season)
             if (late := falls_behind(session, season)) is not None:
@@ -106,9 +106,9 @@ def go_on(session: Session, season_id: int) -> list[int]:
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         if beside.asked:
-            planned += plan_duels(session, season, Kind.REQUEST)
+            planned += plan_duels(session, season, ContestKind.REQUEST)
     if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
-        planned += plan_duels(session, season, Kind.GATE)
+        planned += plan_duels(session, season, ContestKind.GATE)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
     return planned

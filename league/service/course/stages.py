@@ -20,11 +20,12 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.pairing.stages import stages
-from deadheat.league.service.evaluations.beginning import Players, begin_stage, last_places
+from deadheat.league.service.contests.life import Players
+from deadheat.league.service.evaluations.beginning import begin_stage, last_places
 from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import set_each, touch_log
-from deadheat.league.states import ContestKind, EvaluationState
+from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Season
 
 
@@ -35,10 +36,10 @@ def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
     declared = stages(season.stages)
     row = _newest(session, season.id)
     while True:
-        if row is not None and row.state is EvaluationState.RUNNING:
+        if row is not None and row.state is ContestState.RUNNING:
             made = carry_on(session, season, row)
             session.refresh(row)
-            if row.state is EvaluationState.RUNNING:
+            if row.state is ContestState.RUNNING:
                 return made, False
         number = 0 if row is None else row.stage or 0
         field = _finalists(session, season.id) if row is None else _survivors(session, row)

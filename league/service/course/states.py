@@ -34,10 +34,8 @@ from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, Unsettled, WrongState
 from deadheat.league.records.seasons import Season as SeasonInfo
+from deadheat.league.service.contests.life import end_all
 from deadheat.league.service.course.open_matters import unfinished
-from deadheat.league.service.duels.counting import Kind, end_duels
-from deadheat.league.service.duels.panels import end_panels
-from deadheat.league.service.evaluations.beginning import end_running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import lock_season, move, touch_log
 from deadheat.league.service.people.person import Person
@@ -49,6 +47,7 @@ from deadheat.league.service.series.dropping import drop_held, drop_waiting
 from deadheat.league.states import (
     ENTERABLE,
     SEASON_STEPS,
+    ContestKind,
     During,
     FinalsFormat,
     Purpose,
@@ -104,11 +103,9 @@ def change_state(
         withdraw_inactive(session, season_id)
         offer_newest(session, season)
     if after not in ENTERABLE:
-        end_duels(session, season_id, Kind.GATE, f"The season is {after.value}.")
+        end_all(session, season_id, f"The season is {after.value}.", ContestKind.GATE)
     if During.LADDER not in after.during:
-        end_panels(session, season_id, f"The season is {after.words}.")
-        end_duels(session, season_id, Kind.REQUEST, f"The season is {after.words}.")
-        end_running(session, season_id, f"The season is {after.words}.")
+        end_all(session, season_id, f"The season is {after.words}.", *{*ContestKind} - {ContestKind.GATE})
     if after is SeasonState.FINALS:
         planned = (col(Series.purpose) == Purpose.LADDER, ~_ordered(season_id))
         said = N_("The finals began before this series was played.")

@@ -18,19 +18,29 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlmodel import Session, col, select
+from sqlmodel import Session, col
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
 from deadheat.league.pairing.duel import Duel
-from deadheat.league.service.duels.counting import TESTED, Kind, end_duel, end_duels, new_duel, same_program
+from deadheat.league.service.contests.life import end, end_all
+from deadheat.league.service.duels.counting import (
+    CANDIDATE,
+    OPPONENT,
+    TESTED,
+    Matchup,
+    begin_duels,
+    matchups,
+    same_program,
+    test_terms,
+)
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.resting import wake
-from deadheat.league.states import ChallengeState
-from deadheat.league.tables import BotVersion, Challenge, Entry, Season
+from deadheat.league.states import ContestKind, ContestState
+from deadheat.league.tables import BotVersion, Contest, Entry, Season
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
 """What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict
@@ -39,7 +49,7 @@ undecided after 400 games (./scripts/bench ratings, part f).
 """
 
 
-TRIED = (ChallengeState.RUNNING, ChallengeState.FAILED)
+TRIED = (ContestState.RUNNING, ContestState.FAILED)
 """The states of a version's duel at a gate, after which it has none against the same version again."""
 
 
@@ -52,7 +62,7 @@ def gate_as_json(season: Season, terms: Callable[[], Duel]) -> dict[str, Any]:
         raise BadSetting("gate", _("this season allows a new version at most %(n)s games", n=season.challenge_games))
     if GAMES[season.game].seats.start > 2:
         raise BadSetting("gate", _("%(game)s cannot be played by two bots", game=season.game))
-    return {**{name: getattr(duel.test, name) for name in TESTED}, "games": duel.games}
+    return {**test_terms(duel), "games": duel.games}
 
 
 def choose_version(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> None:
@@ -63,7 +73,7 @@ def choose_version(session: Session, season: Season, entry: Entry, version: BotV
         _begin(session, season, entry, version)
         return
     reason = N_("The active version was chosen again.") if chosen_again else f"Version {version.number} was chosen."
-    end_duels(session, season.id, Kind.GATE, reason, entry.id)
+    end_all(session, season.id, reason, ContestKind.GATE, entry_id=entry.id)
     entry.waits_for_panel = False
     if not chosen_again:
         entry.version_id = version.id
@@ -79,21 +89,24 @@ def _begin(session: Session, season: Season, entry: Entry, candidate: BotVersion
     """
     assert entry.gate is not None
     tried = tests(session, entry.id, candidate.id, entry.version_id)
-    if any(row.candidate_id == candidate.id and row.state in TRIED for row in tried):
+    if any(one.candidate_id == candidate.id and one.contest.state in TRIED for one in tried):
         return
-    known = _already_known(session, entry, candidate, [row for row in tried if row.state is ChallengeState.FAILED])
+    known = _already_known(
+        session, entry, candidate, [one for one in tried if one.contest.state is ContestState.FAILED]
+    )
     if not known:
-        end_duels(session, season.id, Kind.GATE, f"Version {candidate.number} replaced it.", entry.id)
-    test = sprt.Terms(**{name: entry.gate[name] for name in TESTED})
-    terms = Duel(max(1, min(entry.gate["games"], season.challenge_games)), test)
-    row = new_duel(session, season, candidate.id, entry.version_id, terms, entry_id=entry.id)
+        end_all(session, season.id, f"Version {candidate.number} replaced it.", ContestKind.GATE, entry_id=entry.id)
+    games = max(1, min(entry.gate["games"], season.challenge_games))
+    incumbent = session.get_one(BotVersion, entry.version_id)
+    terms = {name: entry.gate[name] for name in TESTED}
+    row = begin_duels(session, season, ContestKind.GATE, candidate, [incumbent], games, entry_id=entry.id, terms=terms)
     data = {"bot": entry.bot_id, "candidate": candidate.number}
     record(session, SYSTEM, "challenge-began", f"season/{season.id}", data)
     if known:
-        end_duel(session, row, ChallengeState.FAILED, known)
+        end(session, row, ContestState.FAILED, known)
 
 
-def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed: Sequence[Challenge]) -> str:
+def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed: Sequence[Matchup]) -> str:
     """Return why this program need not be tested against the entry's version; "" if it must be. `failed`: the duels in
     which it has failed.
     """
@@ -102,24 +115,25 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed
         return f"It is the same program as version {number}, which is active."
     for before in failed[:1]:
         number = session.get_one(BotVersion, before.candidate_id).number
-        return f"It is the same program as version {number}, which has failed here: {before.reason}"
+        return f"It is the same program as version {number}, which has failed here: {before.contest.reason}"
     return ""
 
 
-def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> Sequence[Challenge]:
+def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> list[Matchup]:
     """Return the duels of two programs, as any versions, at an entry's gate, the oldest first."""
-    found = select(Challenge).where(
-        Challenge.entry_id == entry_id,
-        col(Challenge.candidate_id).in_(same_program(session, candidate_id)),
-        col(Challenge.incumbent_id).in_(same_program(session, incumbent_id)),
+    return matchups(
+        session,
+        Contest.entry_id == entry_id,
+        Contest.kind == ContestKind.GATE,
+        col(CANDIDATE.version_id).in_(same_program(session, candidate_id)),
+        col(OPPONENT.version_id).in_(same_program(session, incumbent_id)),
     )
-    return session.exec(found.order_by(col(Challenge.id))).all()
 
 
-def promote(session: Session, season: Season, row: Challenge) -> None:
+def promote(session: Session, season: Season, one: Matchup) -> None:
     """Make the version active that has passed its entry's gate."""
-    entry = session.get_one(Entry, row.entry_id)
-    entry.version_id = row.candidate_id
+    entry = session.get_one(Entry, one.contest.entry_id)
+    entry.version_id = one.candidate_id
     wake(session, entry)
     session.flush()
     touch_log(session, season.id)

@@ -4,7 +4,7 @@ Theory of operation
 -------------------
 A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
 turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
-duel; a `PanelRun` holds them together, with the terms of that moment: who is in the panel, how many games, and how many
+duel; the contest holds them together, with the terms of that moment: who is in the panel, how many games, and how many
 points are needed. Later changes by an organiser apply to later arrivals.
 
 With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps its previous
@@ -23,9 +23,8 @@ follows its bot takes the newest version with the points; otherwise its author c
 
 from __future__ import annotations
 
-import logging
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sqlalchemy import bindparam
@@ -37,22 +36,19 @@ from deadheat.engine.language import N_, _
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting
-from deadheat.league.pairing.duel import Duel
 from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
 from deadheat.league.service.bots.bots import is_active
-from deadheat.league.service.duels.counting import Kind, end_duel, new_duel, same_program
+from deadheat.league.service.contests.life import end, end_all
+from deadheat.league.service.duels.counting import CANDIDATE, Matchup, begin_duels, matchups, same_program
 from deadheat.league.service.duels.gates import choose_version
-from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
-from deadheat.league.service.ground.steps import move, set_values, touch_log
+from deadheat.league.service.ground.steps import set_values, touch_log
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.service.series.dropping import drop_waiting
-from deadheat.league.states import ENTERABLE, ChallengeState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun, Season, Series, Team, User
-
-log = logging.getLogger(__name__)
+from deadheat.league.states import ENTERABLE, ContestKind, ContestState
+from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry, Meeting, Season, Series, Team, User
 
 
 def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
@@ -91,61 +87,89 @@ def _named(session: Session, game: str, name: str) -> Bot | None:
 # Arriving -----------------------------------------------------------------------------------------------------------
 
 
-def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun | None:
+class Run(NamedTuple):
+    """A version's contest against a season's panel."""
+
+    contest: Contest
+    version_id: int
+
+    @property
+    def minimum(self) -> float | None:
+        """The points that it needs to play for its entry; None: none."""
+        return cast(float | None, self.contest.terms["minimum"])
+
+    @property
+    def points(self) -> float | None:
+        """The points that it has got; None: it is not over, or ended without a verdict."""
+        return cast(float | None, self.contest.result["points"])
+
+    @property
+    def has_points(self) -> bool:
+        """Whether the version may play for its entry."""
+        return self.minimum is None or self.contest.state is ContestState.PASSED
+
+
+RUNS: Any = (
+    select(Contest, ContestPlayer.version_id)
+    .join(ContestPlayer, (col(ContestPlayer.contest_id) == Contest.id) & (col(ContestPlayer.seed) == 1))
+    .where(Contest.kind == ContestKind.PANEL)
+    .order_by(col(Contest.id))
+)
+RUNNING = RUNS.where(Contest.season_id == bindparam("season_id"), Contest.state == ContestState.RUNNING)
+
+
+def runs(session: Session, *conditions: Any, **given: Any) -> list[Run]:
+    """Return the runs that meet the conditions, in the order of arrival."""
+    return [Run(*row) for row in session.exec((RUNNING if given else RUNS).where(*conditions), params=given)]
+
+
+def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> Run | None:
     """Have a version of the entry play the panel, unless it already has on the present terms. Return None without a
     panel. The caller has locked the season, which accepts versions.
     """
     if not season.panel:
         return None
-    newest = select(PanelRun).where(PanelRun.season_id == season.id, PanelRun.version_id == version.id)
-    run = session.exec(newest.order_by(col(PanelRun.id).desc()).limit(1)).first()
-    if run is None or run.state is ChallengeState.ENDED or _is_outdated(session, season, run):
+    mine = runs(session, Contest.entry_id == entry.id, ContestPlayer.version_id == version.id)[-1:]
+    if not mine or mine[0].contest.state is ContestState.ENDED or _is_outdated(session, season, mine[0]):
         return _begin(session, season, entry, version)
-    return run
+    return mine[0]
 
 
-def has_points(run: PanelRun | None) -> bool:
-    """Say whether a version may play for its entry. `run`: the result of `arrive`."""
-    return run is None or run.minimum is None or run.state is ChallengeState.PASSED
-
-
-def choose_in_advance(session: Session, season: Season, entry: Entry, run: PanelRun | None) -> None:
+def choose_in_advance(session: Session, season: Season, entry: Entry, run: Run | None) -> None:
     """Note the author's choice, so that the version plays as soon as it has the points; None removes a choice."""
-    set_values(session, PanelRun, col(PanelRun.entry_id) == entry.id, chosen=False)
-    if run is not None:
-        set_values(session, PanelRun, col(PanelRun.id) == run.id, chosen=True)
-    session.expire_all()
+    for one in runs(session, Contest.entry_id == entry.id, season_id=season.id):
+        one.contest.terms = {**one.contest.terms, "chosen": run is not None and one.contest is run.contest}
     _set_aside_others(session, season, entry)
 
 
 def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
     """Return the bot's versions that failed under the season's present terms."""
-    failed = select(PanelRun).join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
-    failed = failed.where(PanelRun.season_id == season.id, BotVersion.bot_id == bot_id)
-    newest = {run.version_id: run for run in session.exec(failed.order_by(col(PanelRun.id)))}
-    stand = (run for run in newest.values() if run.state is ChallengeState.FAILED)
+    newest = {
+        run.version_id: run for run in runs(session, ContestPlayer.bot_id == bot_id, Contest.season_id == season.id)
+    }
+    stand = (run for run in newest.values() if run.contest.state is ContestState.FAILED)
     return {run.version_id for run in stand if not _is_outdated(session, season, run)}
 
 
-def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> PanelRun:
+def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> Run:
     assert season.panel, "it has a panel"
     bots, own = _bots(session, season), entry.bot_id
-    opponents = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
-    run = PanelRun(
-        season_id=season.id,
+    found = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
+    opponents = [session.get_one(BotVersion, version_id) for version_id in found]
+    minimum = None if own in bots else _points_needed(season, len(opponents))
+    row = begin_duels(
+        session,
+        season,
+        ContestKind.PANEL,
+        version,
+        opponents,
+        season.panel_games,
         entry_id=entry.id,
-        version_id=version.id,
-        panel=season.panel,
-        games=season.panel_games,
-        minimum=None if own in bots else _points_needed(season, len(opponents)),
-        created_at=now(session),
+        terms={"panel": season.panel, "minimum": minimum, "chosen": False},
+        result={"points": None, "elo": None, "se": None},
     )
-    session.add(run)
-    session.flush()
-    for opponent in opponents:
-        new_duel(session, season, version.id, opponent, Duel(season.panel_games), panel_id=run.id)
     _set_aside_others(session, season, entry)
-    return run
+    return Run(row, version.id)
 
 
 def _bots(session: Session, season: Season) -> dict[int, int | None]:
@@ -175,50 +199,43 @@ def _points_needed(season: Season, opponents: int) -> float | None:
     return season.panel_minimum * opponents / len(season.panel or ())
 
 
-def _is_outdated(session: Session, season: Season, run: PanelRun) -> bool:
+def _is_outdated(session: Session, season: Season, run: Run) -> bool:
     """Say whether a failed version may try again, because the season's requirements have changed since."""
-    if run.state is not ChallengeState.FAILED:
+    if run.contest.state is not ContestState.FAILED:
         return False
-    opponents = session.exec(select(func.count()).where(col(Challenge.panel_id) == run.id)).one()
-    return (run.panel, run.games, run.minimum) != (season.panel, season.panel_games, _points_needed(season, opponents))
+    opponents = session.exec(select(func.count()).where(Meeting.contest_id == run.contest.id)).one()
+    needed = (season.panel, season.panel_games, _points_needed(season, opponents))
+    return (run.contest.terms["panel"], run.contest.matches, run.minimum) != needed
 
 
 def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
     """Drop the waiting series of the entry's other versions, which continue when the version before them is done."""
-    running = session.exec(RUNNING.where(PanelRun.entry_id == entry.id), params={"season_id": season.id}).all()
-    first = {run.id for run in played_first(running).values()}
-    aside = [run.id for run in running if run.id not in first]
+    running = runs(session, Contest.entry_id == entry.id, season_id=season.id)
+    first = {run.contest.id for run in played_first(running)}
+    aside = [run.contest.id for run in running if run.contest.id not in first]
     if aside:
-        waiting = col(Series.challenge_id).in_(select(Challenge.id).where(col(Challenge.panel_id).in_(aside)))
+        waiting = col(Series.meeting_id).in_(select(Meeting.id).where(col(Meeting.contest_id).in_(aside)))
         detail = "Another version of the bot plays the panel first."
         drop_waiting(session, season.id, Cause.CHALLENGE_OVER, detail, waiting)
 
 
 # Going on -----------------------------------------------------------------------------------------------------------
 
-RUNNING = (
-    select(PanelRun)
-    .where(PanelRun.season_id == bindparam("season_id"), PanelRun.state == ChallengeState.RUNNING)
-    .order_by(col(PanelRun.id))
-)
 
-
-def played_first(runs: Iterable[PanelRun]) -> dict[int, PanelRun]:
+def played_first(running: Iterable[Run]) -> list[Run]:
     """Return each entry's running panel to be played now: that of the version chosen by number, or of the newest."""
-    found: dict[int, PanelRun] = {}
-    for run in runs:
-        other = found.setdefault(run.entry_id, run)
-        if (run.chosen, run.version_id) > (other.chosen, other.version_id):
-            found[run.entry_id] = run
-    return found
+    found: dict[int | None, Run] = {}
+    for run in sorted(running, key=lambda run: (run.contest.terms["chosen"], run.version_id)):
+        found[run.contest.entry_id] = run
+    return sorted(found.values(), key=lambda run: run.contest.id)
 
 
-def runs_to_play(session: Session, season: Season) -> list[PanelRun]:
+def runs_to_play(session: Session, season: Season) -> list[Run]:
     """Return the runs to be played now, in the order of arrival. Without a panel end them all; without a minimum let
     every entry play that waits for points.
     """
     if not season.panel:
-        end_panels(session, season.id, N_("The season no longer has a panel."))
+        end_all(session, season.id, N_("The season no longer has a panel."), ContestKind.PANEL)
     if not season.panel or season.panel_minimum is None:
         waiting = {"season_id": season.id, "waits_for_panel": True}
         if set_values(session, Entry, where=waiting, waits_for_panel=False):
@@ -226,79 +243,57 @@ def runs_to_play(session: Session, season: Season) -> list[PanelRun]:
             touch_log(session, season.id)
     if not season.panel:
         return []
-    here = RUNNING.join(Entry, col(Entry.id) == PanelRun.entry_id).where(taking_part(season.id))
-    running = session.exec(here, params={"season_id": season.id})
-    return sorted(played_first(running).values(), key=lambda run: run.id)
+    there = select(Entry.id).where(taking_part(season.id))
+    return played_first(runs(session, col(Contest.entry_id).in_(there), season_id=season.id))
 
 
-def opponents(session: Session, run_id: int) -> Sequence[Challenge]:
-    """Return the duels of a run."""
-    return session.exec(OPPONENTS, params={"run_id": run_id}).all()
+def begun(session: Session, season_id: int) -> set[int]:
+    """Return the contests against the season's panel with planned games."""
+    return set(session.exec(BEGUN, params={"season_id": season_id}))
 
 
-OPPONENTS = select(Challenge).where(Challenge.panel_id == bindparam("run_id")).order_by(col(Challenge.id))
+BEGUN = (
+    select(Meeting.contest_id)
+    .join(Contest, col(Contest.id) == Meeting.contest_id)
+    .where(Contest.season_id == bindparam("season_id"), Contest.kind == ContestKind.PANEL)
+    .where(Contest.state == ContestState.RUNNING, Meeting.planned > 0)
+    .distinct()
+)
 
 
-def begun(session: Session, season_id: int) -> set[int | None]:
-    """Return the runs with planned games."""
-    going_on = (Challenge.season_id == season_id, Challenge.state == ChallengeState.RUNNING)
-    at_panel = select(Challenge.panel_id).where(*going_on, Kind.PANEL.condition)
-    return set(session.exec(at_panel.where(Challenge.games_planned > 0).distinct()))
+def tests(session: Session, run: Run) -> list[tuple[Matchup, list[Matchup]]]:
+    """Return each duel of a run with all of this program against that opponent, also as another upload."""
+    alike = (Contest.entry_id == run.contest.entry_id, Contest.matches == run.contest.matches)
+    uploads = col(CANDIDATE.version_id).in_(same_program(session, run.version_id))
+    every = matchups(session, *alike, Contest.kind == ContestKind.PANEL, uploads)
+    duels = (one for one in every if one.contest.id == run.contest.id)
+    return [(duel, [one for one in every if one.opponent_id == duel.opponent_id]) for duel in duels]
 
 
-def tests(session: Session, run: PanelRun, duels: Sequence[Challenge]) -> dict[int, list[Challenge]]:
-    """Return, for each duel of a run, all of this program against that opponent, also as another upload."""
-    alike = (Challenge.season_id == run.season_id, Challenge.games_limit == run.games, Kind.PANEL.condition)
-    uploads = col(Challenge.candidate_id).in_(same_program(session, run.version_id))
-    by_opponent: dict[int, list[Challenge]] = defaultdict(list)
-    for row in session.exec(select(Challenge).where(*alike, uploads)):
-        by_opponent[row.incumbent_id].append(row)
-    return {duel.id: by_opponent[duel.incumbent_id] for duel in duels}
-
-
-def decide(session: Session, season: Season, run: PanelRun) -> None:
+def decide(session: Session, season: Season, run: Run, duels: Sequence[Matchup]) -> None:
     """End a run whose games are all played. If the version has enough points, let it play for its entry, directly or
     through the entry's gate.
     """
-    duels = opponents(session, run.id)
-    points = sum(duel.wins + duel.draws / 2 for duel in duels)
+    points = sum((duel.meeting.score["wins"] + duel.meeting.score["draws"] / 2 for duel in duels), 0.0)
     reached = run.minimum is None or points >= run.minimum
-    state = ChallengeState.PASSED if reached else ChallengeState.FAILED
-    if not _end(session, run, state, "" if duels else N_("No bot of the panel could play."), points):
+    state = ContestState.PASSED if reached else ContestState.FAILED
+    run.contest.result = {**run.contest.result, "points": points}
+    if not end(session, run.contest, state, "" if duels else N_("No bot of the panel could play.")):
         return
-    notices.panel_played(session, run, run.games * len(duels))
-    entry = session.get_one(Entry, run.entry_id)
+    version = session.get_one(BotVersion, run.version_id)
+    notices.panel_played(session, run.contest, version, points, run.contest.matches * len(duels))
+    entry = session.get_one(Entry, run.contest.entry_id)
+    chosen = run.contest.terms["chosen"]
     newest = entry.follows and (entry.waits_for_panel or run.version_id > entry.version_id)
-    if not reached or run.minimum is None or not (run.chosen or newest):
+    if not reached or run.minimum is None or not (chosen or newest):
         return
-    gated = entry.gate is not None and not run.chosen and not entry.waits_for_panel
+    gated = entry.gate is not None and not chosen and not entry.waits_for_panel
     if gated and season.state not in ENTERABLE:  # the gate is closed
         return
-    if run.chosen and not entry.waits_for_panel:
+    if chosen and not entry.waits_for_panel:
         entry.chosen_at = now(session)
-    choose_version(session, season, entry, session.get_one(BotVersion, run.version_id), by_gate=not run.chosen)
+    choose_version(session, season, entry, version, by_gate=not chosen)
     touch_log(session, season.id)
-
-
-def end_panels(session: Session, season_id: int, reason: str) -> None:
-    """End all runs against the season's panel without a verdict."""
-    for run in session.exec(RUNNING, params={"season_id": season_id}).all():
-        _end(session, run, ChallengeState.ENDED, reason)
-
-
-def _end(session: Session, run: PanelRun, state: ChallengeState, reason: str, points: float | None = None) -> bool:
-    """End a run and its duels. Return False if it was over."""
-    ended = {"reason": reason, "points": points, "ended_at": now(session)}
-    if not move(session, PanelRun, run.id, ChallengeState.RUNNING, state, **ended):
-        return False
-    session.refresh(run)
-    for duel in opponents(session, run.id):
-        end_duel(session, duel, ChallengeState.ENDED, reason or "All its games have been played.")
-    version = session.get_one(BotVersion, run.version_id)
-    data = {"bot": version.bot_id, "version": version.number, "points": points, "minimum": run.minimum}
-    record(session, SYSTEM, f"panel-{state.value}", f"season/{run.season_id}", {**data, "reason": reason})
-    log.info("panel run %d %s", run.id, state.value)
-    return True
 
 
 # Performance --------------------------------------------------------------------------------------------------------
@@ -323,19 +318,21 @@ def log_of_scores(scores: Iterable[tuple[int, int, tuple[int, int, int]]]) -> Lo
     return log_of([str(version_id) for version_id in ids], [games])
 
 
-def estimate(session: Session, season: Season, runs: Collection[PanelRun]) -> None:
+def estimate(session: Session, season: Season, changed: Collection[Run]) -> None:
     """Compute the performance of these runs from their games and those of the season's newest runs, and store it."""
-    newest = select(PanelRun).where(PanelRun.season_id == season.id).order_by(col(PanelRun.id).desc())
-    by_version = {run.version_id: run for run in (*session.exec(newest.limit(MOST_RUNS)), *runs)}
-    found = select(Challenge).where(col(Challenge.panel_id).in_([run.id for run in by_version.values()]))
-    duels = session.exec(found.order_by(col(Challenge.id))).all()
-    opponents = {duel.incumbent_id for duel in duels}
+    of_season = RUNS.where(Contest.season_id == season.id).order_by(None).order_by(col(Contest.id).desc())
+    newest = [Run(*row) for row in session.exec(of_season.limit(MOST_RUNS))]
+    by_version = {run.version_id: run.contest.id for run in (*newest, *changed)}
+    duels = matchups(session, col(Contest.id).in_(by_version.values()))
+    opponents = {duel.opponent_id for duel in duels}
     known = _rated_in_season(session, season, opponents)
-    games = log_of_scores((row.candidate_id, row.incumbent_id, (row.wins, row.draws, row.losses)) for row in duels)
+    scores = ((one.candidate_id, one.opponent_id, one.meeting.score) for one in duels)
+    games = log_of_scores((one, other, (its["wins"], its["draws"], its["losses"])) for one, other, its in scores)
     estimated = performances(games, RatingConfig(), set(map(str, opponents)), known)
-    for run in runs:
+    for run in changed:
         own = estimated.get(str(run.version_id))
-        run.elo, run.se = (None, None) if own is None else (own.elo, own.se)
+        performance = {"elo": None, "se": None} if own is None else {"elo": own.elo, "se": own.se}
+        run.contest.result = {**run.contest.result, **performance}
     session.flush()
 
 

@@ -12,7 +12,6 @@ nothing twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import chain
 
 from sqlalchemy import bindparam
@@ -21,88 +20,91 @@ from sqlmodel import Session, col, select
 from deadheat.engine.figures import plural
 from deadheat.engine.language import N_
 from deadheat.league.pairing.duel import Count, Outcome
+from deadheat.league.service.contests.life import POLICIES, end
 from deadheat.league.service.duels import gates, panels, requests
-from deadheat.league.service.duels.counting import Kind, count_games, duel_of, end_duel, in_play, kind_of, running
+from deadheat.league.service.duels.counting import (
+    Matchup,
+    count_games,
+    duel_of,
+    in_play,
+    running_duels,
+)
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series
-from deadheat.league.states import Asked, ChallengeState, Precedence, Purpose
-from deadheat.league.tables import AbsentEntry, Challenge, Entry, PanelRun, Season
+from deadheat.league.states import Asked, ContestKind, ContestState, Purpose
+from deadheat.league.tables import AbsentEntry, Entry, Season
 
 OPEN_SERIES = 4
 """The series of one season that wait or run at a time at its gates, and as many at authors' requests: enough for idle
 machines, and too few to hold up the season.
 """
 
-QUEUED = {
-    Kind.GATE: (Purpose.CHALLENGE, Precedence.NEW_VERSION),
-    Kind.REQUEST: (Purpose.CHALLENGE, Precedence.ASKED),
-    Kind.PANEL: (Purpose.PANEL, Precedence.PANEL),
-}
-
+GATE, REQUEST = ContestKind.GATE, ContestKind.REQUEST
 ENDS = {
-    (Kind.GATE, Outcome.STRONGER): (ChallengeState.PASSED, N_("It is stronger.")),
-    (Kind.GATE, Outcome.NOT_STRONGER): (ChallengeState.FAILED, N_("It is not stronger.")),
-    (Kind.GATE, Outcome.SPENT): (ChallengeState.FAILED, "{spent} did not show that it is stronger."),
-    (Kind.REQUEST, Outcome.STRONGER): (
-        ChallengeState.PASSED,
+    (GATE, Outcome.STRONGER): (ContestState.PASSED, N_("It is stronger.")),
+    (GATE, Outcome.NOT_STRONGER): (ContestState.FAILED, N_("It is not stronger.")),
+    (GATE, Outcome.SPENT): (ContestState.FAILED, "{spent} did not show that it is stronger."),
+    (REQUEST, Outcome.STRONGER): (
+        ContestState.PASSED,
         "It is stronger by {elo1:g} normalised Elo, rather than by {elo0:g}.",
     ),
-    (Kind.REQUEST, Outcome.NOT_STRONGER): (
-        ChallengeState.FAILED,
+    (REQUEST, Outcome.NOT_STRONGER): (
+        ContestState.FAILED,
         "It is not stronger by {elo1:g} normalised Elo, but by {elo0:g} or less.",
     ),
-    (Kind.REQUEST, Outcome.SPENT): (ChallengeState.ENDED, "{played}{undecided}."),
+    (REQUEST, Outcome.SPENT): (ContestState.ENDED, "{played}{undecided}."),
 }
 """The state and the reason of an end."""
 
-Wanted = list[tuple[Challenge, Count]]
+Wanted = list[tuple[Matchup, Count]]
 """Duels whose next series may be planned, with their games so far."""
 
 
-def plan_duels(session: Session, season: Season, kind: Kind) -> list[int]:
+def plan_duels(session: Session, season: Season, kind: ContestKind) -> list[int]:
     """Decide the season's duels of a kind that can be decided, plan the next series of the others, and return the new
     series.
     """
-    room, wanted = _panel(session, season) if kind is Kind.PANEL else _single(session, season, kind)
-    purpose, precedence = QUEUED[kind]
+    room, wanted = _panel(session, season) if kind is ContestKind.PANEL else _single(session, season, kind)
+    policy = POLICIES[kind]
     made: list[int] = []
-    for row, count in wanted[: max(0, room)]:
-        length, candidate_begins = duel_of(row).draw(count, row.games_planned, season.series_length)
-        sides = (row.candidate_id, row.incumbent_id)
-        table = Table(sides if candidate_begins else sides[::-1], length, precedence, challenge_id=row.id)
+    for one, count in wanted[: max(0, room)]:
+        length, candidate_begins = duel_of(one.contest).draw(count, one.meeting.planned, season.series_length)
+        sides = (one.candidate_id, one.opponent_id)
+        seats = sides if candidate_begins else sides[::-1]
+        table = Table(seats, length, policy.precedence, meeting_id=one.meeting.id)
         asked = None
-        if kind is Kind.REQUEST:
-            asked = Asked.PRIVATE if row.private else Asked.PUBLIC
-        made += add_series(session, season, [table], purpose=purpose, asked=asked)[0]
-        row.games_planned += length
+        if kind is REQUEST:
+            asked = Asked.PRIVATE if one.contest.private else Asked.PUBLIC
+        made += add_series(session, season, [table], purpose=policy.purpose, asked=asked)[0]
+        one.meeting.planned += length
         session.flush()
     return made
 
 
-def _single(session: Session, season: Season, kind: Kind) -> tuple[int, Wanted]:
+def _single(session: Session, season: Season, kind: ContestKind) -> tuple[int, Wanted]:
     """Return the room for series at gates or on request, and the duels that go on, those with the fewest games first.
     One duel of each entry or author is played at a time, the oldest first.
     """
-    if kind is Kind.REQUEST:
+    if kind is REQUEST:
         requests.end_forbidden(session, season)
-    rows = running(session, season.id, kind)
-    playing = in_play(session, rows)
-    served = set(session.exec(ABSENT, params={"season": season.id})) if kind is Kind.GATE else set()
+    duels = running_duels(session, season.id, kind)
+    playing = in_play(session, duels)
+    served: set[int | None] = set(session.exec(ABSENT, params={"season": season.id}) if kind is GATE else ())
     wanted: Wanted = []
-    for row in rows:
-        whose = getattr(row, kind.value)
+    for one in duels:
+        whose = one.contest.entry_id if kind is GATE else one.contest.asker_id
         if whose in served:
             continue
-        if row.id not in playing:
-            tests = [row] if kind is Kind.REQUEST else gates.tests(session, whose, row.candidate_id, row.incumbent_id)
-            count = count_games(session, {row.id: tests})[row.id]
-            outcome = _judge(row, count)
+        if one.meeting.id not in playing:
+            tests = [one] if kind is REQUEST else gates.tests(session, whose, one.candidate_id, one.opponent_id)
+            count = count_games(session, {one.meeting.id: tests})[one.meeting.id]
+            outcome = _judge(one, count)
             if outcome is not None:
-                _decide(session, season, row, count, outcome)
+                _decide(session, season, one, count, outcome)
                 continue
-            wanted.append((row, count))
+            wanted.append((one, count))
         served.add(whose)
-    wanted.sort(key=lambda one: (one[0].games_planned, one[0].id))
+    wanted.sort(key=lambda each: (each[0].meeting.planned, each[0].meeting.id))
     return OPEN_SERIES - len(playing), wanted
 
 
@@ -124,60 +126,56 @@ def _panel(session: Session, season: Season) -> tuple[int, Wanted]:
     # Matches are read only for runs with planned games, and for as many others as have room.
     begun = panels.begun(session, season.id)
     wanted: Wanted = []
-    changed: list[PanelRun] = []
-    over: list[PanelRun] = []
+    changed: list[panels.Run] = []
+    over: list[tuple[panels.Run, list[Matchup]]] = []
     for run in runs:
-        if len(wanted) >= room and run.id not in begun:
+        if len(wanted) >= room and run.contest.id not in begun:
             continue
-        duels = panels.opponents(session, run.id)
-        tests = panels.tests(session, run, duels)
+        found = panels.tests(session, run)
+        duels, tests = [duel for duel, _ in found], {duel.meeting.id: several for duel, several in found}
         counts = count_games(session, tests)
-        before = _scores(duels)
-        outcomes = [_judge(duel, counts[duel.id]) for duel in duels]
-        if _scores(duels) != before:
+        before = [duel.meeting.score for duel in duels]
+        outcomes = [_judge(duel, counts[duel.meeting.id]) for duel in duels]
+        if [duel.meeting.score for duel in duels] != before:
             changed.append(run)
         if None not in outcomes:
-            over.append(run)
+            over.append((run, duels))
             continue
         playing = in_play(session, chain(*tests.values()))
         wanted += [
-            (duel, counts[duel.id])
+            (duel, counts[duel.meeting.id])
             for duel, outcome in zip(duels, outcomes, strict=True)
-            if outcome is None and playing.isdisjoint(test.id for test in tests[duel.id])
+            if outcome is None and playing.isdisjoint(test.meeting.id for test in tests[duel.meeting.id])
         ]
     session.flush()
     if changed:
         panels.estimate(session, season, changed)
-    for run in over:
-        panels.decide(session, season, run)
+    for run, duels in over:
+        panels.decide(session, season, run, duels)
     return room, wanted
 
 
-def _scores(duels: Sequence[Challenge]) -> list[tuple[int, int, int]]:
-    return [(duel.wins, duel.draws, duel.losses) for duel in duels]
-
-
-def _judge(row: Challenge, count: Count) -> Outcome | None:
+def _judge(one: Matchup, count: Count) -> Outcome | None:
     """Store a duel's score, and return why it is over, or None if it goes on."""
-    row.wins, row.draws, row.losses = count.wins, count.draws, count.losses
-    outcome, row.llr = duel_of(row).judge(count)
+    outcome, llr = duel_of(one.contest).judge(count)
+    one.meeting.score = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
     return outcome
 
 
-def _decide(session: Session, season: Season, row: Challenge, count: Count, outcome: Outcome) -> None:
+def _decide(session: Session, season: Season, one: Matchup, count: Count, outcome: Outcome) -> None:
     """End a duel as its games decide; a version that has passed its gate plays from now on."""
-    state, reason = ChallengeState.ENDED, "The service failed: {abandoned} could not be played."
+    row = one.contest
+    state, reason = ContestState.ENDED, "The service failed: {abandoned} could not be played."
     if outcome is not Outcome.UNPLAYABLE:
-        state, reason = ENDS[kind_of(row), outcome]
-    all_games = f"All {plural(row.games_limit, 'game')} have been played"
+        state, reason = ENDS[row.kind, outcome]
+    all_games = f"All {plural(row.matches, 'game')} have been played"
     reason = reason.format(
-        elo0=row.elo0,
-        elo1=row.elo1,
+        **row.terms,
         spent=plural(count.spent, "game"),
         abandoned=plural(count.abandoned, "game"),
-        played=all_games if row.games_limit > 1 else "The game has been played",
-        undecided="" if row.elo0 is None else " without a verdict",
+        played=all_games if row.matches > 1 else "The game has been played",
+        undecided=" without a verdict" if row.terms else "",
     )
     session.flush()
-    if end_duel(session, row, state, reason) and state is ChallengeState.PASSED and row.entry_id is not None:
-        gates.promote(session, season, row)
+    if end(session, row, state, reason) and state is ContestState.PASSED and row.kind is GATE:
+        gates.promote(session, season, one)

@@ -30,17 +30,18 @@ from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
-from deadheat.league.service.duels.counting import Kind, end_duel, new_duel, running
+from deadheat.league.service.contests.life import end, numbered
+from deadheat.league.service.duels.counting import begin_duels, running_duels, test_terms
 from deadheat.league.service.duels.views import asked_challenge
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
-from deadheat.league.states import ON_LADDER, ChallengeState
-from deadheat.league.tables import Bot, BotVersion, Challenge, Season
+from deadheat.league.states import ON_LADDER, ContestKind, ContestState
+from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, Season
 
-CHARGED = case((col(Challenge.state) == ChallengeState.RUNNING, Challenge.games_limit), else_=Challenge.games_planned)
+CHARGED = case((col(Contest.state) == ContestState.RUNNING, Contest.matches), else_=Meeting.planned)
 """The games that a duel is charged with."""
 
 
@@ -74,8 +75,9 @@ def ask(
     if candidate.id == incumbent.id:
         raise BadSetting("opponent_version", _("a version cannot play against itself"))
     _check_season(session, author, season, session.get_one(Bot, candidate.bot_id), terms.games)
-    row = new_duel(session, season, candidate.id, incumbent.id, terms, asker_id=author.id, private=private)
-    return asked_challenge(session, author, row.id)
+    values = {"asker_id": author.id, "private": private, "terms": test_terms(terms)}
+    row = begin_duels(session, season, ContestKind.REQUEST, candidate, [incumbent], terms.games, **values)
+    return asked_challenge(session, author, row.public_id)
 
 
 def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
@@ -88,8 +90,8 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     if not is_own(session, author, seen.bot_id):
         raise NotFound("challenge", challenge_id)
     lock_season(session, seen.season_id)  # otherwise a tick that has just seen it running would still add a series
-    row = session.get_one(Challenge, challenge_id)
-    if not end_duel(session, row, ChallengeState.ENDED, N_("Its author stopped it."), told=False):
+    row = session.exec(select(Contest).where(numbered(ContestKind.REQUEST, challenge_id))).one()
+    if not end(session, row, ContestState.ENDED, N_("Its author stopped it."), told=False):
         raise WrongState(row.state, _("The challenge is over."))
     return asked_challenge(session, author, challenge_id)
 
@@ -136,17 +138,18 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
         most = counted(season.unrated_games, "unrated game")
         raise BadSetting("games", _("this season allows an author %(games)s a day", games=most))
     of_author, of_team = N_("unrated games of one author in %(season)s"), N_("unrated games of one team in %(season)s")
-    for whose, theirs in ((of_author, col(Challenge.asker_id) == author.id), (of_team, _by_team(bot))):
-        mine = (col(Challenge.season_id) == season.id, theirs)
+    for whose, theirs in ((of_author, col(Contest.asker_id) == author.id), (of_team, _by_team(bot))):
+        mine = (col(Contest.season_id) == season.id, col(Meeting.contest_id) == Contest.id, theirs)
         what = _(whose, season=season.name)
-        check_quota(session, Quota(what, season.unrated_games, DAY, mine, Challenge.created_at, CHARGED), games)
+        check_quota(session, Quota(what, season.unrated_games, DAY, mine, Contest.created_at, CHARGED), games)
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
     """Return the condition that a duel's candidate belongs to the bot's team; false if the bot has no team."""
-    team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
-    in_team = col(Challenge.candidate_id).in_(team)
-    return and_(literal(bot.team_id is not None), in_team, Kind.REQUEST.condition)
+    team = select(Bot.id).where(Bot.team_id == bot.team_id)
+    candidates = select(ContestPlayer.contest_id).where(ContestPlayer.seed == 1, col(ContestPlayer.bot_id).in_(team))
+    is_request = col(Contest.kind) == ContestKind.REQUEST
+    return and_(literal(bot.team_id is not None), is_request, col(Contest.id).in_(candidates))
 
 
 def end_forbidden(session: Session, season: Season) -> None:
@@ -154,12 +157,12 @@ def end_forbidden(session: Session, season: Season) -> None:
     organisers removed, and those against bots that no longer take part.
     """
     out = absent_entries(session, season.id)
-    for row in running(session, season.id, Kind.REQUEST) if out or season.unrated_games == 0 else ():
-        own, other = (session.get_one(BotVersion, one).bot_id for one in (row.candidate_id, row.incumbent_id))
+    for one in running_duels(session, season.id, ContestKind.REQUEST) if out or season.unrated_games == 0 else ():
+        own, other = (session.get_one(BotVersion, side).bot_id for side in (one.candidate_id, one.opponent_id))
         if season.unrated_games == 0:
             said = N_("The season's organisers have switched unrated matches off.")
         elif (own in out and not by_author(out[own])) or (other in out and other != own):
             said = N_("One of its bots no longer takes part in the season.")
         else:
             continue
-        end_duel(session, row, ChallengeState.ENDED, said)
+        end(session, one.contest, ContestState.ENDED, said)

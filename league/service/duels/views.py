@@ -20,22 +20,23 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Challenge as ChallengeInfo
 from deadheat.league.records.panels import PanelOpponent, PanelResult
 from deadheat.league.service.bots.bots import own_bot
-from deadheat.league.service.duels.counting import Kind, duel_of, running
-from deadheat.league.service.duels.panels import RUNNING, played_first
+from deadheat.league.service.contests.life import matches_of, numbered, running
+from deadheat.league.service.duels.counting import MATCHUPS, Matchup, duel_of, matchups
+from deadheat.league.service.duels.panels import RUNNING, RUNS, Run, played_first, runs
 from deadheat.league.service.ground.lookups import existing_entry, newest_first
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.privacy import may_see_games_of
 from deadheat.league.service.series.turns import ASKED_SHARE
 from deadheat.league.service.views.stoppage import stopped
-from deadheat.league.states import UNFINISHED, ChallengeState, JobState, Precedence
+from deadheat.league.states import UNFINISHED, ChallengeState, ContestKind, ContestState, JobState, Precedence
 from deadheat.league.tables import (
     Bot,
     BotVersion,
-    Challenge,
+    Contest,
+    ContestPlayer,
     Entry,
     Match,
-    PanelRun,
     Participant,
     Season,
     Series,
@@ -58,9 +59,9 @@ class Side:
     author: str
 
 
-def sides(session: Session, duels: Iterable[Challenge]) -> dict[int, Side]:
+def sides(session: Session, duels: Iterable[Matchup]) -> dict[int, Side]:
     """Return the versions of duels, by their ids."""
-    ids = sorted({version_id for row in duels for version_id in (row.candidate_id, row.incumbent_id)})
+    ids = sorted({version_id for one in duels for version_id in (one.candidate_id, one.opponent_id)})
     return {row[0]: Side(*row) for row in session.connection().execute(SIDES, {"versions": ids})}
 
 
@@ -72,10 +73,19 @@ SIDES = (
 )
 
 
-def _bounds(row: Challenge) -> dict[str, float | None]:
-    """Return the values of the log-likelihood ratio at which a duel's test ends."""
-    test = duel_of(row).test
-    return dict(zip(("lower", "upper"), (None, None) if test is None else test.bounds, strict=True))
+def _progress(one: Matchup) -> dict[str, Any]:
+    """Return the fields of a single duel's record that are stored with its meeting or as its terms."""
+    test = duel_of(one.contest).test
+    lower, upper = (None, None) if test is None else test.bounds
+    return {
+        "id": one.contest.public_id,
+        "state": ChallengeState(one.contest.state),
+        "games_limit": one.contest.matches,
+        **one.meeting.score,
+        **{name: one.contest.terms.get(name) for name in ("elo0", "elo1")},
+        "lower": lower,
+        "upper": upper,
+    }
 
 
 # Gates --------------------------------------------------------------------------------------------------------------
@@ -93,21 +103,22 @@ def challenges(session: Session, asker: Person, season_id: int, bot_id: int, lim
 
 def at_gate(session: Session, season_id: int, bot_id: int, limit: int, *, running: bool) -> list[ChallengeInfo]:
     """Return a bot's duels at its gate in a season, the newest first; those that are over, or also the `running`."""
-    here = select(Challenge).join(Entry, col(Entry.id) == Challenge.entry_id)
+    here = MATCHUPS.join(Entry, col(Entry.id) == Contest.entry_id).where(Contest.kind == ContestKind.GATE)
     here = here.where(Entry.season_id == season_id, Entry.bot_id == bot_id)
     if not running:
-        here = here.where(Challenge.state != ChallengeState.RUNNING)
-    found = session.exec(here.order_by(col(Challenge.id).desc()).limit(limit)).all()
+        here = here.where(Contest.state != ContestState.RUNNING)
+    newest = here.order_by(None).order_by(col(Contest.id).desc()).limit(limit)
+    found = [Matchup(*row) for row in session.exec(newest)]
     of = sides(session, found)
     return [
         from_row(
             ChallengeInfo,
-            row,
-            candidate=of[row.candidate_id].version,
-            incumbent=of[row.incumbent_id].version,
-            **_bounds(row),
+            one.contest,
+            candidate=of[one.candidate_id].version,
+            incumbent=of[one.opponent_id].version,
+            **_progress(one),
         )
-        for row in found
+        for one in found
     ]
 
 
@@ -123,34 +134,36 @@ def asked(
     limit: int = 50,
 ) -> list[AskedChallenge]:
     """List the requests of the caller's own bots, the newest first."""
-    statement = (
-        select(Challenge)
-        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .where(Kind.REQUEST.condition, owned_by(asker))
-    )
+    mine = select(ContestPlayer.contest_id).join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+    mine = mine.where(ContestPlayer.seed == 1, owned_by(asker))
+    statement = MATCHUPS.where(Contest.kind == ContestKind.REQUEST, col(Contest.id).in_(mine))
     if season_id is not None:
-        statement = statement.where(Challenge.season_id == season_id)
-    return _requests(session, session.exec(newest_first(statement, Challenge.id, before, limit)).all())
+        statement = statement.where(Contest.season_id == season_id)
+    if before is not None:
+        statement = statement.where(func.coalesce(Contest.former_id, Contest.id) < before)
+    page = newest_first(statement.order_by(None), Contest.id, None, limit)  # the order of the public numbers
+    return _requests(session, [Matchup(*row) for row in session.exec(page)])
 
 
 def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
     """Return a request, if the caller may see its matches. Raises NotFound."""
-    row = session.get(Challenge, challenge_id, populate_existing=True)
-    if row is None or row.asker_id is None or (row.private and not may_see_games_of(session, viewer, row.id)):
+    found = matchups(session, numbered(ContestKind.REQUEST, challenge_id))
+    if not found or (found[0].contest.private and not may_see_games_of(session, viewer, found[0].contest.id)):
         raise NotFound("challenge", challenge_id)
-    return _requests(session, [row])[0]
+    return _requests(session, found)[0]
 
 
-def _requests(session: Session, rows: Sequence[Challenge]) -> list[AskedChallenge]:
-    of = sides(session, rows)
+def _requests(session: Session, duels: Sequence[Matchup]) -> list[AskedChallenge]:
+    of = sides(session, duels)
     found = []
-    for row in rows:
-        season, own, other = session.get_one(Season, row.season_id), of[row.candidate_id], of[row.incumbent_id]
+    for one in duels:
+        row, own, other = one.contest, of[one.candidate_id], of[one.opponent_id]
+        season, progress = session.get_one(Season, row.season_id), _progress(one)
         found.append(
             from_row(
                 AskedChallenge,
                 row,
+                **progress | {"llr": progress["llr"] if row.terms else None},
                 season=season.name,
                 game=season.game,
                 asker=session.get_one(User, row.asker_id).name,
@@ -163,27 +176,29 @@ def _requests(session: Session, rows: Sequence[Challenge]) -> list[AskedChalleng
                 opponent_author=other.author,
                 opponent_version=other.version,
                 opponent_version_id=other.version_id,
-                waits=_waits(session, row),
-                llr=None if row.elo0 is None else row.llr,
-                **_bounds(row),
+                games_planned=one.meeting.planned,
+                waits=_waits(session, one),
             )
         )
     return found
 
 
-def _waits(session: Session, row: Challenge) -> str:
+def _waits(session: Session, one: Matchup) -> str:
     """Say what the request's next match waits for."""
-    if row.state is not ChallengeState.RUNNING:
+    row = one.contest
+    if row.state is not ContestState.RUNNING:
         return ""
-    theirs = session.exec(OPEN_OF, params={"challenge": row.id}).first()
+    theirs = session.exec(OPEN_OF, params={"meeting": one.meeting.id}).first()
     if theirs is not None and theirs.state is JobState.RUNNING:
         return ""
     if stop := stopped(session):
         return stop
     if theirs is None:
-        earlier = [one for one in running(session, row.season_id, Kind.REQUEST) if one.asker_id == row.asker_id]
-        if earlier and earlier[0].id < row.id:
-            return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=earlier[0].id)
+        of_season = running(session, row.season_id, ContestKind.REQUEST)
+        first = next(each for each in of_season if each.asker_id == row.asker_id)
+        if first is not row:
+            number = first.public_id
+            return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=number)
         return _("Its next matches are planned in a moment.")
     place, before = _("It is next in line for a slot."), session.exec(BEFORE, params={"at": theirs.queued_at}).one()
     if before:
@@ -196,16 +211,18 @@ def _waits(session: Session, row: Challenge) -> str:
 
 OPEN_OF = (
     select(Series)
-    .where(col(Series.challenge_id) == bindparam("challenge"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.meeting_id) == bindparam("meeting"), col(Series.state).in_(UNFINISHED))
     .order_by(col(Series.state).desc())
 )
 _ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
 BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
 
 
-def faults_in(session: Session, duel_ids: Sequence[int]) -> Mapping[tuple[int, int], int]:
-    """Return the number of matches that each version of each duel lost by a fault, by the ids of duel and version."""
-    return Counter({(duel, version): faults for duel, version, faults in session.exec(FAULTS, params=_of(duel_ids))})
+def faults_of(session: Session, challenge_id: int) -> Mapping[int, int]:
+    """Return the number of matches that each version lost by a fault in a request, by its id."""
+    (one,) = matchups(session, numbered(ContestKind.REQUEST, challenge_id))
+    faults = session.exec(FAULTS, params={"duels": [one.meeting.id]})
+    return Counter({version: count for _, version, count in faults})
 
 
 # Panels -------------------------------------------------------------------------------------------------------------
@@ -215,62 +232,62 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
     """List the panel results of the caller's bot, or of one version; the newest `SHOWN` first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
-        select(PanelRun, BotVersion.number, Season.name, Entry)
-        .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
-        .join(Season, col(Season.id) == PanelRun.season_id)
-        .join(Entry, col(Entry.id) == PanelRun.entry_id)
-        .where(BotVersion.bot_id == bot_id)
+        RUNS.add_columns(BotVersion.number, Season.name, Entry)
+        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+        .join(Season, col(Season.id) == Contest.season_id)
+        .join(Entry, col(Entry.id) == Contest.entry_id)
+        .where(ContestPlayer.bot_id == bot_id)
     )
     if version is not None:
         statement = statement.where(BotVersion.number == version)
-    rows = session.exec(statement.order_by(col(PanelRun.id).desc()).limit(SHOWN)).all()
-    opponents = _opponents(session, [run.id for run, *_ in rows])
-    entered = col(PanelRun.entry_id).in_([run.entry_id for run, *_ in rows])
-    running = session.exec(select(PanelRun).where(entered, PanelRun.state == ChallengeState.RUNNING))
-    first = {run.id for run in played_first(running).values()}
-    return [
-        from_row(
-            PanelResult,
-            run,
-            season=season,
-            bot_id=bot_id,
-            version=number,
-            waits=run.id not in first and run.state is ChallengeState.RUNNING,
-            plays=entry.version_id == run.version_id and not entry.waits_for_panel,
-            points=sum(opponent.points for opponent in opponents[run.id]),
-            most=run.games * len(opponents[run.id]),
-            low=None if run.elo is None or run.se is None else run.elo - NORMAL_95 * run.se,
-            high=None if run.elo is None or run.se is None else run.elo + NORMAL_95 * run.se,
-            opponents=opponents[run.id],
+    newest = statement.order_by(None).order_by(col(Contest.id).desc()).limit(SHOWN)
+    rows = [(Run(*row[:2]), *row[2:]) for row in session.exec(newest)]
+    opponents = _opponents(session, [run.contest.id for run, *_ in rows])
+    entered = col(Contest.entry_id).in_([run.contest.entry_id for run, *_ in rows])
+    first = {run.contest.id for run in played_first(runs(session, entered, Contest.state == ContestState.RUNNING))}
+    found = []
+    for run, number, season, entry in rows:
+        row, met, elo, se = run.contest, opponents[run.contest.id], run.contest.result["elo"], run.contest.result["se"]
+        found.append(
+            from_row(
+                PanelResult,
+                row,
+                id=row.public_id,
+                state=ChallengeState(row.state),
+                season=season,
+                bot_id=bot_id,
+                version=number,
+                waits=row.id not in first and row.state is ContestState.RUNNING,
+                plays=entry.version_id == run.version_id and not entry.waits_for_panel,
+                points=sum(opponent.points for opponent in met),
+                most=row.matches * len(met),
+                minimum=run.minimum,
+                elo=elo,
+                low=None if elo is None else elo - NORMAL_95 * se,
+                high=None if elo is None else elo + NORMAL_95 * se,
+                opponents=met,
+            )
         )
-        for run, number, season, entry in rows
-    ]
+    return found
 
 
-def _opponents(session: Session, run_ids: Sequence[int]) -> dict[int, list[PanelOpponent]]:
-    of_runs = select(Challenge).where(col(Challenge.panel_id).in_(run_ids)).order_by(col(Challenge.id))
-    duels = session.exec(of_runs).all()
-    of, ids = sides(session, duels), [row.id for row in duels]
-    faults, matches = faults_in(session, ids), defaultdict[int, list[int]](list)
-    for duel_id, match_id in session.exec(MATCHES, params=_of(ids)):
-        matches[duel_id].append(match_id)
+def _opponents(session: Session, contest_ids: Sequence[int]) -> dict[int, list[PanelOpponent]]:
+    duels = matchups(session, col(Contest.id).in_(contest_ids))
+    of, ids = sides(session, duels), {"duels": [one.meeting.id for one in duels]}
+    faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params=ids)}
+    matches = matches_of(session, ids["duels"])
     found: dict[int, list[PanelOpponent]] = defaultdict(list)
-    for row in duels:
-        assert row.panel_id is not None, "it was looked for"
-        other = of[row.incumbent_id]
-        opponent = PanelOpponent(
-            bot_id=other.bot_id,
-            bot=other.bot,
-            author=other.author,
-            version=other.version,
-            points=row.wins + row.draws / 2,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            faults=faults[row.id, row.candidate_id],
-            match_ids=matches[row.id],
+    for one in duels:
+        score = {name: one.meeting.score[name] for name in ("wins", "draws", "losses")}
+        opponent = from_row(
+            PanelOpponent,
+            of[one.opponent_id],
+            points=score["wins"] + score["draws"] / 2,
+            faults=faults.get((one.meeting.id, one.candidate_id), 0),
+            match_ids=matches.get(one.meeting.id, []),
+            **score,
         )
-        found[row.panel_id].append(opponent)
+        found[one.contest.id].append(opponent)
     return found
 
 
@@ -281,7 +298,7 @@ def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 AT_PANEL = (
-    RUNNING.join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
+    RUNNING.join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
     .where(BotVersion.bot_id == bindparam("bot"))
     .limit(1)
 )
@@ -290,20 +307,10 @@ AT_PANEL = (
 # The matches of duels -----------------------------------------------------------------------------------------------
 
 _DUELS: Any = bindparam("duels", expanding=True)
-MATCHES: Any = (
-    select(Series.challenge_id, Match.id)
-    .join(Match, col(Match.series_id) == Series.id)
-    .where(col(Series.challenge_id).in_(_DUELS))
-    .order_by(col(Match.id))
-)
 FAULTS: Any = (
-    select(Series.challenge_id, Participant.version_id, func.count())
+    select(Series.meeting_id, Participant.version_id, func.count())
     .join(Match, col(Match.series_id) == Series.id)
     .join(Participant, col(Participant.match_id) == Match.id)
-    .where(col(Series.challenge_id).in_(_DUELS), col(Participant.fault).is_not(None))
-    .group_by(col(Series.challenge_id), col(Participant.version_id))
+    .where(col(Series.meeting_id).in_(_DUELS), col(Participant.fault).is_not(None))
+    .group_by(col(Series.meeting_id), col(Participant.version_id))
 )
-
-
-def _of(duel_ids: Sequence[int]) -> dict[str, Sequence[int]]:
-    return {"duels": duel_ids}

@@ -14,50 +14,40 @@ the next one.
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from sqlalchemy import bindparam
 from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import N_, _
-from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
 from deadheat.league.pairing.stages import Stage
 from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
-from deadheat.league.service.ground.steps import insert_rows, lock_season, move
+from deadheat.league.service.ground.steps import lock_season, move
 from deadheat.league.service.people.person import Person
-from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.service.series.planning import whole_groups
-from deadheat.league.states import ON_LADDER, ContestKind, EvaluationState
-from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Meeting, Season, Series
+from deadheat.league.states import EVALUATIONS, ON_LADDER, ContestKind, ContestState
+from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, stored, timetable, timetable_faults
 
-log = logging.getLogger(__name__)
-
-Players = Sequence[tuple[int, int]]
-"""A field: versions with their bots, the best seed first."""
-
 TOO_FEW = "Fewer than %s bots could play."
-
-RUNNING = select(Contest).where(Contest.season_id == bindparam("season_id"), Contest.state == EvaluationState.RUNNING)
 
 
 def running_evaluation(session: Session, season_id: int) -> Contest | None:
     """Return the evaluation that is being played in a season."""
-    return session.exec(RUNNING, params={"season_id": season_id}).first()
+    return next(iter(running(session, season_id, *EVALUATIONS)), None)
 
 
 def existing_evaluation(session: Session, evaluation_id: int) -> Contest:
     """Return an evaluation, or a stage of the finals, with that number. Raises NotFound."""
     row = session.get(Contest, evaluation_id)
-    if row is None:
+    if row is None or row.kind not in EVALUATIONS:
         raise NotFound(N_("evaluation"), evaluation_id)
     return row
 
@@ -96,6 +86,7 @@ def due_since(session: Session, season: Season) -> Mapping[str, datetime]:
     """
     declared_at = season.evaluations_at or now(session)
     newest = select(Contest.name, func.max(Contest.due_at)).where(Contest.season_id == season.id)
+    newest = newest.where(col(Contest.kind).in_(EVALUATIONS))
     begun = session.exec(newest.group_by(Contest.name)).all()
     return defaultdict(lambda: declared_at, {name: max(at, declared_at) for name, at in begun})
 
@@ -113,9 +104,9 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
     for fault in declared.faults:
         raise BadSetting("format", fault)
-    if (running := running_evaluation(session, season_id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
-        raise WrongState(EvaluationState.RUNNING, said)
+    if (other := running_evaluation(session, season_id)) is not None:
+        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
+        raise WrongState(ContestState.RUNNING, said)
     same_name = (Contest.season_id == season_id, Contest.name == declared.name)
     before = session.exec(select(Contest.due_at).where(*same_name).order_by(col(Contest.due_at).desc())).first()
     at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
@@ -131,9 +122,9 @@ def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
     lock_season(session, row.season_id)
-    if row.kind is ContestKind.STAGE and row.state is EvaluationState.RUNNING:
+    if row.kind is ContestKind.STAGE and row.state is ContestState.RUNNING:
         raise WrongState(row.state, _("The finals depend on their stages; to end them, close the season."))
-    if not end_evaluation(session, row, EvaluationState.CANCELLED, "An organiser cancelled it.", organiser.name):
+    if not end(session, row, ContestState.CANCELLED, "An organiser cancelled it.", organiser.name):
         raise WrongState(row.state, _("The evaluation is over."))
 
 
@@ -149,38 +140,16 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     season = lock_season(session, row.season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    if (running := running_evaluation(session, season.id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=running.number)
-        raise WrongState(EvaluationState.RUNNING, said)
+    if (other := running_evaluation(session, season.id)) is not None:
+        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
+        raise WrongState(ContestState.RUNNING, said)
     again = {"reason": "", "ended_at": None}
-    cancelled, after = EvaluationState.CANCELLED, EvaluationState.RUNNING
+    cancelled, after = ContestState.CANCELLED, ContestState.RUNNING
     if row.reason == _too_few(season) or not move(session, Contest, row.id, cancelled, after, **again):
         raise WrongState(row.state, _("Only an evaluation that was cancelled while it was played can be resumed."))
     session.refresh(row)
     data = {"evaluation": row.id, "number": row.number, "name": row.name}
     record(session, organiser.name, "evaluation-resumed", f"season/{season.id}", data)
-
-
-def end_running(session: Session, season_id: int, reason: str) -> None:
-    """Cancel the running evaluation because the season's ladder is over."""
-    row = running_evaluation(session, season_id)
-    if row is not None:
-        end_evaluation(session, row, EvaluationState.CANCELLED, reason, SYSTEM)
-
-
-def end_evaluation(session: Session, row: Contest, state: EvaluationState, reason: str, who: str) -> bool:
-    """End an evaluation, so that nothing more of it is played. Return False if it was over."""
-    ended = {"reason": reason, "ended_at": now(session)}
-    if not move(session, Contest, row.id, EvaluationState.RUNNING, state, **ended):
-        return False
-    session.refresh(row)
-    of_it = select(Meeting.id).where(Meeting.contest_id == row.id)
-    detail = N_("The evaluation ended before this series was played.")
-    drop_waiting(session, row.season_id, Cause.EVALUATION_OVER, detail, col(Series.meeting_id).in_(of_it))
-    data = {"evaluation": row.id, "number": row.number, "name": row.name, "reason": reason}
-    record(session, who, f"evaluation-{state.value}", f"season/{row.season_id}", data)
-    log.info("season %d: evaluation %d %s", row.season_id, row.number, state.value)
-    return True
 
 
 def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Players) -> Contest:
@@ -197,7 +166,7 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     form = Form(declared.format, rounds, declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < season.seats:
-        end_evaluation(session, row, EvaluationState.CANCELLED, _too_few(season), who)
+        end(session, row, ContestState.CANCELLED, _too_few(season), who)
     return row
 
 
@@ -219,24 +188,18 @@ def _add(
 ) -> Contest:
     """Create an evaluation with its field."""
     newest = session.exec(select(func.max(Contest.number)).where(Contest.season_id == season.id)).one()
-    row = Contest(
-        season_id=season.id,
-        kind=ContestKind.EVALUATION if stage is None else ContestKind.STAGE,
+    row = begin(
+        session,
+        ContestKind.EVALUATION if stage is None else ContestKind.STAGE,
+        season.id,
+        field,
         number=(newest or 0) + 1,
         name=name,
         rated=rated,
         stage=stage,
         due_at=due_at or now(session),
-        created_at=now(session),
         **{name: value for name, value in asdict(form).items() if name != "seats"},
     )
-    session.add(row)
-    session.flush()
-    players = [
-        {"contest_id": row.id, "version_id": version, "bot_id": bot_id, "seed": seed}
-        for seed, (version, bot_id) in enumerate(field, 1)
-    ]
-    insert_rows(session, ContestPlayer, players)
     data = {"evaluation": row.id, "number": row.number, "name": row.name, "players": len(field)}
     record(session, who, "evaluation-began", f"season/{season.id}", data)
     return row
@@ -260,7 +223,7 @@ def _seeded(session: Session, season: Season) -> Players:
 
 def last_places(session: Session, season_id: int) -> Mapping[int, int]:
     """Return the bots' places in the last finished evaluation; bots that were not in it come after them."""
-    done = select(func.max(Contest.id)).where(Contest.season_id == season_id, Contest.state == EvaluationState.DONE)
+    done = select(func.max(Contest.id)).where(Contest.season_id == season_id, Contest.state == ContestState.DONE)
     last = session.exec(done).one()
     before = select(ContestPlayer.bot_id, ContestPlayer.place).where(ContestPlayer.contest_id == last)
     found = session.exec(before).all()

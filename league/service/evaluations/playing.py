@@ -34,10 +34,10 @@ from deadheat.league.causes import Cause
 from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import Meeting as Met
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.service.evaluations.beginning import begin_due, end_evaluation, running_evaluation
+from deadheat.league.service.contests.life import add_meetings, end
+from deadheat.league.service.evaluations.beginning import begin_due, running_evaluation
 from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, unplayed, with_players
-from deadheat.league.service.ground.audit import SYSTEM
-from deadheat.league.service.ground.steps import insert_rows, set_each, set_values
+from deadheat.league.service.ground.steps import set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
@@ -46,8 +46,8 @@ from deadheat.league.states import (
     UNFINISHED,
     WITH_RESULT,
     ContestKind,
+    ContestState,
     EvaluationFormat,
-    EvaluationState,
     Precedence,
     Purpose,
 )
@@ -67,7 +67,7 @@ from deadheat.league.tables import (
 def plan_evaluation(session: Session, season: Season) -> list[int]:
     """Do what can be done next; return the new series, to be enqueued. The caller has locked the season."""
     row = running_evaluation(session, season.id) or begin_due(session, season)
-    return [] if row is None or row.state is not EvaluationState.RUNNING else carry_on(session, season, row)
+    return [] if row is None or row.state is not ContestState.RUNNING else carry_on(session, season, row)
 
 
 def carry_on(session: Session, season: Season, row: Contest) -> list[int]:
@@ -185,30 +185,8 @@ def _draw(session: Session, season: Season, row: Contest, gone: Collection[int])
         for number, (tables, byes) in enumerate(rounds, last + 1)
         for board, players in enumerate([*tables, *((bye,) for bye in byes)], 1)
     ]
-    rows = [
-        {"contest_id": row.id, "round": number, "board": board, "settled": len(players) == 1}
-        for number, board, players in places
-    ]
-    insert_rows(session, Meeting, rows)
-    made = session.connection().execute(NEW, {"contest_id": row.id, "last": last})
-    ids = {(number, board): meeting_id for meeting_id, number, board in made}
-    seats = [
-        {
-            "meeting_id": ids[number, board],
-            "seat": seat,
-            "version_id": player,
-            "points": bye_points if len(players) == 1 else None,
-        }
-        for number, board, players in places
-        for seat, player in enumerate(players)
-    ]
-    insert_rows(session, MeetingPlayer, seats)
+    add_meetings(session, row.id, places, bye_points)
     return any(tables for tables, _ in rounds)
-
-
-NEW = columns(col(Meeting.id), col(Meeting.round), col(Meeting.board)).where(
-    col(Meeting.contest_id) == bindparam("contest_id"), col(Meeting.round) > bindparam("last")
-)
 
 
 def last_round(session: Session, evaluation_id: int) -> int:
@@ -315,7 +293,7 @@ def _short(session: Session, over: Sequence[Drawn], gone: Collection[int], match
 
 def keep_standings(session: Session) -> bool:
     """Store the figures of an evaluation that ended before figures were stored. Return False if there is none left."""
-    ended = select(Contest).where(Contest.state == EvaluationState.DONE)
+    ended = select(Contest).where(Contest.state == ContestState.DONE)
     without = exists().where(col(ContestPlayer.contest_id) == Contest.id, col(ContestPlayer.figures).is_(None))
     row = session.exec(ended.where(without).limit(1)).first()
     if row is not None:
@@ -334,5 +312,5 @@ def _keep(session: Session, row: Contest) -> None:
 def _finish(session: Session, row: Contest) -> None:
     """Record the final standings, and end the evaluation."""
     _keep(session, row)
-    end_evaluation(session, row, EvaluationState.DONE, "", SYSTEM)
+    end(session, row, ContestState.DONE, "")
     evaluation_done(session, row)

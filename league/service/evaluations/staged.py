@@ -16,7 +16,7 @@ from deadheat.league.pairing.tournament import ties
 from deadheat.league.records import evaluations as records
 from deadheat.league.service.evaluations.playing import UNSETTLED, form_of, meetings, players_of
 from deadheat.league.service.evaluations.points import drawn, points_of
-from deadheat.league.states import ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.states import ContestKind, ContestState, EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Season, User
 
 NAMED = 10
@@ -49,10 +49,10 @@ def _progress(
     else:
         there = there.where(ContestPlayer.contest_id == row.id, col(ContestPlayer.gone_after).is_(None))
         there = there.order_by(col(ContestPlayer.place)).limit(row.keep or 1)
-    going_on = list(session.exec(there)) if row.state is EvaluationState.DONE else []
+    going_on = list(session.exec(there)) if row.state is ContestState.DONE else []
     seats = seats_of(session, row.id) if going_on else {}
     first = [seats[version].seat for version in going_on[:NAMED]]
-    return records.StageProgress(number, stage.words, row.id, row.state, many, len(going_on), first)
+    return records.StageProgress(number, stage.words, row.id, EvaluationState(row.state), many, len(going_on), first)
 
 
 def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -16,22 +16,29 @@ from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import USUAL
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
+from deadheat.league.service.contests.life import matches_of
 from deadheat.league.service.evaluations.beginning import due, existing_evaluation
 from deadheat.league.service.evaluations.playing import meetings, standings_of
 from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, with_players
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.states import HOLDING, ON_LADDER, ContestKind, EvaluationFormat, EvaluationState
+from deadheat.league.states import (
+    EVALUATIONS,
+    HOLDING,
+    ON_LADDER,
+    ContestKind,
+    ContestState,
+    EvaluationFormat,
+    EvaluationState,
+)
 from deadheat.league.tables import (
     Bot,
     Contest,
     ContestPlayer,
-    Match,
     Meeting,
     MeetingPlayer,
     Season,
-    Series,
     Team,
     User,
 )
@@ -54,7 +61,7 @@ def evaluations(
     existing(session, Season, season_id)
     statement = NEWEST if before is None else NEWEST.where(Contest.number < before)
     rows = session.exec(statement, params={"season": season_id, "most": limit})
-    return [from_row(records.Evaluation, row) for row in rows]
+    return [from_row(records.Evaluation, row, state=EvaluationState(row.state)) for row in rows]
 
 
 _PLAYERS = select(func.count()).where(col(ContestPlayer.contest_id) == col(Contest.id))
@@ -68,7 +75,7 @@ TOLD: Any = columns(
     _ROUND.scalar_subquery().label("round"),
 ).join_from(Contest, Season, col(Season.id) == col(Contest.season_id))
 NEWEST = (
-    TOLD.where(col(Contest.season_id) == bindparam("season"))
+    TOLD.where(col(Contest.season_id) == bindparam("season"), col(Contest.kind).in_(EVALUATIONS))
     .order_by(col(Contest.number).desc())
     .limit(bindparam("most", type_=Integer))
 )
@@ -116,7 +123,7 @@ def courses(session: Session, season_id: int, bot_ids: Collection[int] | None = 
 
 DONE = (
     select(Contest)
-    .where(Contest.season_id == bindparam("season"), Contest.state == EvaluationState.DONE)
+    .where(Contest.season_id == bindparam("season"), Contest.state == ContestState.DONE)
     .order_by(col(Contest.number).desc())
     .limit(COURSE)
 )
@@ -165,7 +172,8 @@ def evaluation(
         placed = there[skip:][:limit]
     seats = seats_of(session, row.id, [one.player for one in placed])
     standings = [_standing(one, *seats[one.player]) for one in placed]
-    return from_row(records.EvaluationDetail, told, standings=standings, bracket=bracket_of(session, row))
+    state, ties = EvaluationState(row.state), bracket_of(session, row)
+    return from_row(records.EvaluationDetail, told, state=state, standings=standings, bracket=ties)
 
 
 def _so_far(session: Session, row: Contest, since: int, keep: Keep) -> list[Placed]:
@@ -235,7 +243,7 @@ def pairings(
     seated = {player for one in found for player in one.players}
     seats = {version: one.seat for version, one in seats_of(session, row.id, seated).items()}
     by_now = points_of(session, row.season_id, [meeting for meeting in found if meeting.points is None])
-    matches = _matches(session, found)
+    matches = matches_of(session, [meeting.id for meeting in found])
     return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in found], count
 
 
@@ -268,23 +276,6 @@ def _standing(one: Placed, seat: records.EvaluationSeat, author: str, gone: bool
         gone=gone,
         **{**NO_FIGURES, **one.figures},
     )
-
-
-def _matches(session: Session, found: Sequence[Drawn]) -> dict[int, list[int]]:
-    """Return the matches of each meeting, in their order."""
-    matches: dict[int, list[int]] = {}
-    rows: Iterable[Any] = session.connection().execute(MATCHES, {"ids": [meeting.id for meeting in found]})
-    for meeting_id, match_id in rows:
-        matches.setdefault(meeting_id, []).append(match_id)
-    return matches
-
-
-MATCHES = (
-    columns(col(Series.meeting_id), col(Match.id))
-    .join(Match, col(Match.series_id) == Series.id)
-    .where(col(Series.meeting_id).in_(bindparam("ids", expanding=True)))
-    .order_by(col(Match.id))
-)
 
 
 def _pairing(

@@ -7,6 +7,7 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.service.evaluations.points import Drawn, drawn, with_players
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
+from deadheat.league.states import EVALUATIONS
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, MeetingPlayer, Season
 
 EVALUATION = (
@@ -54,7 +55,7 @@ def evaluation_pairings(session: Session, scope: Scope, after: int, limit: int) 
     statement = (
         select(Meeting.id)
         .join(Contest, col(Contest.id) == Meeting.contest_id)
-        .where(Contest.season_id == scope.season_id, Meeting.id > after)
+        .where(Contest.season_id == scope.season_id, col(Contest.kind).in_(EVALUATIONS), Meeting.id > after)
     )
     if scope.bot_id is not None:
         theirs = select(MeetingPlayer.meeting_id).join(BotVersion, col(BotVersion.id) == MeetingPlayer.version_id)
@@ -84,7 +85,7 @@ def _pairing(one: Drawn, evaluation_id: int, large: bool) -> Row:
 
 def _wanted(scope: Scope) -> list[ColumnElement[bool]]:
     """Return the condition that an evaluation belongs to the season, and the bot to the evaluation."""
-    wanted = [col(Contest.season_id) == scope.season_id]
+    wanted = [col(Contest.season_id) == scope.season_id, col(Contest.kind).in_(EVALUATIONS)]
     if scope.bot_id is not None:
         with_it = select(ContestPlayer.contest_id).where(ContestPlayer.bot_id == scope.bot_id)
         wanted.append(col(Contest.id).in_(with_it))

@@ -13,8 +13,8 @@ from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_series
 from deadheat.league.service.views.matches import seated
 from deadheat.league.service.views.uncounted import bearings
-from deadheat.league.states import MatchState
-from deadheat.league.tables import Attempt, Challenge, LatencySummary, Match, Participant, Series, VoidedMatch
+from deadheat.league.states import EVALUATIONS, ContestKind, MatchState
+from deadheat.league.tables import Attempt, Contest, LatencySummary, Match, Meeting, Participant, Series, VoidedMatch
 
 
 def matches(session: Session, scope: Scope, after: int, limit: int) -> Page:
@@ -113,6 +113,16 @@ def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
     return rows, found[-1].id if len(found) == limit else None
 
 
+def _played_in(meeting_id: int | None, contest: Contest | None) -> dict[str, int | None]:
+    """Return the contest of a series in the column of its kind, by its public number; of an evaluation the meeting."""
+    kind, number = (None, None) if contest is None else (contest.kind, contest.public_id)
+    return {
+        "gate_id": number if kind is ContestKind.GATE else None,
+        "panel_id": number if kind is ContestKind.PANEL else None,
+        "pairing_id": meeting_id if kind in EVALUATIONS else None,
+    }
+
+
 def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each series: matches between the same versions, played in one go for one purpose."""
     statement = select(Series).where(Series.season_id == scope.season_id, Series.id > after, shown_series())
@@ -121,17 +131,13 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
         statement = statement.where(col(Series.id).in_(theirs.where(Participant.bot_id == scope.bot_id)))
     found = session.exec(statement.order_by(col(Series.id)).limit(limit)).all()
     machines = machine_numbers(session, {row.worker for row in found})
-    challenged = select(Challenge).where(col(Challenge.id).in_({row.challenge_id for row in found}))
-    challenges = {challenge.id: challenge for challenge in session.exec(challenged)}
-    gates = {row.id for row in challenges.values() if row.entry_id is not None}
-    panels = {row.id: row.panel_id for row in challenges.values()}
+    met = select(Meeting.id, Contest).join(Contest, col(Contest.id) == Meeting.contest_id)
+    of = dict(session.exec(met.where(col(Meeting.id).in_({row.meeting_id for row in found}))).all())
     rows = [
         {
             "series_id": row.id,
             **cells(row, "purpose", "round"),
-            "gate_id": row.challenge_id if row.challenge_id in gates else None,
-            "panel_id": panels.get(row.challenge_id or 0),
-            "pairing_id": row.meeting_id,
+            **_played_in(row.meeting_id, of.get(row.meeting_id or 0)),
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),

@@ -7,13 +7,16 @@ from collections.abc import Sequence
 from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
+from deadheat.league.service.duels.counting import MATCHUPS, Matchup
+from deadheat.league.service.duels.panels import RUNS
 from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
-from deadheat.league.tables import Bot, BotVersion, Challenge, Entry, PanelRun
+from deadheat.league.states import ContestKind
+from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
@@ -84,50 +87,55 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
     statement = (
-        select(Challenge)
-        .join(Entry, col(Entry.id) == Challenge.entry_id)
-        .where(Challenge.season_id == scope.season_id, Challenge.id > after, *scope.about(Entry.bot_id))
-        .order_by(col(Challenge.id))
+        MATCHUPS.join(Entry, col(Entry.id) == Contest.entry_id)
+        .where(Contest.season_id == scope.season_id, Contest.kind == ContestKind.GATE, Contest.id > after)
+        .where(*scope.about(Entry.bot_id))
         .limit(limit)
     )
-    found = session.exec(statement).all()
+    found = [Matchup(*row) for row in session.exec(statement)]
     of = sides(session, found)
     rows = [
         {
-            "gate_id": row.id,
-            "bot": of[row.candidate_id].bot,
-            "bot_id": of[row.candidate_id].bot_id,
-            "candidate": of[row.candidate_id].version,
-            "candidate_id": row.candidate_id,
-            "incumbent": of[row.incumbent_id].version,
-            "incumbent_id": row.incumbent_id,
-            **cells(row, "state", "wins", "draws", "losses", "created_at", "ended_at"),
+            "gate_id": one.contest.public_id,
+            "bot": of[one.candidate_id].bot,
+            "bot_id": of[one.candidate_id].bot_id,
+            "candidate": of[one.candidate_id].version,
+            "candidate_id": one.candidate_id,
+            "incumbent": of[one.opponent_id].version,
+            "incumbent_id": one.opponent_id,
+            **cells(one.contest, "state"),
+            **{name: one.meeting.score[name] for name in ("wins", "draws", "losses")},
+            **cells(one.contest, "created_at", "ended_at"),
         }
-        for row in found
+        for one in found
     ]
-    return rows, found[-1].id if len(found) == limit else None
+    return rows, found[-1].contest.id if len(found) == limit else None
 
 
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version that played the season's panel."""
     statement = (
-        select(PanelRun, Bot, BotVersion.number)
-        .join(BotVersion, col(BotVersion.id) == PanelRun.version_id)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .where(PanelRun.season_id == scope.season_id, PanelRun.id > after, *scope.about(Bot.id))
-        .order_by(col(PanelRun.id))
+        RUNS.add_columns(Bot, BotVersion.number)
+        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+        .where(Contest.season_id == scope.season_id, Contest.id > after, *scope.about(Bot.id))
         .limit(limit)
     )
     found = session.exec(statement).all()
     rows = [
         {
-            "panel_id": row.id,
+            "panel_id": row.public_id,
             "bot": bot.name,
             "bot_id": bot.id,
             "version": number,
-            **cells(row, "version_id", "state", "games", "minimum", "points", "elo", "se", "created_at", "ended_at"),
+            "version_id": version_id,
+            **cells(row, "state"),
+            "games": row.matches,
+            "minimum": row.terms["minimum"],
+            **row.result,
+            **cells(row, "created_at", "ended_at"),
         }
-        for row, bot, number in found
+        for row, version_id, bot, number in found
     ]
     return rows, found[-1][0].id if len(found) == limit else None
 

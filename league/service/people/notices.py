@@ -38,7 +38,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.states import (
     SEASON_STEPS,
     AppealState,
-    ChallengeState,
+    ContestState,
     DeliveryState,
     Role,
     VersionState,
@@ -48,7 +48,6 @@ from deadheat.league.tables import (
     Appeal,
     Bot,
     BotVersion,
-    Challenge,
     Channel,
     Contest,
     ContestPlayer,
@@ -56,7 +55,6 @@ from deadheat.league.tables import (
     Entry,
     Match,
     Notice,
-    PanelRun,
     Participant,
     Season,
     Team,
@@ -102,40 +100,36 @@ SETTLED = select(BotVersion.state, BotVersion.reason, BotVersion.number, BotVers
 )
 
 
-def gate_decided(session: Session, challenge: Challenge, bot_id: int) -> None:
+def gate_decided(session: Session, gate: Contest, candidate: BotVersion) -> None:
     """Tell a bot's owners how its new version fared at its gate, unless that was left undecided."""
-    kinds = {ChallengeState.PASSED: NoticeKind.GATE_PASSED, ChallengeState.FAILED: NoticeKind.GATE_FAILED}
-    if challenge.state in kinds:
-        facts = _season_facts(session, challenge.season_id) | {"reason": challenge.reason}
-        number = session.get_one(BotVersion, challenge.candidate_id).number
-        kind, subject = kinds[challenge.state], f"challenge/{challenge.id}"
-        _tell_people_of(session, bot_id, kind, subject, version=number, **facts)
+    kinds = {ContestState.PASSED: NoticeKind.GATE_PASSED, ContestState.FAILED: NoticeKind.GATE_FAILED}
+    if gate.state in kinds:
+        facts = _season_facts(session, gate.season_id) | {"reason": gate.reason}
+        kind, subject = kinds[gate.state], f"challenge/{gate.public_id}"
+        _tell_people_of(session, candidate.bot_id, kind, subject, version=candidate.number, **facts)
 
 
-def panel_played(session: Session, run: PanelRun, most: int) -> None:
+def panel_played(session: Session, run: Contest, version: BotVersion, points: float, most: int) -> None:
     """Tell a bot's owners how its version fared against the panel. `most`: the highest possible score."""
-    version = session.get_one(BotVersion, run.version_id)
-    verdict = ""
-    if run.minimum is not None:
-        reached = run.state is ChallengeState.PASSED
+    verdict, minimum = "", run.terms["minimum"]
+    if minimum is not None:
+        reached = run.state is ContestState.PASSED
         verdict = (
             N_("; it needs {minimum}, so it may play") if reached else N_("; it needs {minimum}, so it does not play")
         )
     facts = _season_facts(session, run.season_id) | {"version": version.number, "verdict": verdict}
-    facts |= {"points": f"{run.points:g}", "most": most, "minimum": "" if run.minimum is None else f"{run.minimum:g}"}
-    _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.id}", **facts)
+    facts |= {"points": f"{points:g}", "most": most, "minimum": "" if minimum is None else f"{minimum:g}"}
+    _tell_people_of(session, version.bot_id, NoticeKind.PANEL_PLAYED, f"panel/{run.public_id}", **facts)
 
 
-def challenge_over(session: Session, challenge: Challenge) -> None:
+def challenge_over(
+    session: Session, request: Contest, score: Facts, candidate: BotVersion, opponent: BotVersion
+) -> None:
     """Tell a bot's owners that the unrated matches they asked for are over."""
-    candidate, incumbent = (
-        session.get_one(BotVersion, number) for number in (challenge.candidate_id, challenge.incumbent_id)
-    )
-    counts: dict[str, str | int] = {name: getattr(challenge, name) for name in ("wins", "draws", "losses", "reason")}
-    facts = _season_facts(session, challenge.season_id) | counts | {"challenge_id": challenge.id}
-    opponent = session.get_one(Bot, incumbent.bot_id).name
-    subject = f"challenge/{challenge.id}"
-    _tell_people_of(session, candidate.bot_id, NoticeKind.CHALLENGE_OVER, subject, opponent=opponent, **facts)
+    facts = {**_season_facts(session, request.season_id), **score, "reason": request.reason}
+    facts |= {"challenge_id": request.public_id, "opponent": session.get_one(Bot, opponent.bot_id).name}
+    subject = f"challenge/{request.public_id}"
+    _tell_people_of(session, candidate.bot_id, NoticeKind.CHALLENGE_OVER, subject, **facts)
 
 
 def version_failed(session: Session, season_id: int, version_id: int, match_id: int, fault: Fault) -> None:

@@ -18,8 +18,8 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.ratings import Prior, RatingConfig, carried
 from deadheat.league.service.ground.lookups import final_ranking
-from deadheat.league.states import ChallengeState
-from deadheat.league.tables import BotVersion, Challenge, Season
+from deadheat.league.states import ContestKind, ContestState
+from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Season
 
 
 def priors_of(session: Session, season: Season, version_ids: Collection[int], config: RatingConfig) -> dict[str, Prior]:
@@ -55,10 +55,11 @@ def _passed(session: Session, season_id: int) -> set[int]:
     return set(session.exec(PASSED, params={"season": season_id}))
 
 
-PASSED = select(Challenge.candidate_id).where(
-    col(Challenge.season_id) == bindparam("season"),
-    col(Challenge.state) == ChallengeState.PASSED,
-    col(Challenge.entry_id).is_not(None),
+PASSED = (
+    select(ContestPlayer.version_id)
+    .join(Contest, col(Contest.id) == ContestPlayer.contest_id)
+    .where(Contest.season_id == bindparam("season"), Contest.kind == ContestKind.GATE)
+    .where(Contest.state == ContestState.PASSED, ContestPlayer.seed == 1)
 )
 
 

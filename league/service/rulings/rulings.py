@@ -30,7 +30,15 @@ from deadheat.league.service.rulings.impartiality import judging
 from deadheat.league.service.series.deadlines import rule_on_deadlines
 from deadheat.league.service.series.dice import deal_dice, drawn_dice
 from deadheat.league.service.series.privacy import must_see
-from deadheat.league.states import IN_PLAY, WITH_RESULT, EvaluationState, MatchState, Precedence, Purpose, SeasonState
+from deadheat.league.states import (
+    IN_PLAY,
+    WITH_RESULT,
+    ContestState,
+    MatchState,
+    Precedence,
+    Purpose,
+    SeasonState,
+)
 from deadheat.league.tables import (
     Attempt,
     Contest,
@@ -107,13 +115,7 @@ def rejudge_match(session: Session, organiser: Person, match_id: int, reason: st
     before = session.get_one(Series, match.series_id)
     series = Series(season_id=match.season_id, queued_at=at, nudge_at=at, created_at=at)  # enqueued by the next sweep
     series.purpose, series.round = before.purpose, before.round
-    series.challenge_id, series.meeting_id = before.challenge_id, before.meeting_id
-    if match.asked is not None:
-        series.precedence = Precedence.ASKED
-    elif before.purpose is Purpose.PANEL:
-        series.precedence = Precedence.PANEL
-    elif before.meeting_id is not None:
-        series.precedence = Precedence.EVALUATION
+    series.meeting_id, series.precedence = before.meeting_id, max(before.precedence, Precedence.ORDINARY)
     session.add(series)
     session.flush()
     again = _copy(session, match, series.id, at)
@@ -167,7 +169,7 @@ def _not_final(session: Session, match: Match) -> None:
     """Raise WrongState if the match counts only in an evaluation in which its points are final. The caller has locked
     the season, and so the evaluation.
     """
-    final = col(Meeting.settled) | (Contest.state != EvaluationState.RUNNING)
+    final = col(Meeting.settled) | (Contest.state != ContestState.RUNNING)
     over = (
         select(Contest.number)
         .join(Meeting, col(Meeting.contest_id) == Contest.id)

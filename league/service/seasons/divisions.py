@@ -21,6 +21,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, TooMany, WrongState
 from deadheat.league.records.seasons import Division as DivisionView
 from deadheat.league.service.bots.bots import active
+from deadheat.league.service.duels.counting import matchups
 from deadheat.league.service.duels.panels import without_points
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
@@ -28,8 +29,8 @@ from deadheat.league.service.ground.lookups import existing_entry, final_ranking
 from deadheat.league.service.ground.steps import lock_season, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import newest_ready, objection
-from deadheat.league.states import ENTERABLE, ChallengeState, SeasonState, SourcesFrom
-from deadheat.league.tables import Bot, BotVersion, Challenge, Division, Entry, Season
+from deadheat.league.states import ENTERABLE, ContestKind, ContestState, SeasonState, SourcesFrom
+from deadheat.league.tables import Bot, BotVersion, Contest, Division, Entry, Season
 from deadheat.league.terms import MAX_DIVISIONS
 
 SINGLE: Sequence[tuple[str, int | None]] = (("Division 1", None),)
@@ -256,7 +257,7 @@ def _begins_with(
         return playing
     failed = without_points(session, previous, before.bot_id) if needs_points else set()
     if gated:
-        at_gate = select(Challenge.candidate_id)
-        at_gate = at_gate.where(Challenge.entry_id == before.id, Challenge.state == ChallengeState.FAILED)
-        failed.update(session.exec(at_gate))
+        at_gate = (Contest.entry_id == before.id, Contest.kind == ContestKind.GATE)
+        failed_there = matchups(session, *at_gate, Contest.state == ContestState.FAILED)
+        failed.update(one.candidate_id for one in failed_there)
     return newest_ready(session, before.bot_id, season, failed)

@@ -17,7 +17,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.duels.gates import choose_version, gate_as_json
-from deadheat.league.service.duels.panels import arrive, choose_in_advance, has_points, without_points
+from deadheat.league.service.duels.panels import Run, arrive, choose_in_advance, without_points
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
@@ -27,8 +27,8 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import check_pause, must_take_part
 from deadheat.league.service.seasons.admission import check_admission, newest_ready, version_to_enter
 from deadheat.league.service.seasons.divisions import lowest_division
-from deadheat.league.states import ENTERABLE, GOING_ON, ChallengeState, SourcesFrom, VersionState
-from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Challenge, Entry, PanelRun, Season, Team, User
+from deadheat.league.states import ENTERABLE, GOING_ON, ContestKind, ContestState, SourcesFrom, VersionState
+from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Contest, ContestPlayer, Entry, Season, Team, User
 
 BUILT = (VersionState.READY, VersionState.BROKEN)
 
@@ -246,13 +246,13 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
         arrive(session, season, entry, version)
 
 
-def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> PanelRun | None:
+def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> Run | None:
     """Make the version active, or return its panel run if it lacks points against the season's panel. A version that is
     already active needs no points.
     """
     run = arrive(session, season, entry, version)
     plays = version.id == entry.version_id and not entry.waits_for_panel
-    if plays or has_points(run):
+    if plays or run is None or run.has_points:
         choose_version(session, season, entry, version, by_gate=by_gate)
         return None
     if entry.waits_for_panel:
@@ -267,7 +267,7 @@ def _choose_by_author(
     """Choose a version by number, or (None) the newest. Raises NotAdmitted if the chosen version lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
-    if chosen is not None and chosen.state is ChallengeState.FAILED:
+    if chosen is not None and chosen.contest.state is ContestState.FAILED:
         why = _("version %(number)s has %(points)s points against the panel but needs %(least)s")
         raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
     if season.panel:
@@ -335,8 +335,9 @@ def _views(session: Session, statement: Any, season_id: int, **values: int) -> l
 
 _AT_GATE = (
     select(func.max(BotVersion.number))
-    .join(Challenge, col(Challenge.candidate_id) == BotVersion.id)
-    .where(Challenge.entry_id == Entry.id, Challenge.state == ChallengeState.RUNNING)
+    .join(ContestPlayer, (col(ContestPlayer.version_id) == BotVersion.id) & (col(ContestPlayer.seed) == 1))
+    .join(Contest, col(Contest.id) == ContestPlayer.contest_id)
+    .where(Contest.entry_id == Entry.id, Contest.kind == ContestKind.GATE, Contest.state == ContestState.RUNNING)
     .scalar_subquery()
 )
 """The number of the version at an entry's promotion gate."""

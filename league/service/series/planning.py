@@ -57,7 +57,6 @@ class Table:
     matches: int
     precedence: Precedence = Precedence.ORDINARY
     round: int | None = None
-    challenge_id: int | None = None
     meeting_id: int | None = None
 
 
@@ -111,7 +110,6 @@ def _series(session: Session, season: Season, table: Table, purpose: Purpose) ->
         purpose=purpose,
         precedence=table.precedence,
         round=table.round,
-        challenge_id=table.challenge_id,
         meeting_id=table.meeting_id,
         queued_at=at,
         nudge_at=at + timedelta(seconds=settings_of(session).requeue_seconds),

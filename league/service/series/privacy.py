@@ -18,7 +18,7 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
 from deadheat.league.states import Asked
-from deadheat.league.tables import Attempt, Bot, BotVersion, Challenge, Entry, Match, Series
+from deadheat.league.tables import Attempt, Bot, Contest, ContestPlayer, Entry, Match, Meeting, Series
 
 SHOWN: ColumnElement[bool] = col(Match.asked).is_distinct_from(Asked.PRIVATE)
 """The condition on `Match` that everybody may see it."""
@@ -39,7 +39,8 @@ def voids_at_planned(season_id: int) -> tuple[ColumnElement[bool], ...]:
 
 def shown_series() -> ColumnElement[bool]:
     """Return the condition on `Series` that everybody may see its matches."""
-    return ~exists().where(col(Challenge.id) == Series.challenge_id, col(Challenge.private).is_(True))
+    of_it = (col(Meeting.id) == Series.meeting_id, col(Contest.id) == Meeting.contest_id)
+    return ~exists().where(*of_it, col(Contest.private).is_(True))
 
 
 def shown_attempt() -> ColumnElement[bool]:
@@ -47,21 +48,22 @@ def shown_attempt() -> ColumnElement[bool]:
     return ~exists().where(col(Series.id) == Attempt.series_id, ~shown_series())
 
 
-def may_see_games_of(session: Session, viewer: Person | None, challenge_id: int) -> bool:
-    """Say whether a viewer (None for a stranger) may see the matches of a private challenge."""
+def may_see_games_of(session: Session, viewer: Person | None, contest_id: int) -> bool:
+    """Say whether a viewer (None for a stranger) may see the matches of a private request."""
     if viewer is None:
         return False
-    own = (
-        select(Challenge.id)
-        .join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
-        .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .where(Challenge.id == challenge_id, owned_by(viewer))
-    )
+    own = _own(viewer).where(ContestPlayer.contest_id == contest_id)
     if session.exec(own).first() is not None:
         return True
     rivals = select(Entry.id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(viewer))
-    rivals = rivals.join(Challenge, col(Challenge.season_id) == Entry.season_id).where(Challenge.id == challenge_id)
+    rivals = rivals.join(Contest, col(Contest.season_id) == Entry.season_id).where(Contest.id == contest_id)
     return viewer.organises and session.exec(rivals).first() is None
+
+
+def _own(viewer: Person) -> Any:
+    """Return the statement for the contests that are played for a bot of the viewer."""
+    own = select(ContestPlayer.contest_id).join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+    return own.where(ContestPlayer.seed == 1, owned_by(viewer))
 
 
 def is_private(session: Session, match_id: int) -> bool:
@@ -73,17 +75,15 @@ def may_see(session: Session, viewer: Person | None, match: Match | Row[Any]) ->
     """Say whether a viewer may see a match."""
     if match.asked is not Asked.PRIVATE:
         return True
-    challenge_id = session.exec(select(Series.challenge_id).where(Series.id == match.series_id)).one()
-    assert challenge_id is not None, "what somebody asked for is a challenge"
-    return may_see_games_of(session, viewer, challenge_id)
+    of_series = select(Meeting.contest_id).join(Series, col(Series.meeting_id) == Meeting.id)
+    return may_see_games_of(session, viewer, session.exec(of_series.where(Series.id == match.series_id)).one())
 
 
 def seen_by_organiser(organiser: Person) -> ColumnElement[bool]:
     """Return the condition on `Match` that this organiser may see it."""
     competes = select(Entry.season_id).join(Bot, col(Bot.id) == Entry.bot_id).where(owned_by(organiser))
-    own = select(Series.id).join(Challenge, col(Challenge.id) == Series.challenge_id)
-    own = own.join(BotVersion, col(BotVersion.id) == Challenge.candidate_id)
-    own = own.join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(organiser))
+    own = select(Series.id).join(Meeting, col(Meeting.id) == Series.meeting_id)
+    own = own.where(col(Meeting.contest_id).in_(_own(organiser)))
     return or_(SHOWN, col(Match.season_id).not_in(competes), col(Match.series_id).in_(own))
 
 

@@ -28,6 +28,7 @@ from deadheat.league.records.matches import (
 )
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.timeouts import Whose
+from deadheat.league.service.contests.life import numbered
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
@@ -35,15 +36,17 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
-from deadheat.league.states import MatchState
+from deadheat.league.states import ContestKind, MatchState
 from deadheat.league.tables import (
     Attempt,
     Bot,
     BotVersion,
+    Contest,
     Ending,
     LatencySummary,
     Machine,
     Match,
+    Meeting,
     Participant,
     Season,
     Series,
@@ -138,8 +141,7 @@ def _listed(given: frozenset[str], state: MatchState | None, late: Whose | None)
     if "challenge" not in given:
         statement = statement.where(SHOWN)
     else:
-        of_it = select(Series.id).where(Series.challenge_id == bindparam("challenge"))
-        statement = statement.where(col(Match.series_id).in_(of_it))
+        statement = statement.where(col(Match.series_id).in_(_of_request(bindparam("challenge"))))
     if state is not None:
         statement = statement.where(Match.state == state)
     earlier = number < bindparam("before")
@@ -203,6 +205,12 @@ def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) ->
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
+def _of_request(number: Any) -> Any:
+    """Return the statement for the series of the request with this number."""
+    of_it = select(Series.id).join(Meeting, col(Meeting.id) == Series.meeting_id)
+    return of_it.join(Contest, col(Contest.id) == Meeting.contest_id).where(numbered(ContestKind.REQUEST, number))
+
+
 def _end(session: Session, match_id: int, challenge_id: int | None) -> datetime:
     """Return the end of the match after which a list continues. A private match is unknown to all lists but that of its
     challenge. Raises BadCursor.
@@ -211,7 +219,7 @@ def _end(session: Session, match_id: int, challenge_id: int | None) -> datetime:
     if challenge_id is None:
         ended = ended.where(SHOWN)
     else:
-        ended = ended.join(Series, col(Series.id) == Match.series_id).where(Series.challenge_id == challenge_id)
+        ended = ended.where(col(Match.series_id).in_(_of_request(challenge_id)))
     found = session.exec(ended).first()
     if found is None:
         raise BadCursor

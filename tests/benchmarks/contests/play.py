@@ -25,7 +25,7 @@ from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
 from deadheat.league.service.course import running_low, schedule
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.series import carrying_out, hosts, turns
-from deadheat.league.states import EvaluationState, VersionState
+from deadheat.league.states import ContestState, VersionState
 from deadheat.league.tables import Bot, BotVersion, Entry, Meeting, User
 from deadheat.league.tables import Contest as Evaluation
 from deadheat.league.timetable import DeclaredEvaluation
@@ -156,7 +156,7 @@ class Contest:
     def _next_look(self, at: datetime) -> datetime:
         """Return the next tick, or while nothing is played, the last one before something is due."""
         with self.world.db.reading() as session:
-            running = select(Evaluation.id).where(Evaluation.state == EvaluationState.RUNNING)
+            running = select(Evaluation.id).where(Evaluation.state == ContestState.RUNNING)
             if self._playing or session.exec(running).first() is not None:
                 return at + TICK
         due = self.line.next_due(self.world.clock.now)
@@ -263,7 +263,7 @@ def _state(session: Session) -> State:
     found = session.exec(select(Evaluation).order_by(col(Evaluation.id).desc()).limit(1)).first()
     if found is None:
         return State(0, 0, START, 0)
-    done = select(func.count()).select_from(Evaluation).where(Evaluation.state == EvaluationState.DONE)
+    done = select(func.count()).select_from(Evaluation).where(Evaluation.state == ContestState.DONE)
     drawn = select(func.max(Meeting.round)).where(Meeting.contest_id == found.id)
     return State(found.number, session.exec(done).one(), found.due_at, session.exec(drawn).one() or 0)
 

@@ -1,0 +1,1 @@
+"""Contests: what is played beside the ladder, whatever its kind."""
