@@ -26,6 +26,7 @@ from deadheat.league.service.duels import views
 from deadheat.league.service.exports.pages import Scope
 from deadheat.league.service.exports.tables import export_page
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.views.matches import matches
 from deadheat.league.states import JobState, Role
 from deadheat.league.tables import Bot, Entry, Series
 from deadheat.league.words import Exported
@@ -110,6 +111,10 @@ def test_what_is_in_flight_goes_on_and_everybody_sees_the_same(empty: Settings, 
     now = seen(world)
     for name, before in SEEN["before"].items():
         assert now[name] == before, name
+    for request in (one for name, rows in SEEN["before"].items() if name.startswith("requests") for one in rows):
+        number = request["id"]
+        assert world.read(views.asked_challenge, world.boss, number).id == number
+        assert bool(world.read(matches, challenge_id=number)) is bool(request["games_planned"])
     waiting = select(Series.id).where(Series.state == JobState.QUEUED).order_by(col(Series.id))
     world.play_left(world.rows(waiting), newer_wins)
     world.play_all(newer_wins)

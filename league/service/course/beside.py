@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists
 
-from deadheat.league.states import ContestKind, ContestState
+from deadheat.league.states import EVALUATIONS, ContestKind, ContestState
 from deadheat.league.tables import BotVersion, Contest, Entry
 
 
@@ -35,17 +35,7 @@ def beside_the_ladder(session: Session, season_id: int) -> Beside:
 _HERE: Any = bindparam("season_id")
 _WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
 _WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
-
-
-def _goes_on(*kinds: ContestKind) -> Any:
-    here = (col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
-    return exists().where(*here, col(Contest.kind).in_(kinds))
-
-
-BESIDE = columns(
-    _goes_on(ContestKind.PANEL) | _WAITS,
-    _goes_on(ContestKind.EVALUATION, ContestKind.STAGE),
-    _goes_on(ContestKind.REQUEST),
-    _goes_on(ContestKind.GATE),
-    _WISHED,
-)
+_PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
+_KINDS = ((ContestKind.PANEL,), EVALUATIONS, (ContestKind.REQUEST,), (ContestKind.GATE,))
+_PANEL, *_OTHERS = (_PLAYED.where(col(Contest.kind).in_(kinds)) for kinds in _KINDS)
+BESIDE: Any = columns(_PANEL | _WAITS, *_OTHERS, _WISHED)

@@ -15,15 +15,7 @@ from deadheat.league.database import settings_of
 from deadheat.league.service.evaluations.playing import has_unplanned
 from deadheat.league.service.series.capacity import bound_with, ladder_bound
 from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
-from deadheat.league.states import (
-    EVALUATIONS,
-    IN_PLAY,
-    OF_CHALLENGES,
-    OF_EVALUATIONS,
-    ON_LADDER,
-    UNFINISHED,
-    ContestState,
-)
+from deadheat.league.states import IN_PLAY, OF_CHALLENGES, OF_EVALUATIONS, ON_LADDER, UNFINISHED, ContestState
 from deadheat.league.tables import Contest, Season, Series
 
 LOW_SHARE = 0.75
@@ -86,9 +78,7 @@ def _facts(judge_unfit: bool, ended: bool) -> Select[Any]:
     of_series = select(Series.season_id).where(Series.id == number, col(Series.state).not_in(UNFINISHED))
     evaluation = (
         select(Contest.id)
-        .where(
-            Contest.season_id == Season.id, Contest.state == ContestState.RUNNING, col(Contest.kind).in_(EVALUATIONS)
-        )
+        .where(Contest.season_id == Season.id, Contest.state == ContestState.RUNNING, col(Contest.number).is_not(None))
         .scalar_subquery()
     )
     unfinished = (

@@ -13,7 +13,7 @@ from deadheat.league.service.series.deals import withheld
 from deadheat.league.service.series.privacy import SHOWN, shown_attempt, shown_series
 from deadheat.league.service.views.matches import seated
 from deadheat.league.service.views.uncounted import bearings
-from deadheat.league.states import EVALUATIONS, ContestKind, MatchState
+from deadheat.league.states import OF_EVALUATIONS, ContestKind, MatchState
 from deadheat.league.tables import Attempt, Contest, LatencySummary, Match, Meeting, Participant, Series, VoidedMatch
 
 
@@ -113,14 +113,8 @@ def attempts(session: Session, scope: Scope, after: int, limit: int) -> Page:
     return rows, found[-1].id if len(found) == limit else None
 
 
-def _played_in(meeting_id: int | None, contest: Contest | None) -> dict[str, int | None]:
-    """Return the contest of a series in the column of its kind, by its public number; of an evaluation the meeting."""
-    kind, number = (None, None) if contest is None else (contest.kind, contest.public_id)
-    return {
-        "gate_id": number if kind is ContestKind.GATE else None,
-        "panel_id": number if kind is ContestKind.PANEL else None,
-        "pairing_id": meeting_id if kind in EVALUATIONS else None,
-    }
+NUMBERED = {"gate_id": ContestKind.GATE, "panel_id": ContestKind.PANEL}
+"""The columns with the number of a series' contest, by the kind of this."""
 
 
 def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
@@ -132,12 +126,14 @@ def series(session: Session, scope: Scope, after: int, limit: int) -> Page:
     found = session.exec(statement.order_by(col(Series.id)).limit(limit)).all()
     machines = machine_numbers(session, {row.worker for row in found})
     met = select(Meeting.id, Contest).join(Contest, col(Contest.id) == Meeting.contest_id)
-    of = dict(session.exec(met.where(col(Meeting.id).in_({row.meeting_id for row in found}))).all())
+    met = met.where(col(Meeting.id).in_({row.meeting_id for row in found}))
+    of = {(meeting_id, one.kind): one.public_id for meeting_id, one in session.exec(met)}
     rows = [
         {
             "series_id": row.id,
             **cells(row, "purpose", "round"),
-            **_played_in(row.meeting_id, of.get(row.meeting_id or 0)),
+            **{name: of.get((row.meeting_id or 0, kind)) for name, kind in NUMBERED.items()},
+            "pairing_id": row.meeting_id if row.purpose in OF_EVALUATIONS else None,
             "state": row.state.value,
             "attempts": row.attempt,
             "machine": machines.get(row.worker),
