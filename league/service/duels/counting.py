@@ -129,6 +129,19 @@ def same_program(session: Session, version_id: int) -> list[int]:
     return list(session.exec(select(BotVersion.id).where(*alike, equal)))
 
 
+def of_program(session: Session, entry_id: int | None, kind: ContestKind, candidate_id: int) -> list[Matchup]:
+    """Return the duels of a program, as any version, in an entry's contests of a kind, the oldest first."""
+    given = {"entry_id": entry_id, "kind": kind, "candidates": same_program(session, candidate_id)}
+    return [Matchup(*row) for row in session.exec(OF_PROGRAM, params=given)]
+
+
+OF_PROGRAM = MATCHUPS.where(
+    Contest.entry_id == bindparam("entry_id"),
+    Contest.kind == bindparam("kind"),
+    col(CANDIDATE.version_id).in_(bindparam("candidates", expanding=True)),
+)
+
+
 def count_games(session: Session, tests: Mapping[int, Sequence[Matchup]]) -> dict[int, Count]:
     """Count the games of duels, by meeting. `tests`: for each of them, itself and others of the same two programs,
     whose games count too, except those that were abandoned.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
@@ -26,21 +26,12 @@ from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.service.contests.life import end, end_all
-from deadheat.league.service.duels.counting import (
-    CANDIDATE,
-    OPPONENT,
-    TESTED,
-    Matchup,
-    begin_duels,
-    matchups,
-    same_program,
-    test_terms,
-)
+from deadheat.league.service.duels.counting import TESTED, Matchup, begin_duels, of_program, same_program, test_terms
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.resting import wake
 from deadheat.league.states import ContestKind, ContestState
-from deadheat.league.tables import BotVersion, Contest, Entry, Season
+from deadheat.league.tables import BotVersion, Entry, Season
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
 """What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict
@@ -121,13 +112,9 @@ def _already_known(session: Session, entry: Entry, candidate: BotVersion, failed
 
 def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_id: int) -> list[Matchup]:
     """Return the duels of two programs, as any versions, at an entry's gate, the oldest first."""
-    return matchups(
-        session,
-        Contest.entry_id == entry_id,
-        Contest.kind == ContestKind.GATE,
-        col(CANDIDATE.version_id).in_(same_program(session, candidate_id)),
-        col(OPPONENT.version_id).in_(same_program(session, incumbent_id)),
-    )
+    incumbents = same_program(session, incumbent_id)
+    found = of_program(session, entry_id, ContestKind.GATE, candidate_id)
+    return [one for one in found if one.opponent_id in incumbents]
 
 
 def promote(session: Session, season: Season, one: Matchup) -> None:

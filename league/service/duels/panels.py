@@ -39,7 +39,7 @@ from deadheat.league.errors import BadSetting
 from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
 from deadheat.league.service.bots.bots import is_active
 from deadheat.league.service.contests.life import end, end_all
-from deadheat.league.service.duels.counting import CANDIDATE, Matchup, begin_duels, matchups, same_program
+from deadheat.league.service.duels.counting import Matchup, begin_duels, matchups, of_program
 from deadheat.league.service.duels.gates import choose_version
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
@@ -263,10 +263,10 @@ BEGUN = (
 
 def tests(session: Session, run: Run) -> list[tuple[Matchup, list[Matchup]]]:
     """Return each duel of a run with all of this program against that opponent, also as another upload."""
-    alike = (Contest.entry_id == run.contest.entry_id, Contest.matches == run.contest.matches)
-    uploads = col(CANDIDATE.version_id).in_(same_program(session, run.version_id))
-    every = matchups(session, *alike, Contest.kind == ContestKind.PANEL, uploads)
-    duels = (one for one in every if one.contest.id == run.contest.id)
+    row = run.contest
+    found = of_program(session, row.entry_id, ContestKind.PANEL, run.version_id)
+    every = [one for one in found if one.contest.matches == row.matches]
+    duels = (one for one in every if one.contest.id == row.id)
     return [(duel, [one for one in every if one.opponent_id == duel.opponent_id]) for duel in duels]
 
 

@@ -22,13 +22,7 @@ from deadheat.engine.language import N_
 from deadheat.league.pairing.duel import Count, Outcome
 from deadheat.league.service.contests.life import POLICIES, end
 from deadheat.league.service.duels import gates, panels, requests
-from deadheat.league.service.duels.counting import (
-    Matchup,
-    count_games,
-    duel_of,
-    in_play,
-    running_duels,
-)
+from deadheat.league.service.duels.counting import Matchup, count_games, duel_of, in_play, running_duels
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series
 from deadheat.league.states import Asked, ContestKind, ContestState, Purpose

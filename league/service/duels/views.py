@@ -126,12 +126,7 @@ def at_gate(session: Session, season_id: int, bot_id: int, limit: int, *, runnin
 
 
 def asked(
-    session: Session,
-    asker: Person,
-    *,
-    season_id: int | None = None,
-    before: int | None = None,
-    limit: int = 50,
+    session: Session, asker: Person, *, season_id: int | None = None, before: int | None = None, limit: int = 50
 ) -> list[AskedChallenge]:
     """List the requests of the caller's own bots, the newest first."""
     mine = select(ContestPlayer.contest_id).join(Bot, col(Bot.id) == ContestPlayer.bot_id)

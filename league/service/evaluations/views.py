@@ -32,16 +32,7 @@ from deadheat.league.states import (
     EvaluationFormat,
     EvaluationState,
 )
-from deadheat.league.tables import (
-    Bot,
-    Contest,
-    ContestPlayer,
-    Meeting,
-    MeetingPlayer,
-    Season,
-    Team,
-    User,
-)
+from deadheat.league.tables import Bot, Contest, ContestPlayer, Meeting, MeetingPlayer, Season, Team, User
 from deadheat.league.timetable import timetable
 
 TOP = 10
