@@ -79,7 +79,7 @@ def to_contests(row: Filled) -> list[Filled]:
 
 
 def to_one_contest(row: Filled) -> list[Filled]:
-    """Return where a row is after 0064, unless tests/league/test_in_flight.py looks at what becomes of it."""
+    """Return where a row is after 0063, unless tests/league/test_in_flight.py looks at what becomes of it."""
     if row.table != "series":
         return [] if row.table in ("challenge", "panel_run") else [row]
     values = {**row.values}
@@ -88,7 +88,7 @@ def to_one_contest(row: Filled) -> list[Filled]:
     return [Filled("series", row.key, values)]
 
 
-MOVED = {"0060": to_meetings, "0062": to_contests, "0064": to_one_contest}
+MOVED = {"0060": to_meetings, "0062": to_contests, "0063": to_one_contest}
 """Where the rows of a migration that moves them are after it."""
 
 

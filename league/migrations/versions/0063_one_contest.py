@@ -19,7 +19,7 @@ from alembic import op
 from deadheat.league.migrations.checks import edit_in_sqlite, replaced
 from deadheat.league.migrations.sql import run
 
-revision = "0064"
+revision = "0063"
 down_revision = "0062"
 
 KINDS = "kind IN ('evaluation', 'stage')", "kind IN ('evaluation', 'stage', 'gate', 'request', 'panel')"
