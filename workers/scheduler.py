@@ -1,7 +1,7 @@
 """The scheduler: sends the message of each periodic task whenever its interval has passed.
 
 Any number may run, and none knows of the others: a task that is sent twice, even at the same instant, has the effect of
-one (`tests/league/test_periodic.py`). Intervals are measured by the monotonic clock, and nothing is stored.
+one (`tests/workers/test_scheduler.py`). Intervals are measured by the monotonic clock, and nothing is stored.
 """
 
 from __future__ import annotations

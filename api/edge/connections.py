@@ -56,11 +56,13 @@ class Connection(H11Protocol):
         _by_client[self._client] = self
         self._address = counted_as(self._client[0])
         self.of_address[self._address] += 1
+        self.serve(0)
         if self.of_address[self._address] > self.most_of_address and self._client[0] not in self.proxies:
             transport.abort()
-        elif self.of_address.total() > self.most and self.waiting:
-            next(iter(self.waiting)).transport.abort()
-        self.serve(0)
+        elif self.of_address.total() > self.most:
+            longest = next(iter(self.waiting))  # it may be this one
+            del self.waiting[longest]  # an aborted transport is lost only after others have been accepted
+            longest.transport.abort()
         metrics.connections.set(self.of_address.total())
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -138,9 +140,10 @@ def capped(settings: Settings) -> type[Connection]:
     """
     _, descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    most = min(settings.connections, max(1, (descriptors - DESCRIPTORS_BESIDE) // 2))
     limits = {
-        "most": min(settings.connections, max(1, (descriptors - DESCRIPTORS_BESIDE) // 2)),
-        "most_of_address": max(1, settings.connections // 4),
+        "most": most,
+        "most_of_address": max(1, most // 4),
         "proxies": ProxyHeadersMiddleware(_nothing, settings.trusted_proxies).trusted_hosts,
     }
     return type("CappedConnection", (Connection,), {**limits, "of_address": Counter(), "waiting": {}})

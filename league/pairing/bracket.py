@@ -134,7 +134,10 @@ def bracket_standings(seeded: Sequence[int], ties: Sequence[Tie]) -> list[Placed
                 won[player] += outcome == 1 and not tie.is_bye
                 # A later round ranks higher, the final above the match for third place, and a winner above a loser.
                 slot = -tie.slot if tie.round == ties[-1].round else 0
-                reached[player] = (tie.round, slot, outcome, taken if len(tie.players) > 2 else 0)
+                each = (
+                    round(taken / max(1, tie.times), DIGITS) if len(tie.players) > 2 else 0.0
+                )  # a table may meet again
+                reached[player] = (tie.round, slot, outcome, each)
     order = sorted(enumerate(seeded, 1), key=lambda one: (*(-figure for figure in reached[one[1]]), one[0]))
     return [
         Placed(player, number, place, {"points": round(points[player], DIGITS), TIES_WON.name: won[player]})

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.bracket import bracket, bracket_standings, next_ties, rounds_of
+from deadheat.league.pairing.bracket import Tie, bracket, bracket_standings, next_ties, rounds_of
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.lead import are_apart, compare
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
@@ -269,6 +269,13 @@ def test_without_a_third_place_the_better_seed_of_the_losers_is_third() -> None:
     played = play(Form(KNOCKOUT, 2, 1, keep=1), [1, 2, 3, 4], lambda one, other: (0.0, 1.0))
     ties = bracket([1, 2, 3, 4], played, 0, third_place=False)
     assert [one.player for one in bracket_standings([1, 2, 3, 4], ties)] == [3, 4, 1, 2]
+
+
+def test_points_at_a_table_that_met_twice_count_half_for_a_place() -> None:
+    twice = Tie(1, 1, (1, 4, 5, 8), (8.0, 7.0, 3.0, 2.0), 2, (1, 4))
+    once = Tie(1, 2, (2, 3, 6, 7), (4.0, 3.0, 2.0, 1.0), 1, (2, 3))
+    final = Tie(2, 1, (1, 2, 3, 4), (4.0, 3.0, 2.0, 1.0), 1, (1,))
+    assert [one.player for one in bracket_standings([*range(1, 9)], [twice, once, final])] == [1, 2, 3, 4, 6, 5, 7, 8]
 
 
 @pytest.mark.parametrize(("players", "winners"), list(product([5, 8, 13], range(scaled(20, 4)))))

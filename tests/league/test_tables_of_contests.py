@@ -95,4 +95,4 @@ def test_a_table_that_is_level_at_its_cut_plays_again_with_the_seats_reversed_an
     met.append(Meeting(3, (1, 4, 6, 7), (0.0, 3.0, 1.0, 2.0)))
     form = Form(KNOCKOUT, 2, 2, keep=1, further=1, seats=4)
     assert next_rounds(form, seeded, {*seeded}, met) == []
-    assert [one.player for one in standings(form, seeded, {*seeded}, met)] == [4, 7, 6, 1, 5, 8, 3, 2]
+    assert [one.player for one in standings(form, seeded, {*seeded}, met)] == [4, 7, 6, 1, 3, 5, 8, 2]

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from deadheat.api.app import ROUTES
 from deadheat.api.edge import connections, uploading
@@ -137,6 +138,40 @@ def test_whoever_waits_makes_room_for_whoever_comes_but_not_who_is_served(monkey
         assert httpx.get(url).text == "ok"
         assert ends(idle[0])
         assert protocol.of_address["127.0.0.1"] >= 1, "who is served stays"
+
+
+def test_who_comes_while_all_are_served_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 600)
+    waits = b"GET /waits HTTP/1.1\r\nHost: x\r\n\r\n"
+    with cap(connections=8) as (url, protocol), ExitStack() as stack:
+        for number in range(8):
+            stack.enter_context(connected(url, sending=waits, source=f"127.0.0.{1 + number // 2}"))
+            holds(protocol, number + 1, waiting=0)
+        assert ends(stack.enter_context(connected(url, source="127.0.0.9")))
+        holds(protocol, 8, waiting=0)
+
+
+class Wire(asyncio.Transport):
+    """A connection that the server has accepted, and that is lost only in a later turn of its loop."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__({"peername": (f"127.0.0.{port}", port)})
+        self.aborted = 0
+
+    def abort(self) -> None:
+        self.aborted += 1
+
+
+def test_of_many_that_come_at_once_one_goes_for_each_above_the_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(H11Protocol, "connection_made", lambda self, transport: setattr(self, "transport", transport))
+
+    async def run() -> list[int]:
+        protocol, wires = capped(Settings(connections=4)), [Wire(port) for port in range(1, 11)]
+        for wire in wires:
+            protocol.__new__(protocol).connection_made(wire)
+        return [wire.aborted for wire in wires]
+
+    assert asyncio.run(run()) == [1] * 6 + [0] * 4
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,8 @@ def stop(session: Session, author: Person, challenge_id: int) -> AskedChallenge:
     if not is_own(session, author, seen.bot_id):
         raise NotFound("challenge", challenge_id)
     lock_season(session, seen.season_id)  # otherwise a tick that has just seen it running would still add a series
-    row = session.exec(select(Contest).where(numbered(ContestKind.REQUEST, challenge_id))).one()
+    of_it = select(Contest).where(numbered(ContestKind.REQUEST, challenge_id))
+    row = session.exec(of_it.execution_options(populate_existing=True)).one()
     if not end(session, row, ContestState.ENDED, N_("Its author stopped it."), told=False):
         raise WrongState(row.state, _("The challenge is over."))
     return asked_challenge(session, author, challenge_id)
