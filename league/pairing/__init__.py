@@ -1,4 +1,5 @@
 """Pairing: pure functions that decide who plays whom, with the same result for the same seed.
 
-`ladder` chooses the next series, `seating` assigns seats, and `rounds` and `separation` make finals.
+`ladder` chooses the next series, `tournament` draws every format of contests, `finals` the rounds of finals that
+ratings rank, `duel` says when two have played enough, and `seating` assigns seats.
 """

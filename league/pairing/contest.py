@@ -1,4 +1,4 @@
-"""The draw and the standings of an evaluation, by the rules of contests: Swiss and round robin with their tie-breaks.
+"""The draw of a Swiss, and the standings of a Swiss or a round robin with their tie-breaks.
 
 Everything here is a pure function of seeds and results, so anybody can recompute it.
 

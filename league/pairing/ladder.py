@@ -66,8 +66,8 @@ class Entrant:
     """A version that may play.
 
     `elo` is its expected rating. `waiting_since`: how many series the season had planned when its bot was last planned,
-    or entered. `part`: equal for versions that games link (`league.pairing.parts`). `through`: it has had all its games
-    with everybody. It begins no series, but at a larger table it may sit with others who still need games.
+    or entered. `part`: equal for versions that games link (`league.pairing.pairs.parts`). `through`: it has had all its
+    games with everybody. It begins no series, but at a larger table it may sit with others who still need games.
     """
 
     version: int

@@ -26,7 +26,7 @@ class Contest(Staged, table=True):
     the others once, unrated. `entry_id`: for which entry. `private`: who may see its matches
     (`league.service.series.privacy`). `terms`: those of the test at a gate or a request (`league.sprt`; empty: there is
     none); or of a panel at the version's arrival: the names in it, the points needed (None: none), and whether its
-    author `chose` the version by number, so that it plays as soon as it has them. `result`: a panel's points, None
+    author has `chosen` the version by number, so that it plays as soon as it has them. `result`: a panel's points, None
     before its end, and the estimated performance (`elo`, `se`), None before its first match.
 
     `former_id`: the number that people know, if contests had others when it began (`public_id`).

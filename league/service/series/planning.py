@@ -3,8 +3,8 @@
 Ladder, finals, evaluations and challenges all plan with `add_series`. Every match gets a secret seed
 (`league.service.series.dice`) with a public commitment. Where a game's hands are private (`engine.games.same_deals`),
 each deal is played once from every seat with one seed, and those matches lie in different series
-(`league.pairing.rotations`). So a bot that could carry anything to the next match of a series, or to the next box on
-the machine, finds no dice there that it has seen. The commitment decides what people may see of them
+(`league.pairing.seating.rotations`). So a bot that could carry anything to the next match of a series, or to the next
+box on the machine, finds no dice there that it has seen. The commitment decides what people may see of them
 (`league.service.series.deals`).
 """
 
