@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from deadheat.cli.organiser.archive import Archived
@@ -17,9 +17,6 @@ from deadheat.league.pairing.rounds import points_taken
 from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Ranks
-
-TESTED_SINCE = 3
-"""The version of the rules since which the test at a cut is `league.pairing.lead`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +119,12 @@ def _told(archived: Archived) -> list[_Told]:
 
 def _of_rounds(told: _Told) -> Iterator[str]:
     """Yield a sentence for each part of the draw and the places that does not follow from earlier rounds."""
-    played, tested = told.meetings(), told.form.rules >= TESTED_SINCE
+    played = told.meetings()
     drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
     number = 1
     while number in drawn:
         before = [one for one in played if one.round < number]
-        due = next_rounds(told.form, told.seeded, told.present(number), before, tested)
+        due = next_rounds(told.form, told.seeded, told.present(number), before)
         for tables, byes in due or [([], ())]:
             found = [one.players for one in drawn.pop(number, [])]
             if found != [*tables, *((bye,) for bye in byes)]:
@@ -138,8 +135,7 @@ def _of_rounds(told: _Told) -> Iterator[str]:
     if told.row["state"] != EvaluationState.DONE:
         return
     there = {one["version_id"] for one in told.players if one["gone_after"] is None}
-    form = told.form if tested else replace(told.form, further=0)
-    if told.row["stage"] is not None and next_rounds(form, told.seeded, there, played):
+    if told.row["stage"] is not None and next_rounds(told.form, told.seeded, there, played):
         yield "it ended before everything was played"
     placed = {one.player: one for one in standings(told.form, told.seeded, there, played)}
     if any(placed[one["version_id"]].place != one["place"] for one in told.players):

@@ -9,8 +9,8 @@ rules of a knock-out.
 not apart at the 5 % level (`league.pairing.lead`), these two meet again until they are, or at most `further` times.
 Then the one with more points advances, counting the stage's rounds and these further matches; if their points are
 equal, the one that is higher in the standings without them. Nobody else's place depends on further matches. Players
-that were taken out rank behind everybody else. (Before version 3 of the rules, another test told the two apart. Of
-older archives, the further meetings are verified, but not that there had to be as many.)
+that were taken out rank behind everybody else. (A stage that began under version 1 or 2 of the rules keeps their test,
+`league.pairing.evidence`.)
 
 The test is about two players in one stage. The results determine which two, but these are the closest at the cut, so
 their rounds show a difference less often, not more often, than those of two players named beforehand.
@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from deadheat.league.pairing.blocks import block_rounds
 from deadheat.league.pairing.bracket import Tie, bracket, bracket_standings, next_ties, rounds_of
 from deadheat.league.pairing.contest import Placed, draw, placed
+from deadheat.league.pairing.evidence import APART, comparisons, evidence
 from deadheat.league.pairing.figures import NEWEST, Meeting, figures
 from deadheat.league.pairing.heats import heat_tables, heats
 from deadheat.league.pairing.lead import are_apart, compare
@@ -56,6 +57,10 @@ class Form:
     seats: int = 2
 
 
+INTERVAL_SINCE = 3
+"""The version of the rules since which an interval tells the two at a cut apart."""
+
+
 def rounds_in(format_: EvaluationFormat, players: int, chosen: int | None = None, seats: int = 2) -> int:
     """Return the number of rounds: of a Swiss those chosen, or as many as a knock-out of these players takes."""
     if format_ is EvaluationFormat.ROUND_ROBIN:
@@ -65,14 +70,11 @@ def rounds_in(format_: EvaluationFormat, players: int, chosen: int | None = None
     return chosen or rounds_of(players)
 
 
-def next_rounds(
-    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting], tested: bool = True
-) -> list[Drawn]:
+def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
     """Draw the next rounds, once all earlier ones are settled: one, or all of a round robin. The list is empty if the
     tournament is over.
 
-    `seeded`: all players, the best seed first; `present`: those that were not taken out. `tested`: whether the two at a
-    cut meet again only if they are not apart.
+    `seeded`: all players, the best seed first; `present`: those that were not taken out.
     """
     last = max((one.round for one in played), default=0)
     if form.format is EvaluationFormat.KNOCKOUT:
@@ -85,7 +87,7 @@ def next_rounds(
         return [([*one.pairs], () if one.bye is None else (one.bye,)) for one in berger(list(seeded))]
     if form.format is EvaluationFormat.SWISS and last < form.rounds and len(present) >= form.seats:
         return [draw(seeded, present, played, form.seats)]
-    again = _at_the_cut(form, seeded, present, played, tested)
+    again = _at_the_cut(form, seeded, present, played)
     return [([again], ())] if again else []
 
 
@@ -128,8 +130,14 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
 
+def _apart(form: Form, one: int, other: int, played: Sequence[Meeting], present: AbstractSet[int]) -> bool:
+    if form.rules < INTERVAL_SINCE:
+        return evidence(comparisons(one, other, played, form.matches, present, form.rules)) >= APART
+    return are_apart(*compare(one, other, played, form.matches, present))
+
+
 def _at_the_cut(
-    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting], tested: bool
+    form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, ...] | None:
     """Return the two who meet again, taking turns at the first seat, with their neighbours at a larger table; or None
     if they are apart or have met often enough.
@@ -143,9 +151,7 @@ def _at_the_cut(
     times = len(_leads(one, other, further))
     rounds = [meeting for meeting in played if meeting.round <= form.rounds]
     theirs = [meeting for meeting in further if {one, other} <= {*meeting.players}]
-    if times >= form.further:
-        return None
-    if tested and are_apart(*compare(one, other, [*rounds, *theirs], form.matches, present)):
+    if times >= form.further or _apart(form, one, other, [*rounds, *theirs], present):
         return None
     table = around([placed.player for placed in order if placed.player in present], one, form.seats)
     return table if times % 2 == 0 else table[::-1]

@@ -119,9 +119,15 @@ def test_a_round_never_tells_two_apart_more_than_its_pairs(pairs: list[tuple[tup
 
 
 def test_two_that_are_clearly_apart_in_one_round_do_not_meet_again() -> None:
-    assert max(one.round for one in play(Form(ROUND_ROBIN, 1, 20, keep=1, further=5), [1, 2], better_wins(20))) == 1
-    untested = next_rounds(Form(ROUND_ROBIN, 1, 20, keep=1, further=5), [1, 2], {1, 2}, [Pair(1, 1, 2, 20, 0)], False)
-    assert untested == [([(1, 2)], ())], "as under older rules"
+    for rules, rounds in ((1, 6), (2, 1), (3, 1)):
+        form = Form(ROUND_ROBIN, 1, 20, keep=1, further=5, rules=rules)
+        assert max(one.round for one in play(form, [1, 2], better_wins(20))) == rounds
+
+
+@pytest.mark.parametrize(("rules", "pairs"), [(2, 8), (3, 10)])
+def test_a_stage_keeps_the_test_under_which_it_began(rules: int, pairs: int) -> None:
+    form = Form(ROUND_ROBIN, 1, 2, keep=1, further=20, rules=rules)
+    assert max(one.round for one in play(form, [1, 2], better_wins(2))) == pairs
 
 
 def test_a_stage_ends_at_once_if_the_two_at_the_cut_are_apart() -> None:
