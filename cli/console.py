@@ -87,7 +87,7 @@ def make_folder(folder: Path) -> None:
 
 
 def _visible(text: str, kept: str = "\t") -> str:
-    from deadheat.engine.visible import visible  # imported here: help and completions show nobody's text
+    from deadheat.engine.figures import visible  # imported here: help and completions show nobody's text
 
     return visible(text, kept)
 

@@ -1,4 +1,4 @@
-"""Durations, counts, seats, points and the marks of an axis as people read them."""
+"""Durations, counts, seats, points, the marks of an axis and untrusted text as people read them."""
 
 from __future__ import annotations
 
@@ -118,3 +118,12 @@ def nice(least: float, most: float, about: int = 5) -> Iterator[float]:
     first, last = math.floor(least / step), math.ceil(most / step)
     for place in range(first, max(last, first + 1) + 1):
         yield place * step
+
+
+def visible(text: str, kept: str = "\t") -> str:
+    """Spell out unprintable characters (controls, directions, marks without a width), except those in `kept`."""
+    if text.isprintable():  # as nearly every text is; this saves time on a page of hundreds of names
+        return text
+    return "".join(
+        mark if mark.isprintable() or mark in kept else mark.encode("unicode_escape").decode() for mark in text
+    )

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pythonjsonlogger.json import JsonFormatter
 
-from deadheat.engine.visible import visible
+from deadheat.engine.figures import visible
 from deadheat.league.config import Settings
 
 if TYPE_CHECKING:

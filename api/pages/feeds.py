@@ -11,8 +11,8 @@ from fastapi import APIRouter
 from deadheat.api.deps import Id, Shared
 from deadheat.api.pages.render import everyones
 from deadheat.api.services import Services
+from deadheat.engine.figures import visible
 from deadheat.engine.games import GAMES
-from deadheat.engine.visible import visible
 from deadheat.league.errors import NotFound
 from deadheat.league.service.views import feeds
 from deadheat.league.service.views.feeds import Feed

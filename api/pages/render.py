@@ -28,13 +28,12 @@ from deadheat.api.edge.caching import answer
 from deadheat.api.pages.pictures.marks import FILTERS
 from deadheat.api.services import SITE, Body, Services
 from deadheat.engine.core import NS_PER_MS, Fault, Points
-from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span
+from deadheat.engine.figures import STORED, counted, duration, limit, points, seat_number, signed, span, visible
 from deadheat.engine.games import GAMES, variants
 from deadheat.engine.games.folder import folders, web_address
 from deadheat.engine.language import _, gettext, language, ngettext
 from deadheat.engine.scenes import DIRECTORS
 from deadheat.engine.verdicts import place
-from deadheat.engine.visible import visible
 from deadheat.league.causes import explained
 from deadheat.league.locale import LANGUAGES
 from deadheat.league.locale.messages import of_script

@@ -27,7 +27,7 @@ from deadheat.cli.replays.pages import sheet
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat
-from deadheat.engine.figures import duration, limit, points, seat_number
+from deadheat.engine.figures import duration, limit, points, seat_number, visible
 from deadheat.engine.transcript import Exchange, Prompt, Transcript
 from deadheat.engine.verdicts import (
     VERDICTS,
@@ -40,7 +40,6 @@ from deadheat.engine.verdicts import (
     used,
     why,
 )
-from deadheat.engine.visible import visible
 
 SLOWEST = 5
 ASKED_WIDTH = 28

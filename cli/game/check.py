@@ -16,8 +16,7 @@ from deadheat.cli.game import looks
 from deadheat.cli.game.looks import Advice
 from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
 from deadheat.cli.output import Output, says
-from deadheat.engine.check import check_game
-from deadheat.engine.fuzz import fuzz_replies
+from deadheat.engine.check import check_game, fuzz_replies
 from deadheat.engine.games.folder import GameFolder
 from deadheat.engine.language import reading
 from deadheat.engine.scenes import document

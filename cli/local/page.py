@@ -26,10 +26,10 @@ from typing import Any, TypeVar
 
 from deadheat.cli.console import ROOT, short
 from deadheat.cli.output import Columns
+from deadheat.engine.figures import visible
 from deadheat.engine.games.folder import folders
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.visible import visible
 
 SITE = ROOT / "dashboards" / "site"
 STYLES = ("site.css", "replay.css", "report.css")

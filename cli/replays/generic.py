@@ -12,10 +12,9 @@ from rich.console import Group
 from rich.text import Text
 
 from deadheat.cli.replays.pages import Page
-from deadheat.engine.figures import seat_number
+from deadheat.engine.figures import seat_number, visible
 from deadheat.engine.transcript import Exchange, Transcript
 from deadheat.engine.verdicts import took
-from deadheat.engine.visible import visible
 
 
 def pages(transcript: Transcript) -> Iterator[Page]:

@@ -22,11 +22,10 @@ from deadheat.cli.console import short
 from deadheat.cli.local.transcripts import players
 from deadheat.engine import scenes
 from deadheat.engine.core import NS_PER_MS, Seat
-from deadheat.engine.figures import duration, seat_number, signed
+from deadheat.engine.figures import duration, seat_number, signed, visible
 from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.visible import visible
 
 NAME_WIDTH = 16
 COLUMN_WIDTH = 20

@@ -57,9 +57,8 @@ from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, stand
 from deadheat.cli.tournament.standings import Standings, summary
 from deadheat.cli.tournament.worker import Job, Voided
 from deadheat.engine.core import TransportError
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import counted, visible
 from deadheat.engine.games import GAMES
-from deadheat.engine.visible import visible
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.local import LocalSandbox
 

@@ -14,8 +14,8 @@ from deadheat.cli.local.recorded import RECORDED, BadBot
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, sha256_of
 from deadheat.engine.core import Game
+from deadheat.engine.figures import visible
 from deadheat.engine.games.folder import house_bots
-from deadheat.engine.visible import visible
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.languages import LANGUAGES, MANIFEST, LanguageError, detect
 

@@ -18,9 +18,8 @@ from deadheat.cli.tournament.games import FaultRecord, GameRecord
 from deadheat.cli.tournament.records import BadFolder, Bot, Played, read
 from deadheat.engine import figures
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import counted, visible
 from deadheat.engine.transcript import BadTranscript
-from deadheat.engine.visible import visible
 
 __all__ = ["BadFolder", "write"]
 

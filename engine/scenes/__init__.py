@@ -5,7 +5,7 @@ or a match under rules of another version, is told event by event.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from typing import Any
 
 from deadheat.engine.core import Game
@@ -13,9 +13,51 @@ from deadheat.engine.games.folder import Parts
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import known_rules
 from deadheat.engine.scenes.core import MAX_SCENES, Director, Figures, Moment, Row, Scene, moments, outcome
-from deadheat.engine.scenes.deciding import deciding_scene, lead
 from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished
+
+
+def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
+    """Return the number of the scene that decided a match, or of the last one if the figures show none. Viewers open
+    with it, and a picture of the match shows it. `figures`: of each scene; `ranks`: by seat.
+
+    With two seats and a fault, it is the fault. Otherwise it follows from the figures at the ends of rounds, because
+    within a round, seats that act one after the other seem to lead in turn. The deciding round is the one after which
+    the winner stayed ahead of everybody; its scene that contributed most to that lead is the one sought. If the winner
+    was ahead from the first round on, or never, it is the scene of the whole match that contributed most; in a draw,
+    the scene that changed the lead most.
+    """
+    faults = [number for number, scene in enumerate(told) if scene.fault is not None]
+    if len(ranks) == 2 and faults:
+        return faults[0]
+    winners = [seat for seat, rank in enumerate(ranks) if rank == 1]
+    drawn = len(winners) != 1
+    leads = [lead(figure, 0 if drawn else winners[0]) for figure in figures]
+    steps = [0.0, *(after - before for before, after in pairwise(leads))]
+    if drawn:
+        steps = [abs(step) for step in steps]
+    where = range(len(told)) if drawn else _deciding_round(told, leads)
+    best = max(where, key=lambda number: steps[number], default=len(told) - 1)
+    return best if steps[best] > 0 else len(told) - 1
+
+
+def lead(figures: Figures, seat: int) -> float:
+    """Return how far a seat is ahead of the best other seat; 0 if a figure is unknown."""
+    known = [figure for figure in figures if figure is not None]
+    if len(known) < len(figures) or len(known) < 2:
+        return 0.0
+    return known[seat] - max(known[:seat] + known[seat + 1 :])
+
+
+def _deciding_round(told: Sequence[Scene], leads: Sequence[float]) -> Sequence[int]:
+    """Return the scenes of the round that gave the lead for good, or all scenes if there is no such round."""
+    numbers = (number for number, scene in enumerate(told) if scene.round is not None)
+    rounds = [list(found) for _, found in groupby(numbers, key=lambda number: told[number].round)]
+    behind = [place for place, scenes in enumerate(rounds) if leads[scenes[-1]] <= 0]
+    if not behind or behind[-1] == len(rounds) - 1:
+        return range(len(told))
+    return rounds[behind[-1] + 1]
+
 
 __all__ = ["Scene", "comeback", "document", "document_so_far", "has_lead", "scenes", "scenes_so_far", "sheet"]
 

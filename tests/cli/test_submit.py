@@ -22,7 +22,7 @@ from starlette.types import Receive, Scope, Send
 
 from deadheat.cli.server import follow
 from deadheat.engine.core import STDERR_KEPT_BYTES
-from deadheat.engine.visible import visible
+from deadheat.engine.figures import visible
 from deadheat.league.jobs import MatchOutcome, SeriesJob
 from deadheat.league.records.matches import Match, SeatView
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, note_build_log
@@ -410,7 +410,7 @@ def test_a_match_has_one_word_for_a_bot(ranks: tuple[int | None, ...], bots: tup
         for seat, (bot_id, rank) in enumerate(zip(bots, ranks, strict=True))
     )
     state = MatchState.SCHEDULED if None in ranks else MatchState.DONE
-    match = cast(Match, SimpleNamespace(state=state, seats=seats))
+    match = cast("Match", SimpleNamespace(state=state, seats=seats))
     assert follow.verdict(match, 7) == word
     assert follow.verdict(match, 7, 1) == ("lost" if word == "v2 beat v1" else word)
 
@@ -563,7 +563,7 @@ def test_ctrl_c_ends_a_watch_without_a_word_too_many(league: League, tmp_path: P
         if scope["type"] == "http" and b"finished_since=" in scope["query_string"]:
             asked.set()  # it is in its loop now; a signal during Python's start would end it differently
 
-    with served(cast(FastAPI, noting)) as server:
+    with served(cast("FastAPI", noting)) as server:
         token = token_in(league.headers["ada"])
         command = [sys.executable, "-m", "deadheat.cli.main", "watch", "adas", "--server", server]
         environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DEADHEAT_TOKEN": token}

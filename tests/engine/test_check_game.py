@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from deadheat.engine.chance import Chance
-from deadheat.engine.check import Bot, NotConforming, check_game
+from deadheat.engine.check import Bot, NotConforming, check_game, fuzz_replies
 from deadheat.engine.core import FOUND_BY_RULES, Event, Fault, Message, Reply, Result, Seat, Step
-from deadheat.engine.fuzz import fuzz_replies
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import bots_of
 from deadheat.engine.games.parsing import Refused, expect, illegal, line_of, number

@@ -10,9 +10,8 @@ import pytest
 from deadheat.engine.core import NS_PER_MS, Fault, Reply
 from deadheat.engine.notes import Note, notes
 from deadheat.engine.own_time import Evidence
-from deadheat.engine.scenes import document, scenes
+from deadheat.engine.scenes import deciding_scene, document, scenes
 from deadheat.engine.scenes.core import Scene
-from deadheat.engine.scenes.deciding import deciding_scene
 from deadheat.engine.transcript import Prompt
 from deadheat.engine.verdicts import Taken, evidence_words, hint, past_deadline, slowest, took, used
 from deadheat.games.yacht_auction.rules import CATEGORIES

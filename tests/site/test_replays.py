@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from deadheat.engine.figures import visible
 from deadheat.engine.games.folder import web_address
 from deadheat.engine.scenes import document
 from deadheat.engine.transcript import decode
-from deadheat.engine.visible import visible
 from tests.lanes import scaled
 from tests.site.conftest import PHONE, League, Open, keeps_out
 from tests.site.leagues import SHOWN, TRANSCRIPTS
