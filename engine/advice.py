@@ -137,7 +137,7 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
     replies = [exchange.replies for exchange in match.exchanges]
     shown = scenes(match, [str(number) for number in range(match.seats)])
     exchanges = [scene.exchange for scene in shown]
-    found: list[Advice] = []
+    moves: list[Advice] = []
     left = MAX_REPLAYED
     for (number, lines, line), answer in zip(_asked(match, seat), answers, strict=False):
         before = bisect_right(exchanges, number)
@@ -152,8 +152,8 @@ def advice(match: Transcript, seat: Seat, session: Transcript, adviser: Adviser)
         taken = answer == line or objection(game, match.seats, seed, replies[:number], seat, answer) is None
         advised = adviser.move(lines[-1], answer, scene.state, seat) if taken else None
         agrees = advised is not None and _agree(played, advised, adviser.slack)
-        found.append(Advice(_shows(shown, before, seat), scene.round, played, advised, agrees))
-    return found
+        moves.append(Advice(_shows(shown, before, seat), scene.round, played, advised, agrees))
+    return moves
 
 
 def _shows(shown: Sequence[Scene], first: int, seat: Seat) -> int:
@@ -164,5 +164,5 @@ def _shows(shown: Sequence[Scene], first: int, seat: Seat) -> int:
     return first + next((place for place, is_theirs in enumerate(theirs) if is_theirs), 0)
 
 
-def _agree(one: Move, other: Move, slack: int) -> bool:
-    return one.what == other.what and abs(one.amount - other.amount) <= slack
+def _agree(move: Move, other: Move, slack: int) -> bool:
+    return move.what == other.what and abs(move.amount - other.amount) <= slack

@@ -167,10 +167,10 @@ def _compare(match: Match, varied: Match, changed: Seat | None, what: str) -> No
         for number, (step, other) in enumerate(zip(match.steps, varied.steps, strict=False)):
             if _seen(step, seat) != _seen(other, seat):
                 break
-            told, instead = _told(step, seat), _told(other, seat)
-            if told != instead:
+            lines, instead = _told(step, seat), _told(other, seat)
+            if lines != instead:
                 raise NotConforming(
-                    f"at exchange {number} seat {seat} is told {told}, and would be told {instead} had {what}, "
+                    f"at exchange {number} seat {seat} is told {lines}, and would be told {instead} had {what}, "
                     "but the events that it may see are the same: a leak, or an event is missing"
                 )
 
@@ -214,15 +214,15 @@ def fuzz_replies(game: Game, new_bot: Callable[[int], Bot], tries: int = 300) ->
     for seats in game.seats:
         honest = play_match(game, seats, seed_of(seats), Bots(new_bot, seats, 0))
         places = [(number, seat) for number, replies in enumerate(honest.replies) for seat in replies]
-        said = [reply.line for replies in honest.replies for reply in replies.values() if reply.line]
+        honest_lines = [reply.line for replies in honest.replies for reply in replies.values() if reply.line]
         for _ in range(max(1, tries // len(game.seats))):
             place = chance.choice(places)
-            line = spoilt(honest.replies[place[0]][place[1]].line or "", said, chance)
+            line = spoilt(honest.replies[place[0]][place[1]].line or "", honest_lines, chance)
             refused += _put(game, honest, place, line)
     return refused
 
 
-def spoilt(line: str, said: Sequence[str], chance: random.Random) -> str:
+def spoilt(line: str, others: Sequence[str], chance: random.Random) -> str:
     """Return a reply with one to three changes, as a transport would hand it on: one line of bounded length."""
     for _ in range(chance.randint(1, 3)):
         words = line.split(" ")
@@ -235,7 +235,7 @@ def spoilt(line: str, said: Sequence[str], chance: random.Random) -> str:
             case 2:
                 del words[place]
             case 3:
-                words[place] = chance.choice(chance.choice(said).split(" "))
+                words[place] = chance.choice(chance.choice(others).split(" "))
             case 4:
                 words[place] = _numbers_changed(words[place], chance)
             case _:

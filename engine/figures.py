@@ -63,15 +63,15 @@ UNITS = (("day", 86_400), ("hour", 3600), ("minute", 60))
 
 def away(seconds: float) -> str:
     """Say how far off an instant is, in its largest whole unit: "in 3 days", "2 hours ago"."""
-    found = next(((int(abs(seconds) // length), name) for name, length in UNITS if abs(seconds) >= length), None)
-    spelled = counted(*found) if found else _("less than a minute")
+    unit = next(((int(abs(seconds) // length), name) for name, length in UNITS if abs(seconds) >= length), None)
+    spelled = counted(*unit) if unit else _("less than a minute")
     return _("in %(time)s", time=spelled) if seconds > 0 else _("%(time)s ago", time=spelled)
 
 
 def wait(seconds: int) -> str:
     """Say how long to wait, rounded up, in the largest unit of which it is more than one: "90 s", "24 hours"."""
-    found = next(((-(-seconds // length), name) for name, length in UNITS if seconds > length), None)
-    return counted(*found) if found else f"{seconds} s"
+    unit = next(((-(-seconds // length), name) for name, length in UNITS if seconds > length), None)
+    return counted(*unit) if unit else f"{seconds} s"
 
 
 def seat_number(seat: Seat) -> int:

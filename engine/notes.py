@@ -29,23 +29,23 @@ class Note:
     text: str
 
 
-def notes(stderr: str, transcript: Transcript, told: Sequence[Scene], seat: Seat) -> list[Note]:
+def notes(stderr: str, transcript: Transcript, scenes: Sequence[Scene], seat: Seat) -> list[Note]:
     """Return a seat's notes in the order of its stderr. `told`: the transcript's scenes."""
-    found = [(int(number) if number else None, text.rstrip()) for number, text in _NOTE.findall(stderr)]
-    shown = list(_scenes_of_answers(transcript, told, seat))
-    if all(number is None for number, _ in found) and len(found) == len(shown) and not _LEFT_OUT.search(stderr):
-        found = [(place, text) for place, (_, text) in enumerate(found, 1)]
-    return [Note(shown[n - 1] if n and n <= len(shown) else None, text) for n, text in found]
+    numbered = [(int(number) if number else None, text.rstrip()) for number, text in _NOTE.findall(stderr)]
+    shown = list(_scenes_of_answers(transcript, scenes, seat))
+    if all(number is None for number, _ in numbered) and len(numbered) == len(shown) and not _LEFT_OUT.search(stderr):
+        numbered = [(place, text) for place, (_, text) in enumerate(numbered, 1)]
+    return [Note(shown[n - 1] if n and n <= len(shown) else None, text) for n, text in numbered]
 
 
-def _scenes_of_answers(transcript: Transcript, told: Sequence[Scene], seat: Seat) -> Iterator[int]:
+def _scenes_of_answers(transcript: Transcript, scenes: Sequence[Scene], seat: Seat) -> Iterator[int]:
     """For each prompt of the seat after READY, yield the scene that contains its answer, or else the next scene."""
     scene = 0
     for number, exchange in enumerate(transcript.exchanges):
         if not any(m.seat == seat and m.limit_ns is not None and m.command != "READY" for m in exchange.messages):
             continue
-        while scene < len(told) - 1 and told[scene].exchange <= number:
+        while scene < len(scenes) - 1 and scenes[scene].exchange <= number:
             scene += 1
-        after = range(scene, len(told))
-        same = (place for place in after if told[place].exchange == told[scene].exchange)
-        yield next((place for place in same if any(a.seat == seat for a in told[place].answers)), scene)
+        after = range(scene, len(scenes))
+        same = (place for place in after if scenes[place].exchange == scenes[scene].exchange)
+        yield next((place for place in same if any(a.seat == seat for a in scenes[place].answers)), scene)

@@ -143,11 +143,11 @@ def _doubt(reply: Reply, limit_ns: int, clock: int) -> str | None:
     return None
 
 
-def _difference(asked: Sequence[Message], recorded: Sequence[Message]) -> str:
-    for new, old in zip(asked, recorded, strict=False):
+def _difference(simulated: Sequence[Message], recorded: Sequence[Message]) -> str:
+    for new, old in zip(simulated, recorded, strict=False):
         if new != old:
             return f"the rules send {_line(new)}, but the record has {_line(old)}"
-    return f"the rules send {plural(len(asked), 'line')}, but the record has {len(recorded)}"
+    return f"the rules send {plural(len(simulated), 'line')}, but the record has {len(recorded)}"
 
 
 def _seats(seats: Iterable[Seat]) -> str:

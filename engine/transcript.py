@@ -196,7 +196,9 @@ def decode(data: bytes) -> Transcript:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, ZeroDivisionError) as error:
         raise BadTranscript(f"not a transcript: {type(error).__name__}: {error}") from error
     if respelled != data:
-        wrong = next(n for n, (one, two) in enumerate(zip(respelled.split(b"\n"), lines, strict=True), 1) if one != two)
+        wrong = next(
+            n for n, (ours, line) in enumerate(zip(respelled.split(b"\n"), lines, strict=True), 1) if ours != line
+        )
         raise BadTranscript(f"line {wrong} is not spelled as this format spells it")
     return transcript
 

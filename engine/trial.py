@@ -204,8 +204,8 @@ def _check_step(step: Step, commands: Sequence[str], seats: int, number: int) ->
                 raise NotConforming(f"{where} the limit {message.limit_ns!r} is not a time in whole nanoseconds")
             if not re.fullmatch(r"[A-Z][A-Z0-9_]*", message.command):
                 raise NotConforming(f"{where} the prompt {message.line!r} does not begin with a word in capitals")
-    asked = [(message.seat, message.command, message.limit_ns) for message in step.messages]
-    if number == 0 and asked != [(seat, "READY", READY_LIMIT_NS) for seat in range(seats)]:
+    prompts = [(message.seat, message.command, message.limit_ns) for message in step.messages]
+    if number == 0 and prompts != [(seat, "READY", READY_LIMIT_NS) for seat in range(seats)]:
         limit = duration(READY_LIMIT_NS)
         raise NotConforming(f"{where} it does not ask all seats READY with a limit of {limit}, and nothing else")
     for message in step.messages:
@@ -234,8 +234,10 @@ def check_result(match: Match, faults: Mapping[Seat, Fault | None]) -> None:
     result, seats = match.result, range(match.seats)
     assert result is not None
     if result.faults.keys() != faults.keys():
-        told = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
-        raise NotConforming(f"faults of seats {sorted(faults)} end as {dict(result.faults)}; its events report {told}")
+        events = [dict(event) for step in match.steps for event in step.events if event["type"] == "fault"]
+        raise NotConforming(
+            f"faults of seats {sorted(faults)} end as {dict(result.faults)}; its events report {events}"
+        )
     for seat, fault in faults.items():
         if result.faults[seat] not in ((fault,) if fault else FOUND_BY_RULES):
             raise NotConforming(f"seat {seat}'s fault {fault or 'of a bad line'} is recorded as {result.faults[seat]}")

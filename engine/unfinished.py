@@ -64,9 +64,9 @@ def unfinished(game: Game, seats: int, seed: bytes, replies: Replies) -> Unfinis
     step: Step = next(play)
     exchanges: list[Exchange] = []
     for given in replies:
-        asked = {message.seat for message in step.messages if message.limit_ns is not None}
-        if asked != given.keys():
-            seats_asked, replied = sorted(asked), sorted(given)
+        prompted = {message.seat for message in step.messages if message.limit_ns is not None}
+        if prompted != given.keys():
+            seats_asked, replied = sorted(prompted), sorted(given)
             raise ValueError(f"exchange {len(exchanges)} asks seats {seats_asked}, but there are replies of {replied}")
         exchanges.append(Exchange(step.messages, given, step.events))
         try:
@@ -84,8 +84,8 @@ def objection(game: Game, seats: int, seed: bytes, replies: Replies, seat: Seat,
     `seat` must be one that is asked. The others are assumed to fail in that exchange, because their answers are not
     known yet. That does not affect this seat: all replies are read before anything is decided (ruling C-01).
     """
-    asked = unfinished(game, seats, seed, replies).exchanges[-1]
-    others = {message.seat for message in asked.messages if message.limit_ns is not None} - {seat}
+    last = unfinished(game, seats, seed, replies).exchanges[-1]
+    others = {message.seat for message in last.messages if message.limit_ns is not None} - {seat}
     given = {seat: Reply(line, 0)} | {other: Reply(None, 0, Fault.EXITED) for other in others}
     after = unfinished(game, seats, seed, [*replies, given])
     for exchange in after.exchanges[len(replies) + 1 :]:

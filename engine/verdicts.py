@@ -89,12 +89,12 @@ def past_deadline(prompt: Prompt) -> bool:
 
 def own_times(transcript: Transcript) -> Mapping[tuple[Seat, str], tuple[list[int], list[int]]]:
     """Return the own times of a match's replies and their limits, both in nanoseconds, by seat and command."""
-    found: dict[tuple[Seat, str], tuple[list[int], list[int]]] = {}
+    times: dict[tuple[Seat, str], tuple[list[int], list[int]]] = {}
     for _number, message, limit_ns, reply in transcript.prompts():
-        own_ns, limits_ns = found.setdefault((message.seat, message.command), ([], []))
+        own_ns, limits_ns = times.setdefault((message.seat, message.command), ([], []))
         own_ns.append(reply.own_ns)
         limits_ns.append(limit_ns)
-    return found
+    return times
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +112,8 @@ class Taken:
     @classmethod
     def of(cls, prompts: Iterable[Prompt]) -> Taken:
         """Add up what the host took over all prompts."""
-        found = [prompt for prompt in prompts if prompt.reply.stolen_ns]
-        return cls(sum(p.reply.stolen_ns for p in found), len(found), sum(map(past_deadline, found)))
+        affected = [prompt for prompt in prompts if prompt.reply.stolen_ns]
+        return cls(sum(p.reply.stolen_ns for p in affected), len(affected), sum(map(past_deadline, affected)))
 
     @property
     def sentence(self) -> str:
@@ -121,8 +121,8 @@ class Taken:
         if not self.replies:
             return ""
         of = counted(self.replies, "reply", "replies")
-        told = {"time": duration(self.stolen_ns), "replies": of, "count": self.past_deadline}
-        return _("The host took %(time)s from %(replies)s; %(count)s counted past the deadline.", **told)
+        facts = {"time": duration(self.stolen_ns), "replies": of, "count": self.past_deadline}
+        return _("The host took %(time)s from %(replies)s; %(count)s counted past the deadline.", **facts)
 
 
 def took(reply: Reply) -> str:
@@ -152,13 +152,13 @@ def evidence_words(evidence: Mapping[str, object]) -> str:
     the time was the bot's own, and who took the rest.
     """
     known = {key: value for key, value in evidence.items() if type(value) is int}
-    said = [_("limit %(time)s", time=limit(known["limit_ns"]))] if "limit_ns" in known else []
-    why = ", ".join(_(told, time=duration(known[key])) for key, told in _TAKEN_BY.items() if known.get(key))
-    for key, told in _TIMES.items():
+    parts = [_("limit %(time)s", time=limit(known["limit_ns"]))] if "limit_ns" in known else []
+    why = ", ".join(_(phrase, time=duration(known[key])) for key, phrase in _TAKEN_BY.items() if known.get(key))
+    for key, phrase in _TIMES.items():
         if key in known:
             taken = f" ({why})" if key == "stolen_ns" and why and known[key] else ""
-            said.append(_(told, time=duration(known[key])) + taken)
-    return ", ".join(said)
+            parts.append(_(phrase, time=duration(known[key])) + taken)
+    return ", ".join(parts)
 
 
 def last_exchanges(transcript: Transcript, seat: Seat, count: int) -> list[int]:

@@ -52,19 +52,19 @@ class _Unusable(Exception):
 
 def find() -> Found:
     """Find all games, and log what is wrong with those that cannot be used."""
-    found: dict[str, GameFolder] = {}
+    games: dict[str, GameFolder] = {}
     problems: list[str] = []
     for where, load in _places():
         try:
             game = _checked(load())
-            other = found.setdefault(game.rules.name, game)
+            other = games.setdefault(game.rules.name, game)
             if other.package != game.package:
                 raise _Unusable(f"the name {game.rules.name} is taken by the game in {other.path}")
         except (Exception, SystemExit) as error:  # noqa: BLE001  whatever its code raises, the other games are not affected
             why = str(error) if isinstance(error, _Unusable) else f"{type(error).__name__}: {error}"
             problems.append(f"{where} is left out: {why}")
             log.error("%s", problems[-1])
-    ordered = sorted(found.values(), key=lambda each: (each.place, each.rules.name))
+    ordered = sorted(games.values(), key=lambda each: (each.place, each.rules.name))
     return Found({each.rules.name: each for each in ordered}, tuple(problems))
 
 

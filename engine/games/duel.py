@@ -70,16 +70,16 @@ class Duel(Pending, ABC):
         Raises:
             Forfeited: at least one of the replies is a fault or is refused.
         """
-        found: list[T] = []
+        answers: list[T] = []
         refusals: dict[Seat, Refused] = {}
         for seat in sorted(replies):
             try:
-                found.append(read(seat, line_of(replies[seat])))
+                answers.append(read(seat, line_of(replies[seat])))
             except Refused as refused:
                 refusals[seat] = refused
         if refusals:
             raise Forfeited(command, refusals)
-        return found
+        return answers
 
     def finish(self, seats: tuple[Seat, ...]) -> Step:
         """Make the last step: FINISH to these seats."""

@@ -99,14 +99,14 @@ def _found() -> Any:
 
 def folders() -> Mapping[str, GameFolder]:
     """Return every available game, by the name used in URLs, folders and transcripts."""
-    found: Mapping[str, GameFolder] = _found().games
-    return found
+    games: Mapping[str, GameFolder] = _found().games
+    return games
 
 
 def problems() -> tuple[str, ...]:
     """Return a sentence about each folder that was found but cannot be used."""
-    told: tuple[str, ...] = _found().problems
-    return told
+    sentences: tuple[str, ...] = _found().problems
+    return sentences
 
 
 @cache

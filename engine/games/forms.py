@@ -62,6 +62,6 @@ def whole(fields: Fields, name: str, label: str, possible: range) -> int:
     """
     word = fields.get(name, "").strip()
     if not (word.isascii() and word.isdigit() and len(word) < 10 and int(word) in possible):
-        told = {"label": label, "least": possible.start, "most": possible.stop - 1}
-        raise Unfilled(_("“%(label)s” must be a whole number from %(least)s to %(most)s", **told))
+        bounds = {"label": label, "least": possible.start, "most": possible.stop - 1}
+        raise Unfilled(_("“%(label)s” must be a whole number from %(least)s to %(most)s", **bounds))
     return int(word)

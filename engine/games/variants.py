@@ -84,20 +84,20 @@ def varied(game: Game, variant: Variant) -> Game:
             raise BadVariant(_("%(game)s has no parameter %(name)s; %(there)s", game=game.name, name=name, there=there))
         bounds = known[name].parameter
         if not bounds.least <= value <= bounds.most:
-            told = _("%(name)s is %(value)s, and must be from %(least)s to %(most)s")
-            raise BadVariant(told % {"name": name, "value": value, "least": bounds.least, "most": bounds.most})
+            sentence = _("%(name)s is %(value)s, and must be from %(least)s to %(most)s")
+            raise BadVariant(sentence % {"name": name, "value": value, "least": bounds.least, "most": bounds.most})
     return cast("Game", replace(cast("Any", game), **variant))
 
 
 def read(words: Iterable[str] | None) -> dict[str, int]:
     """Read a variant as people write it, a word for each parameter. Raises BadVariant."""
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for word in words or ():
         name, _, number = word.partition("=")
-        if not re.fullmatch(WORD, word) or name in found:
+        if not re.fullmatch(WORD, word) or name in values:
             raise BadVariant(gettext("%(word)r must be NAME=NUMBER, each name once") % {"word": word[:50]})
-        found[name] = int(number)
-    return found
+        values[name] = int(number)
+    return values
 
 
 def rules(game: str, words: Iterable[str] | None) -> Game:
@@ -115,8 +115,8 @@ def _declared(kind: type) -> dict[str, tuple[Parameter, int]]:
     if not is_dataclass(kind):
         return {}
     hints = get_type_hints(kind, include_extras=True)
-    found = {field.name: (_parameter(hints[field.name]), field.default) for field in fields(kind)}
-    return {name: (parameter, cast("int", usual)) for name, (parameter, usual) in found.items() if parameter}
+    declared = {field.name: (_parameter(hints[field.name]), field.default) for field in fields(kind)}
+    return {name: (parameter, cast("int", usual)) for name, (parameter, usual) in declared.items() if parameter}
 
 
 def _parameter(hint: Any) -> Any:

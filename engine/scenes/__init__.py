@@ -17,7 +17,7 @@ from deadheat.engine.transcript import Transcript
 from deadheat.engine.unfinished import Unfinished
 
 
-def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
+def deciding_scene(shown: Sequence[Scene], figures: Sequence[Figures], ranks: Sequence[int]) -> int:
     """Return the number of the scene that decided a match, or of the last one if the figures show none. Viewers open
     with it, and a picture of the match shows it. `figures`: of each scene; `ranks`: by seat.
 
@@ -27,7 +27,7 @@ def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Seq
     was ahead from the first round on, or never, it is the scene of the whole match that contributed most; in a draw,
     the scene that changed the lead most.
     """
-    faults = [number for number, scene in enumerate(told) if scene.fault is not None]
+    faults = [number for number, scene in enumerate(shown) if scene.fault is not None]
     if len(ranks) == 2 and faults:
         return faults[0]
     winners = [seat for seat, rank in enumerate(ranks) if rank == 1]
@@ -36,9 +36,9 @@ def deciding_scene(told: Sequence[Scene], figures: Sequence[Figures], ranks: Seq
     steps = [0.0, *(after - before for before, after in pairwise(leads))]
     if drawn:
         steps = [abs(step) for step in steps]
-    where = range(len(told)) if drawn else _deciding_round(told, leads)
-    best = max(where, key=lambda number: steps[number], default=len(told) - 1)
-    return best if steps[best] > 0 else len(told) - 1
+    where = range(len(shown)) if drawn else _deciding_round(shown, leads)
+    best = max(where, key=lambda number: steps[number], default=len(shown) - 1)
+    return best if steps[best] > 0 else len(shown) - 1
 
 
 def lead(figures: Figures, seat: int) -> float:
@@ -49,13 +49,13 @@ def lead(figures: Figures, seat: int) -> float:
     return known[seat] - max(known[:seat] + known[seat + 1 :])
 
 
-def _deciding_round(told: Sequence[Scene], leads: Sequence[float]) -> Sequence[int]:
+def _deciding_round(shown: Sequence[Scene], leads: Sequence[float]) -> Sequence[int]:
     """Return the scenes of the round that gave the lead for good, or all scenes if there is no such round."""
-    numbers = (number for number, scene in enumerate(told) if scene.round is not None)
-    rounds = [list(found) for _, found in groupby(numbers, key=lambda number: told[number].round)]
+    numbers = (number for number, scene in enumerate(shown) if scene.round is not None)
+    rounds = [list(members) for _, members in groupby(numbers, key=lambda number: shown[number].round)]
     behind = [place for place, scenes in enumerate(rounds) if leads[scenes[-1]] <= 0]
     if not behind or behind[-1] == len(rounds) - 1:
-        return range(len(told))
+        return range(len(shown))
     return rounds[behind[-1] + 1]
 
 
@@ -66,10 +66,10 @@ DIRECTORS: Mapping[str, Director] = Parts("scenes", "DIRECTOR")
 
 def scenes(transcript: Transcript, names: Sequence[str]) -> list[Scene]:
     """Return a verified transcript as scenes; `names` by seat. At most `MAX_SCENES`, and one for the end."""
-    found = list(islice(_director_of(transcript).scenes(moments(transcript), names), MAX_SCENES))
-    last = found[-1].state if found else {}
-    found.append(Scene(outcome(transcript, names), last, None, len(transcript.exchanges) - 1))
-    return found
+    shown = list(islice(_director_of(transcript).scenes(moments(transcript), names), MAX_SCENES))
+    last = shown[-1].state if shown else {}
+    shown.append(Scene(outcome(transcript, names), last, None, len(transcript.exchanges) - 1))
+    return shown
 
 
 def sheet(transcript: Transcript) -> list[Row]:
@@ -103,9 +103,9 @@ def document(transcript: Transcript, names: Sequence[str]) -> dict[str, Any]:
     ``game`` is empty if no picture can draw the scenes, because the match was played by other rules than today's.
     """
     game = rules_of(transcript) if known_rules(transcript) else None
-    told, ranks = scenes(transcript, names), transcript.result.ranks
-    made = _document(game, names, told)
-    opens = deciding_scene(told, [scene["figures"] for scene in made["scenes"]], ranks)
+    shown, ranks = scenes(transcript, names), transcript.result.ranks
+    made = _document(game, names, shown)
+    opens = deciding_scene(shown, [scene["figures"] for scene in made["scenes"]], ranks)
     return made | {"ranks": list(ranks), "opens": opens}
 
 
@@ -116,11 +116,11 @@ def scenes_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> list[S
 
 def document_so_far(game: Game, match: Unfinished, names: Sequence[str]) -> dict[str, Any]:
     """Return the `document` of an unfinished match, which has no ranks yet and opens with its newest scene."""
-    told = scenes_so_far(game, match, names)
-    return _document(game, names, told) | {"ranks": None, "opens": max(0, len(told) - 1)}
+    shown = scenes_so_far(game, match, names)
+    return _document(game, names, shown) | {"ranks": None, "opens": max(0, len(shown) - 1)}
 
 
-def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) -> dict[str, Any]:
+def _document(game: Game | None, names: Sequence[str], shown: Sequence[Scene]) -> dict[str, Any]:
     name = "" if game is None else game.name
     director = _director(name)
     return {
@@ -130,18 +130,18 @@ def _document(game: Game | None, names: Sequence[str], told: Sequence[Scene]) ->
         "figure": director.figure,
         "scenes": [
             scene.as_json() | {"figures": figures}
-            for scene, figures in zip(told, _figures(director, told), strict=True)
+            for scene, figures in zip(shown, _figures(director, shown), strict=True)
         ],
     }
 
 
-def _figures(director: Director, told: Sequence[Scene]) -> Iterator[Figures]:
+def _figures(director: Director, shown: Sequence[Scene]) -> Iterator[Figures]:
     """Yield the figures of each scene. Seats that answer at once change their figures together, with the last scene of
     the exchange that changes any.
     """
     before: Figures = []
-    for _number, found in groupby(told, key=lambda scene: scene.exchange):
-        after = [list(director.figures(scene.state)) if scene.state else [] for scene in found]
+    for _number, group in groupby(shown, key=lambda scene: scene.exchange):
+        after = [list(director.figures(scene.state)) if scene.state else [] for scene in group]
         end = after[-1]
         settled = next(number for number in range(len(after)) if all(rest == end for rest in after[number:]))
         yield from [before or after[0]] * settled + [end] * (len(after) - settled)
@@ -161,10 +161,10 @@ def _plainly(happened: Iterator[Moment], _: Sequence[str]) -> Iterator[Scene]:
     number: int | None = None
     for moment in happened:
         rest = {key: value for key, value in moment.event.items() if key not in {"type", "round"}}
-        said = ", ".join(f"{key} {value}" for key, value in rest.items())
+        words = ", ".join(f"{key} {value}" for key, value in rest.items())
         place = moment.event.get("round", number)
         number = place if isinstance(place, int) else number
-        yield Scene(f"{moment.event.get('type')}: {said}", dict(moment.event), number, moment.exchange, moment.answers)
+        yield Scene(f"{moment.event.get('type')}: {words}", dict(moment.event), number, moment.exchange, moment.answers)
 
 
 _PLAIN = Director(_plainly, figure="", figures=lambda _: ())

@@ -123,8 +123,13 @@ def fault_words(event: Event, names: Sequence[str]) -> str:
     """Return a sentence about a fault, the same for all games."""
     seat = event["seat"]
     assert isinstance(seat, int)
-    told = {"bot": names[seat], "fault": gettext(str(event["fault"])), "command": event["command"], "why": event["why"]}
-    return _("%(bot)s fails by %(fault)s at %(command)s: %(why)s", **told)
+    facts = {
+        "bot": names[seat],
+        "fault": gettext(str(event["fault"])),
+        "command": event["command"],
+        "why": event["why"],
+    }
+    return _("%(bot)s fails by %(fault)s at %(command)s: %(why)s", **facts)
 
 
 def outcome(transcript: Transcript, names: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ def _move(prompt: str, line: str, state: State, seat: Seat) -> Move:
     rows = tuple("".join(marks.get((row, column), ".") for column in places) for row in places)
     if not cells:
         return Move(_("pass with %(block)s", block=block), cells, rows=rows)
-    across, down = (_span(one, more, [cell[axis] for cell in cells]) for axis, (one, more) in enumerate(LINES))
+    across, down = (_span(single, more, [cell[axis] for cell in cells]) for axis, (single, more) in enumerate(LINES))
     return Move(_("%(block)s in %(rows)s, %(columns)s", block=block, rows=across, columns=down), cells, rows=rows)
 
 
@@ -33,9 +33,9 @@ LINES = (
 )
 
 
-def _span(one: str, more: str, values: list[int]) -> str:
+def _span(single: str, more: str, values: list[int]) -> str:
     least, most = min(values), max(values)
-    return _(one, first=least) if least == most else _(more, first=least, last=most)
+    return _(single, first=least) if least == most else _(more, first=least, last=most)
 
 
 ADVICE = Adviser("expert", _move)

@@ -56,11 +56,11 @@ def _at_top_left(cells: Iterable[Cell]) -> frozenset[Cell]:
 def forms(shape: str) -> frozenset[frozenset[Cell]]:
     """Return the distinct shapes that turning and flipping make of one, each at the board's top left."""
     turned = cells_of(shape)
-    found = set()
+    shapes = set()
     for _ in range(4):
         turned = _at_top_left((y, -x) for x, y in turned)
-        found |= {turned, _at_top_left((x, -y) for x, y in turned)}
-    return frozenset(found)
+        shapes |= {turned, _at_top_left((x, -y) for x, y in turned)}
+    return frozenset(shapes)
 
 
 def _placements(shape: str) -> Iterable[int]:

@@ -92,18 +92,18 @@ class _Table:
                 return fault_words(event, names)
 
     def _bets(self, event: Any, names: Sequence[str]) -> str:
-        self.bets, said = [], []
+        self.bets, lines = [], []
         for seat in (0, 1):
             choice, bet = event["choices"][seat], event["bets"][seat]
             acquired, paid = event["acquired"][seat], event["paid"][seat]
             self.bets.append({"choice": choice, "bet": bet, "acquired": acquired, "paid": paid})
             self.blocks[seat] = acquired
             words = {"bot": names[seat], "bet": bet, "choice": choice, "acquired": acquired, "paid": paid}
-            said.append(_("%(bot)s bets %(bet)s on %(choice)s, gets %(acquired)s and pays %(paid)s", **words))
+            lines.append(_("%(bot)s bets %(bet)s on %(choice)s, gets %(acquired)s and pays %(paid)s", **words))
         self.coin = event["coin"]
         self.numbers["chips"] = list(event["chips"])
         self.numbers["bank_ms"] = [bank // NS_PER_MS for bank in event["bank_ns"]]
-        return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
+        return f"{'; '.join(lines)}{_('; the coin decides') if self.coin else ''}."
 
     def _place(self, event: Any, names: Sequence[str]) -> str:
         seat, cells = event["seat"], [list(cell) for cell in event["cells"]]

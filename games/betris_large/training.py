@@ -64,13 +64,13 @@ LINES = ["PLACE 0", *(_spell(mask) for _, mask in PLACED)]
 def bets(chips: int) -> Mask:
     """Return which bets the rules accept from a player with that many chips."""
     offered = NAMES[0], NAMES[1]
-    found = np.ones(BETS, np.int8)
+    allowed = np.ones(BETS, np.int8)
     for action in range(BETS):
         try:
             read_bet(_bet(action, offered), offered, Player(chips))
         except Refused:
-            found[action] = 0
-    return found
+            allowed[action] = 0
+    return allowed
 
 
 def _bet(action: int, offered: tuple[str, str]) -> str:

@@ -64,12 +64,12 @@ HEIGHT: Mapping[Bid, int] = {bid: height for height, bid in enumerate(BIDS)}
 
 def count(hands: Iterable[Sequence[int]], face: int) -> int:
     """Count the dice that count as `face` (section "Wild 1s"). For a bid on ones, only ones count."""
-    found = 0
+    total = 0
     for hand in hands:
-        found += hand.count(WILD)
+        total += hand.count(WILD)
         if face != WILD:
-            found += hand.count(face)
-    return found
+            total += hand.count(face)
+    return total
 
 
 # Replies ("Action Format") --------------------------------------------------------------------------------------
@@ -266,14 +266,14 @@ class _Match(Pending):
         """Show and count all dice; an exactly equal count meets the bid (L-17). Return the loser."""
         assert self.current is not None
         quantity, face = self.current
-        found = count(self.hands, face)
-        loser = challenger if found >= quantity else self.bidder
+        total = count(self.hands, face)
+        loser = challenger if total >= quantity else self.bidder
         self.counts[loser] -= 1  # each challenge costs the loser one die, and nobody else (L-18)
         hands = self.shown
         shown = ",".join([f'"{IDS[seat]}":{hands[seat]}' for seat in self.active])
         self.tell_all(
             f'{{"event":"challenge","round":{self.round_number},"challenger":"{IDS[challenger]}",'
-            f'"bid":{self.bids[-1]},"dice":{{{shown}}},"count":{found},"loser":"{IDS[loser]}"}}'
+            f'"bid":{self.bids[-1]},"dice":{{{shown}}},"count":{total},"loser":"{IDS[loser]}"}}'
         )
         self.events.append(
             {
@@ -284,7 +284,7 @@ class _Match(Pending):
                 "quantity": quantity,
                 "face": face,
                 "hands": list(self.hands),
-                "count": found,
+                "count": total,
                 "loser": loser,
             }
         )

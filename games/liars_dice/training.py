@@ -68,13 +68,13 @@ FIELDS = LAYOUT.fields
 @lru_cache(maxsize=len(BIDS) + 1)
 def legal(current: Bid | None) -> Mask:
     """Return which actions the rules accept, with `current` as the bid to beat."""
-    found = np.ones(len(ACTIONS), np.int8)
+    mask = np.ones(len(ACTIONS), np.int8)
     for place, action in enumerate(ACTIONS):
         try:
             check_action(action, current)
         except Refused:
-            found[place] = 0
-    return found
+            mask[place] = 0
+    return mask
 
 
 class LiarsView(View):
@@ -96,14 +96,14 @@ class LiarsView(View):
     def hear(self, line: str) -> None:
         if not line.startswith("{"):
             return
-        told = json.loads(line)
-        self._set("round", 0, told["round"])
-        if "event" not in told:
-            self._turn(told)
-        elif told["event"] == "challenge":
-            self._challenge(told)
+        event = json.loads(line)
+        self._set("round", 0, event["round"])
+        if "event" not in event:
+            self._turn(event)
+        elif event["event"] == "challenge":
+            self._challenge(event)
         else:
-            self._set("counts", self._place(told["playerId"]), 0)
+            self._set("counts", self._place(event["playerId"]), 0)
 
     def _turn(self, view: dict[str, Any]) -> None:
         self._set("turn", 0, 1)
@@ -116,12 +116,12 @@ class LiarsView(View):
         current = view["currentBid"]
         self.current = current and Bid(current["quantity"], current["faceValue"])
 
-    def _challenge(self, told: dict[str, Any]) -> None:
+    def _challenge(self, event: dict[str, Any]) -> None:
         self._new_round()
-        bid = told["bid"]
+        bid = event["bid"]
         self._set("shown_quantity", 0, bid["quantity"])
         self._set("shown_face", 0, bid["faceValue"])
-        who_was = {"shown_bidder": bid["playerId"], "challenger": told["challenger"], "loser": told["loser"]}
+        who_was = {"shown_bidder": bid["playerId"], "challenger": event["challenger"], "loser": event["loser"]}
         for field, who in who_was.items():
             self.numbers[FIELDS[field]] = 0
             self._set(field, self._place(who), 1)
@@ -129,9 +129,9 @@ class LiarsView(View):
         shown[:] = 0
         counts = self.numbers[FIELDS["counts"]]
         counts[:] = 0  # players who are out have no dice
-        for who, dice in told["dice"].items():
+        for who, dice in event["dice"].items():
             shown[self._place(who)] = _faces(dice)
-            counts[self._place(who)] = len(dice) - (who == told["loser"])
+            counts[self._place(who)] = len(dice) - (who == event["loser"])
 
     def _new_round(self) -> None:
         self.current = None

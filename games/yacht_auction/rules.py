@@ -189,10 +189,10 @@ def read_put(line: str, player: Player) -> Put:
         raise malformed(f"{dice[:20]!r} is not {DICE} dice")
     if category in player.scores:
         raise illegal(f"category {category} was used before")
-    held = player.dice
+    hand = player.dice
     for face in set(dice):
-        if dice.count(face) > held.count(face):
-            raise illegal(f"dice {dice} are not among those held, {held}")
+        if dice.count(face) > hand.count(face):
+            raise illegal(f"dice {dice} are not among those held, {hand}")
     return made(Put, (category, dice))
 
 

@@ -36,9 +36,9 @@ def _sheet(events: Sequence[Event]) -> Iterator[Row]:
     final: Any = events[-1]
     scored: dict[object, Any] = {(e["seat"], e["category"]): e for e in events if e["type"] == "score"}
     for category in CATEGORIES:
-        found = [scored.get((seat, category)) for seat in (0, 1)]
-        cells = [f"{event['dice']} {event['points']:7,d}" if event else "-" for event in found]
-        yield _(NAMES[category]), cells, [event["points"] if event else 0 for event in found]
+        entries = [scored.get((seat, category)) for seat in (0, 1)]
+        cells = [f"{event['dice']} {event['points']:7,d}" if event else "-" for event in entries]
+        yield _(NAMES[category]), cells, [event["points"] if event else 0 for event in entries]
         if category == list(BASIC)[-1]:
             yield _("bonus"), [f"{points:,}" for points in final["bonus"]], final["bonus"]
     for label, name in ((_("bids"), "bids"), (_("total"), "total")):
@@ -79,7 +79,7 @@ class _Table:
                 return fault_words(event, names)
 
     def _auction(self, event: Any, names: Sequence[str]) -> str:
-        self.bids, said = [], []
+        self.bids, lines = [], []
         for seat, player in enumerate(self.players):
             target, bid, received = event["targets"][seat], event["bids"][seat], event["received"][seat]
             change = event["changes"][seat]
@@ -88,9 +88,9 @@ class _Table:
             self.bids.append({"target": target, "bid": bid, "received": received, "change": change})
             words = {"bot": names[seat], "bid": f"{bid:,}", "target": target, "received": received}
             words["change"] = f"{change:+,}".replace("-", "\u2212") if change else _("for nothing")
-            said.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
+            lines.append(_("%(bot)s bids %(bid)s for %(target)s and gets %(received)s (%(change)s)", **words))
         self.coin = event["coin"]
-        return f"{'; '.join(said)}{_('; the coin decides') if self.coin else ''}."
+        return f"{'; '.join(lines)}{_('; the coin decides') if self.coin else ''}."
 
     def _score(self, event: Any, names: Sequence[str]) -> str:
         seat, category, dice = event["seat"], event["category"], event["dice"]

@@ -134,10 +134,10 @@ def assigned(line: str) -> tuple[str, str, Bid]:
 def choices(hand: bytes) -> bytes:
     """Return a byte for each of `FIVES` that says whether it can be taken from a hand."""
     dice = "".join(face * int(n) for face, n in zip("123456", np.frombuffer(hand, np.float32), strict=True))
-    found = bytearray(len(FIVES))
+    mask = bytearray(len(FIVES))
     for five in set(combinations(dice, DICE)):
-        found[FIVE["".join(five)]] = 1
-    return bytes(found)
+        mask[FIVE["".join(five)]] = 1
+    return bytes(mask)
 
 
 @lru_cache(maxsize=65_536)
