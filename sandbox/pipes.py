@@ -6,10 +6,9 @@ Theory of operation
 a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline has been
 read. A return of ``poll`` proves nothing.
 
-*Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps.
-A reply counts if and only if its own time is within the limit, whatever the wall clock says. So a seat that is silent
-at its deadline is *watched* until it answers, until its own time exceeds the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or
-until the machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
+*Own time is limited* (ruling C-03), as `engine.own_time` computes it, whatever the wall clock says. So a seat that is
+silent at its deadline is *watched* until it answers, until its own time exceeds the limit by `SETTLE_NS`, or until the
+machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
 
 *Seats are asked one after the other* (ruling C-17). An opponent that spins while a bot thinks costs it its caches,
 which no counter shows. So a seat's prompt is written when the seat before it is decided, and `InTurn` gives the
@@ -25,15 +24,14 @@ so this is at most twice the time for which we were kept from running.
 another processor may lack the last 4 ms, and a bot that then claims to have waited would have them for nothing. So if
 time seems to have been taken, we read again on the bot's own processor, which our priority takes from it.
 
-*No bot can hold us at another's cost.* Descriptors are non-blocking; lines and reads are bounded. Yet a bot can slow
-down our calls: hundreds of thousands of waiters on its pipe are woken one by one inside our ``write``, and the pipe's
-lock is held while its other end copies from absent memory. This time is the bot's own: its clock runs, only our wait
-for a CPU is deducted, and stolen time counts from the end of such a write. Lines that need no answer are written before
-any clock runs. Silent seats are checked with ``poll``, which does not need the pipe's lock. A read in which we slept is
-the bot's own time too; one in which we only did not run is not. Who holds us for seconds is killed (`sandbox.held`).
+*No bot can hold us at another's cost.* Descriptors are non-blocking; lines and reads are bounded. Yet hundreds of
+thousands of waiters on a bot's pipe are woken one by one inside our ``write``, and the pipe's lock is held while its
+other end copies from absent memory. This time is the bot's own: its clock runs, only our wait for a CPU is deducted,
+and stolen time counts from the end of such a write. Lines that need no answer are written before any clock runs. Silent
+seats are checked with ``poll``, which does not need the lock. A read in which we slept is the bot's own time too. Who
+holds us for seconds is killed (`sandbox.held`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
-Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
 """
 
 from __future__ import annotations
@@ -104,13 +102,17 @@ class _Open:
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
         """Return the evidence about the seat up to now, if its answer may have been waiting for `unseen_ns`."""
-        meter, earlier_ns = self.channel.meter, self.earlier_ns if unseen_ns else 0
-        after = meter.counters(fresh=at_ns > self.deadline_ns)
-        read_ns, wall_ns = monotonic_ns() - at_ns, at_ns - self.started_ns
+        after = self.channel.meter.counters(fresh=at_ns > self.deadline_ns)
+        read_ns = monotonic_ns() - at_ns
         if read_ns > MOST_AWAY_NS:
             raise self.stood_still()
-        shown = between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
-        return shown._replace(write_cpu_ns=self.write_cpu_ns) if self.write_cpu_ns else shown
+        return between(self.channel.meter.marked(), after, at_ns - self.started_ns)._replace(
+            referee_ns=self.referee_ns,
+            unseen_ns=unseen_ns,
+            earlier_ns=self.earlier_ns if unseen_ns else 0,
+            read_ns=read_ns,
+            write_cpu_ns=self.write_cpu_ns,
+        )
 
     def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
         """Return the evidence about an answer. If time seems to be taken, the CPU time is read again where the bot
@@ -126,12 +128,6 @@ class _Open:
     def stood_still(self) -> TransportError:
         seat = f"seat {seat_number(self.seat)}"
         return TransportError("referee-late", f"this host stood still while {seat} was asked", seat=self.seat)
-
-    def note(self, evidence: Evidence) -> None:
-        """Note the stolen time so far if there is still no answer; later unseen time is added to it."""
-        now_ns = monotonic_ns()
-        if not self.ear.poll(0):
-            self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
 
 
 class _Round(NamedTuple):
@@ -155,10 +151,7 @@ class InTurn:
 
     def order(self, asked: list[Seat]) -> Sequence[Seat]:
         """Return the seats in a new random order, because the second one sees how long the first one thought."""
-        for last in range(len(asked) - 1, 0, -1):
-            other = self._chance.below(last + 1)
-            asked[last], asked[other] = asked[other], asked[last]
-        return asked
+        return [asked.pop(self._chance.below(left)) for left in range(len(asked), 0, -1)]
 
     def give(self, seat: Seat | None) -> None:
         """Favour this seat, which is about to be asked, alone, or all. It gains weight when others have lost theirs."""
@@ -195,7 +188,7 @@ class PipeTransport:
         """The evidence of every time-out, for the ledger."""
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """Write all lines and wait for all replies.
+        """Write all lines, and wait until every prompted seat is decided, each alone (ruling C-01).
 
         Raises:
             TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
@@ -348,7 +341,9 @@ class PipeTransport:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
             raise self._unjudged(prompt, evidence, blame, waiting_ns)
-        prompt.note(evidence)
+        now_ns = monotonic_ns()
+        if not prompt.ear.poll(0):  # still no answer: later unseen time is added to the stolen time so far
+            prompt.silent_ns, prompt.earlier_ns = now_ns, evidence.counted_ns
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
             self._beat(prompt, stamp_ns)
         return None
