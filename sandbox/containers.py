@@ -30,12 +30,10 @@ from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Mount, Ulimit
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.sandbox import seccomp
+from deadheat.sandbox import cgroup, seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, leave_unified, weight_file
+from deadheat.sandbox.cgroup import Cgroup, Parent, first_child, groups_of, join_unified, leave_unified, weight_file
 from deadheat.sandbox.folders import LockedFolder
-from deadheat.sandbox.host import weight as weights
-from deadheat.sandbox.host.weight import Parent
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.runtimes import Runtime, why_not_started
 
@@ -103,7 +101,7 @@ def host_config(
         memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes,
         cpuset_cpus=limits.cpus or None,
-        cgroup_parent=weights.parent(limits.building, runtime.systemd),
+        cgroup_parent=cgroup.parent(limits.building, runtime.systemd),
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
         ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in most.items()],
@@ -179,7 +177,7 @@ class Confined:
     """A `sandbox.box.Box` on an engine, and its present run, of which init takes the orders."""
 
     def __init__(self, limits: Limits, weight: float | None) -> None:
-        """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
+        """`weight`: of all such boxes against everything else here, see `sandbox.cgroup`; None leaves it alone."""
         self._limits = limits
         self._weight = weight
         self._container: Container | None = None  # that of the run

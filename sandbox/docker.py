@@ -14,11 +14,10 @@ from docker.errors import APIError, NotFound
 from docker.utils import kwargs_from_env
 
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import sweep_unified, thaw
+from deadheat.sandbox.cgroup import sweep_unified, thaw, wanted_weight
 from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure
 from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import is_locked
-from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.rooms import Room, Wall
 from deadheat.sandbox.runtimes import find_runtime, refuse_user_namespaces, why_not_started
 
@@ -30,7 +29,7 @@ class DockerSandbox:
 
     def __init__(self, image: str, run_dir: Path, runtime: str = "", only_plays: bool | None = None) -> None:
         """`run_dir` must have the same path for the engine. `runtime` is one registered with it; "" is its default.
-        `only_plays`: whether bots outweigh everything else here (`sandbox.host.weight`); None leaves that to workers.
+        `only_plays`: whether bots outweigh everything else here (`sandbox.cgroup`); None leaves that to workers.
         Raises SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
         """
         self._image = image
@@ -53,7 +52,7 @@ class DockerSandbox:
         sweep_unified(self._run_dir)
 
     def open(self, program: Program, limits: Limits) -> Box:
-        weight = None if self.only_plays is None else wanted(limits.building, self.only_plays)
+        weight = None if self.only_plays is None else wanted_weight(limits.building, self.only_plays)
         try:
             if limits.building or self.runtime.gvisor:
                 return ContainerBox(self._client, self._image, self._run_dir, program, limits, self.runtime, weight)

@@ -7,7 +7,7 @@ version back in the queue, however often, and never breaks it. Nor does a time-o
 (`league.service.series.hosts`). The author can read the log while it grows (`workers.build_log`).
 
 What cannot be compiled is refused in seconds, however long the series are that are being played: a compiler begins
-beside them (`Slots.share`), where it has less weight than any bot (`sandbox.host.weight`). If that took too long, the
+beside them (`Slots.share`), where it has less weight than any bot (`sandbox.cgroup`). If that took too long, the
 next attempt has a slot to itself. The trial match always has.
 """
 

@@ -20,11 +20,11 @@ from typing import Any
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.box import Box, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.cgroup import wanted_weight
 from deadheat.sandbox.containers import Confined
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
 from deadheat.sandbox.host.slots import MEMORY_BYTES
-from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
@@ -175,7 +175,7 @@ def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
     if not (isinstance(box, Confined) and isinstance(sandbox, DockerSandbox)):
         return {}
     parent, only_plays = box.parent, sandbox.only_plays
-    should = 0.0 if only_plays is None else min(wanted(False, only_plays), parent.greatest)
+    should = 0.0 if only_plays is None else min(wanted_weight(False, only_plays), parent.greatest)
     return {"weight": parent.weight, "weight_wanted": should, "nice": box.nice, "favours": box.can_favour()}
 
 

@@ -87,7 +87,7 @@ class Facts:
     steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     weight: float | None = 1.0  # of all boxes, by processor; None: they have no group of their own
-    weight_wanted: float = 1.0  # see `sandbox.host.weight`
+    weight_wanted: float = 1.0  # see `sandbox.cgroup`
     favours: bool = True  # the weight of a box can be changed
     nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
