@@ -3,12 +3,10 @@
 Theory of operation
 -------------------
 A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
-measures, first takes processors here: workers of a league (`sandbox.host.slots`), tournaments, and `deadheat run` for
-everything else. A processor is a file in one folder that everybody can use; holding it means holding a lock (flock) on
-that file, which the kernel drops with the last process that has it open.
-
-The files stay empty: the holder is read from the kernel (`holders`), never from a process's own claim. The folder is
-sticky, so nobody can remove another user's file, and links are not followed, so a planted file can at most be locked.
+measures, first takes processors here. A processor is a file in one folder that everybody can use; holding it means
+holding a lock (flock) on that file, which the kernel drops with the last process that has it open, and of which it
+tells the holder. The folder is sticky, so nobody can remove another user's file, and links are not followed, so a
+planted file can at most be locked.
 
 Processes that want processors wait in a queue, which is one more lock: a tournament that releases its processors for a
 moment (`wanted`) cannot take them back before one that waits. It is no protection: any program can run without it.
@@ -55,11 +53,12 @@ def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
         with contextlib.suppress(OSError):
             with contextlib.suppress(FileExistsError):
                 folder.mkdir()
-            found = folder.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o1777 != 0o1777:
-                folder.chmod(0o1777)  # it was created just now, or by a container engine
-            if stat.S_ISDIR(found.st_mode) and os.access(folder, os.R_OK | os.W_OK | os.X_OK):
-                return folder
+            about = folder.lstat()
+            if stat.S_ISDIR(about.st_mode):
+                if about.st_uid == os.geteuid() and about.st_mode & 0o1777 != 0o1777:
+                    folder.chmod(0o1777)  # it was created just now, or by a container engine
+                if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                    return folder
     raise NoRegistry(f"neither {' nor '.join(str(parent / NAME) for parent in parents)} can be used for locks")
 
 
@@ -72,37 +71,26 @@ class Holder:
 
     def __str__(self) -> str:
         which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
-        if (found := _known(self.pid)) is None:
+        if (known := _known(self.pid)) is None:
             return f"{which}: {f'process {self.pid}' if self.pid else 'a process that this one cannot see'}"
-        return f"{which}: {found[0]} (process {self.pid}, {found[1]})"
+        return f"{which}: {known[0]} (process {self.pid}, {known[1]})"
 
     @property
     def brief(self) -> str:
         """The program and its user without arguments, as anybody may know them: "deadheat tournament of ada"."""
-        found = _known(self.pid)
-        if found is None:
+        if (known := _known(self.pid)) is None:
             return "another program"
-        words = found[0].split()[: 2 if found[0].startswith("deadheat ") else 1]
-        return f"{' '.join(words)} of {found[1]}"
+        words = known[0].split()[: 2 if known[0].startswith("deadheat ") else 1]
+        return f"{' '.join(words)} of {known[1]}"
 
 
-class Hold:
-    """Processors that are ours until `close`, or until this process ends. Also a context manager."""
+class Hold(contextlib.ExitStack):
+    """Locks that are ours until `close`, or until this process ends, among them those of the processors `cpus`."""
 
-    def __init__(self, cpus: Sequence[int], fds: Sequence[int]) -> None:
-        self.cpus = tuple(cpus)
-        self.fds = list(fds)
-
-    def __enter__(self) -> Hold:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Give the processors back; idempotent."""
-        while self.fds:
-            os.close(self.fds.pop())
+    def __init__(self) -> None:
+        super().__init__()
+        self.cpus: tuple[int, ...] = ()
+        self.fds: list[int] = []
 
     def inherit(self) -> None:
         """Let programs that this process starts, or becomes, keep the processors until the last of them ends."""
@@ -124,25 +112,22 @@ class Processors:
 
     def some(self, count: int, among: Sequence[int]) -> Hold | None:
         """Hold the first `count` of these processors that are free, or none, without queueing."""
-        held: dict[int, int] = {}
+        hold = Hold()
         for cpu in among:
-            if len(held) < count and (fd := self._lock(f"cpu-{cpu}")) is not None:
-                held[cpu] = fd
-        hold = Hold([*held], [*held.values()])
-        if len(held) == count:
+            if len(hold.cpus) < count and self._lock(hold, f"cpu-{cpu}"):
+                hold.cpus += (cpu,)
+        if len(hold.cpus) == count:
             return hold
         hold.close()
         return None
 
     def locked(self, *names: str) -> Hold | None:
         """Hold all locks with these names, or none."""
-        hold = Hold((), [])
-        for name in names:
-            if (fd := self._lock(name)) is None:
-                hold.close()
-                return None
-            hold.fds.append(fd)
-        return hold
+        hold = Hold()
+        if all(self._lock(hold, name) for name in names):
+            return hold
+        hold.close()
+        return None
 
     def wanted(self) -> bool:
         """Say whether any process waits in the queue."""
@@ -153,11 +138,11 @@ class Processors:
     def holders(self) -> list[Holder]:
         """Return the holders of processors, by process."""
         files = {self._inode(path): int(path.name.removeprefix("cpu-")) for path in self._folder.glob("cpu-*[0-9]")}
-        found: dict[int, list[int]] = {}
+        taken: dict[int, list[int]] = {}
         for inode, pid in _locks():
             if inode in files:
-                found.setdefault(pid, []).append(files[inode])
-        return [Holder(pid, tuple(sorted(cpus))) for pid, cpus in sorted(found.items())]
+                taken.setdefault(pid, []).append(files[inode])
+        return [Holder(pid, tuple(sorted(cpus))) for pid, cpus in sorted(taken.items())]
 
     @staticmethod
     def _inode(path: Path) -> int:
@@ -166,24 +151,23 @@ class Processors:
         except OSError:
             return -1
 
-    def _lock(self, name: str) -> int | None:
-        """Return a descriptor that holds the lock, or None if another process holds it. If the file was removed between
-        opening and locking, the lock does not count.
+    def _lock(self, hold: Hold, name: str) -> bool:
+        """Add a lock to the hold; return False if another process has it. If the file was removed between opening and
+        locking, the lock does not count.
         """
         path = self._folder / name
         while True:
-            fd = _opened(path)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with contextlib.ExitStack() as opened:
+                fd = _opened(path)
+                opened.callback(os.close, fd)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return False
                 if self._inode(path) == os.fstat(fd).st_ino:
-                    return fd
-            except BlockingIOError:
-                os.close(fd)
-                return None
-            except BaseException:
-                os.close(fd)
-                raise
-            os.close(fd)
+                    hold.fds.append(fd)
+                    hold.push(opened.pop_all())
+                    return True
 
 
 def _insisted(attempt: Callable[[], Hold | None], waiting: Callable[[], None]) -> Hold:
@@ -195,19 +179,15 @@ def _insisted(attempt: Callable[[], Hold | None], waiting: Callable[[], None]) -
 
 def _opened(path: Path) -> int:
     """Open a file, or create it. Linux refuses O_CREAT for another's file in a sticky folder (fs.protected_regular)."""
-    for _ in range(100):  # another process may remove it in between
-        try:
-            fd = os.open(path, OPEN)
-        except FileNotFoundError:
-            try:
-                fd = os.open(path, OPEN | os.O_CREAT | os.O_EXCL, 0o644)
+    for create in (0, os.O_CREAT | os.O_EXCL) * 100:  # another process may remove it, or create it, in between
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            fd = os.open(path, OPEN | create, 0o644)
+            if create:
                 os.fchmod(fd, 0o644)  # whatever the umask is: other users open it too
-            except FileExistsError:
-                continue
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
-        os.close(fd)
-        break
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return fd
+            os.close(fd)
+            break
     raise OSError(errno.EINVAL, "not a plain file", str(path))
 
 

@@ -1,10 +1,9 @@
 """The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
 
-A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
-host also respect. Others take what is free, and the league keeps its slots: a process that waits in the registry's
-queue makes tournaments let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the
-same and shares the processors with whoever holds them. Time that others take is given back, so that costs no bot
-anything. So a slot has locks of the league's own, too, which exclude only the league's processes from each other.
+A slot is taken in the registry of processors (`sandbox.host.processors`). Others take what is free, and the league
+keeps its slots: a process that waits in the registry's queue makes tournaments let go after the game that they play,
+and after `PATIENCE_SECONDS` it takes its slot all the same and shares the processors with whoever holds them, which
+costs no bot anything. So a slot has locks of the league's own, too, which exclude only its processes from each other.
 """
 
 from __future__ import annotations
@@ -113,7 +112,6 @@ class Slots:
                         turn = ahead or patience < 0
                         if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
                             held.close()  # the queue is for the next one
-                            held.push(ours.pop_all())
                             yield slot
                             return
                 patience -= retry * others_hold
