@@ -3,9 +3,9 @@
 Theory of operation
 -------------------
 Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
-regular file or a directory, has a plain relative path of printable text, and appears once. Links, devices, absolute
-paths, ``..``, backslashes and control characters are refused, not repaired, so exactly the inspected content is
-unpacked. Because no link is ever created and every file is newly created, nothing can be written outside the directory.
+regular file or a directory, has a plain relative path of printable text, and appears once. Anything else is refused,
+not repaired, so exactly the inspected content is unpacked. Because no link is ever created and every file is newly
+created, nothing can be written outside the directory.
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
 actually unpacked. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.

@@ -1,11 +1,8 @@
 """A series: the same programs in their boxes, match after match. Judge and local kit share this code.
 
 A box is opened when it is first needed, and then kept; every match starts fresh processes in it. After a failure of the
-service all boxes are discarded.
-
-All bots of a match share one processor, and one of them has it: the one that is asked (ruling C-17). If several are
-asked, they think one after the other, in an order that is drawn anew each time and known to nobody before. The others
-have the least weight, so they run only while the one that is asked sleeps.
+service all boxes are discarded. All bots of a match share one processor, and one of them has it: the one that is asked
+(ruling C-17). The others have the least weight, so they run only while that one sleeps.
 
 The referee stays away from the bots' processor where it can. If a kernel is not preemptible, a bot can hold its
 processor for tens of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits

@@ -1,7 +1,5 @@
-"""The interface between the referee's side and whatever confines a bot.
-
-A `Box` confines one program. It runs the program repeatedly, with a fresh process for each match, and returns a
-`Channel` (two descriptors) for each run. The referee sees no difference between the Docker and the local backend.
+"""The interface between the referee's side and whatever confines a bot: a `Box` runs one program repeatedly, with a
+fresh process for each match, and returns a `Channel` (two descriptors) for each run.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 
 Theory of operation
 -------------------
-bubblewrap starts a program in its own namespaces (user, processes, files, network, IPC, host name) and needs no
-privilege where the kernel lets ordinary users create them. A run has three processes: bwrap, which waits for the end;
-process 1 of the namespace, which also belongs to bwrap; process 2, first a shell with `_SCRIPT`, then the bot.
+A run has three processes: bwrap, which waits for the end; process 1 of the namespace, which also belongs to bwrap;
+process 2, first a shell with `_SCRIPT`, then the bot. docs/security.md lists what this confines and what it does not.
 
 * The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
   on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is
@@ -15,12 +14,9 @@ process 1 of the namespace, which also belongs to bwrap; process 2, first a shel
   does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
   would wait forever if bwrap died then: so bwrap itself holds a reader of what it tells us, and signals are blocked
-  meanwhile. Only a kill within a few microseconds can still leave that process behind, without a bot: one of 200 kills
-  aimed at the beginning did so.
+  meanwhile. Of 200 kills aimed at these microseconds, one left that process behind, without a bot.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
-
-docs/security.md lists what this confines and what it does not.
 """
 
 from __future__ import annotations

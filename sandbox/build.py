@@ -1,8 +1,7 @@
 """Builds sources into a program inside a box, without network and under its own limits.
 
-A build is a box whose output is a tar of the result. It cannot write anything outside, so nothing needs cleaning. The
-tar is untrusted and is unpacked by `sandbox.archive` only. The tools' output is read while they run, so that an author
-can follow it; what is kept of it is bounded, so a flood costs no more than a line.
+A build is a box whose output is a tar of the result, which is untrusted and unpacked by `sandbox.archive` only. The
+tools' output is read while they run, so that an author can follow it; what is kept of it is bounded.
 """
 
 from __future__ import annotations

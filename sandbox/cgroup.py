@@ -3,16 +3,16 @@
 Files are opened once and read with ``pread``: a few microseconds a reading, cheap enough for every prompt. A counter
 that this host lacks, or that disappeared with its container, reads as None.
 
-*Weight.* By default an engine keeps all its containers in one control group, and that group weighs as much as one
-process: seven busy processes left all boxes of a machine an eighth of it. So boxes get parents of their own, one for
-those that play and one for builds. The engine creates a parent with the first box in it; whoever opens a box sets its
-weight, which systemd may reset when it reads its units again. It is divided among the processors on which the group is
-busy, so it is counted by processor: 1 is as much as one ordinary process on each while matches are played on all.
-Builds weigh 1 everywhere, because no clock runs while they wait, and a compiler may start 128 processes.
+*Weight.* By default an engine keeps all its containers in one control group, which weighs as much as one process: seven
+busy processes left all boxes of a machine an eighth of it. So boxes get parents of their own, one for those that play
+and one for builds. The engine creates a parent with the first box in it; whoever opens a box sets its weight, which
+systemd may reset when it reads its units again. It is divided among the processors on which the group is busy, so it is
+counted by processor: 1 is as much as one ordinary process on each while matches are played on all. Builds weigh 1
+everywhere, because no clock runs while they wait, and a compiler may start 128 processes.
 
-Own time gives back what bots wait for, but not what waiting costs: a bot that runs for 3 ms in every 15 finds its
-caches cold each time. Beside four busy processes a processor, victims that walk through 768 KiB and use 60 % of their
-limit were late in 11 of 11 matches with weight 0.5, and in none of 11 with 4 and with 16.
+Own time gives back what bots wait for, but not what waiting costs, their caches. Beside four busy processes a
+processor, victims that walk through 768 KiB and use 60 % of their limit were late in 11 of 11 matches with weight 0.5,
+and in none of 11 with 4 and with 16.
 """
 
 from __future__ import annotations

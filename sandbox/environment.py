@@ -1,7 +1,6 @@
 """The judging environment as described by the image itself: what authors can rely on, and the exact commands.
 
-Versions come from the tools in a box of that image, commands from `sandbox.languages`, limits from the values that
-confine boxes. A description is made once for each `fingerprint`.
+Versions come from the tools in a box of that image. A description is made once for each `fingerprint`.
 """
 
 from __future__ import annotations

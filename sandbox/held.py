@@ -1,10 +1,9 @@
 """Frees a referee from a pipe that a bot holds.
 
 A read or write of a pipe sleeps while the other end holds the pipe's lock, even without blocking, and no signal wakes
-it. A bot can hold the lock for as long as it likes: by splicing from a socket that stays empty, or by writing from
-memory that takes long to appear. Meanwhile the referee has no clock and no heartbeat, and cannot even be killed. So
-another thread of its process looks at it every second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks
-are counted, not seconds: if the whole process was stopped, none was made. The wait itself was the bot's own time.
+it. A bot can hold the lock for as long as it likes; meanwhile the referee has no clock and no heartbeat. So another
+thread of its process looks at it every second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks are
+counted, not seconds: if the whole process was stopped, none was made.
 """
 
 from __future__ import annotations

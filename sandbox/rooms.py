@@ -2,21 +2,19 @@
 
 Theory of operation
 -------------------
-A container takes 150 ms of CPU to start, a match of quick bots ten. So the engine starts one container for a process
-that plays, and the launcher in it (images/init.c) makes a room for each bot of each match in milliseconds: namespaces,
-a /tmp, a copy of the program, a user. Nothing is ever used again, so nothing has to be cleaned.
+The engine starts one container for a process that plays, and the launcher in it (images/init.c) makes a room for each
+bot of each match in milliseconds: namespaces, a /tmp, a copy of the program, a user. Nothing is ever used again, so
+nothing has to be cleaned.
 
 *Control groups* below the container's own are made here for each room: limits, weight, and the counters that
 attribution reads. A room's first process joins those of version 1 by descriptors that we opened (`tasks`, because
-`cgroup.procs` takes a lock of the whole kernel for milliseconds), and is born in the unified one, which its maker may
-do because both that group and the common parent are writable for it.
+`cgroup.procs` takes a lock of the whole kernel), and is born in the unified one, which its maker may do because both
+that group and the common parent are writable for it.
 
-*Bots never read from a disk.* Once a page of a file has been read from one, the next read is two hundred times as fast,
-in any box: 32 of 32 bits passed that way; looking up a missing name leaves a similar trace. So one container per judge
+*Bots never read from a disk*, where what one has read or looked up is faster for the next. One container per judge
 image, the *keeper*, copies the image's /play (deploy/images/play.py) into a tmpfs volume once, locks all its pages in
-memory and waits; walls mount that volume read-only. No bot's action there changes anything that another could time. All
-workers of a host find the keeper by its name. It costs the size of the tree, 62 MB for core, and like the image it
-outlives them; `deploy/images/build --force` removes it.
+memory and waits; walls mount that volume read-only. All workers of a host find the keeper by its name. It costs the
+size of the tree, 62 MB for core, and outlives them; `deploy/images/build --force` removes it.
 
 *A wall is pinned* to the processors of the match: all rooms that are there together have the same ones, and the maker,
 which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.

@@ -2,9 +2,8 @@
 
 Theory of operation
 -------------------
-The usual runtime (runc) confines a bot with the kernel's own means. gVisor's `runsc` puts its own kernel between the
-bot and ours: the *sentry*, an ordinary process without privileges; a second one, the *gofer*, opens files for it. Tried
-with Debian 12's version, 0.0~20221219:
+gVisor's `runsc` puts its own kernel between the bot and ours: the *sentry*, an ordinary process without privileges; a
+second one, the *gofer*, opens files for it. Tried with Debian 12's version, 0.0~20221219:
 
 * Host FIFOs work only with ``--host-fifo=open``, and only from a writable mount: otherwise the gofer refuses to open
   them for writing. The folder belongs to root inside as well, and bots are not root.

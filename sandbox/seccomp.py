@@ -1,36 +1,33 @@
 """The system calls that a bot may make: our own list, stricter than any engine's default.
 
 Calls that are not named here do not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines before
-23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). Engines' defaults allow AF_VSOCK
-and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide budget; none of these is allowed
-here. Left out on purpose:
+23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). docs/security.md and
+docs/decisions/sandbox.md say what was done with some of them. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
-  bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
+  bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports; sockets but of AF_UNIX (engines' defaults
+  allow AF_VSOCK and AF_NETLINK), io_uring;
 * objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
-  keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
-  host are one file, and the holder of one notices a lock on any other, byte by byte;
-* moving pages instead of copying them (splice, tee, vmsplice, sendfile): docs/security.md says why;
-* memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
-  the kernel must find a process of the bot that is larger than init;
+  keys, asynchronous I/O with its host-wide budget, fanotify, inotify, and (except in a build) locks: to the kernel, all
+  event descriptors of a host are one file, and the holder of one notices a lock on any other;
+* moving pages instead of copying them (splice, tee, vmsplice, sendfile);
+* memory that belongs to no process (memfd_create and memfd_secret, beyond what /tmp, pipes and sockets can hold): when
+  memory runs out, the kernel must find a process of the bot that is larger than init;
 * calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
   its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
-  (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
-* timers that wake all waiters on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in the
-  interrupt; with 100,000 of them that took 12 to 38 ms, which looked like the host's, or another bot's;
-* shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
-  as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
-  MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that belong to the referee's
-  user (F_SETPIPE_SZ), the numbers of mounts (statx, which reports them unasked);
-* filters of a bot's own: those of calls (seccomp) can have each call written to the host's audit log (60,000 lines a
-  second), and Landlock has each of its refusals written there; the machine code of those of calls and of sockets
-  (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that new rooms need: they
-  waited for up to 5 s;
+  (MADV_MERGEABLE, PR_SET_MEMORY_MERGE), timers that wake all waiters on a descriptor in one interrupt (timerfd,
+  signalfd, POSIX timers);
+* shared state that bots in different boxes could read: memory policies attached to a file (mbind), hints about a file's
+  life (F_SET_RW_HINT, which kernels before 6.13 let every reader set), MADV_COLLAPSE, the free space of the pipes' file
+  system (fstatfs), the account of pipes that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx,
+  which reports them unasked);
+* filters of a bot's own: those of calls (seccomp) and Landlock write to the host's audit log; the machine code of those
+  of calls and of sockets (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that
+  new rooms need: they waited for up to 5 s;
 * ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF; new
   rooms waited for more than 10 s), and loads modules (SIOCGIFBR, SIOCGIFVLAN);
 * the host's huge pages (MAP_HUGETLB), which no memory limit of a room counts;
-* the limit on core dumps, which must stay 1 (see `sandbox.containers`); clocks: setting any of them;
-* network: sockets exist for AF_UNIX only.
+* the limit on core dumps, which must stay 1 (see `sandbox.containers`); setting a clock.
 
 Arguments of 32 bits are compared as 64, so rules name allowed values or blocks of them, never "different from" a value:
 otherwise a set upper half would slip through.
@@ -39,9 +36,9 @@ init (images/init.c) runs under the same filter before it becomes the bot, so it
 capabilities they are of no use to a bot. A wall also mounts, filters, makes namespaces (clone3) and reads signals from
 a descriptor, and its starter asks for the file system of /proc (fstatfs); init's own filter forbids these in a room.
 
-A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
-reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
-(pidfd_open, CLONE_PIDFD, SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
+A build has no opponent, and its tools need locks (Go) and ask how much memory there is. A match reveals no host-wide
+counts: free memory and the number of processes (sysinfo), the numbers given to processes (pidfd_open, CLONE_PIDFD,
+SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
 """
 
 from __future__ import annotations

@@ -3,13 +3,12 @@
 Theory of operation
 -------------------
 The clock itself protects verdicts: it sees and gives back time that a host takes from a bot. So a busy, shared or slow
-machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if this
-protection is missing, wrong, or endless:
+machine judges as fairly as a quiet one, and what makes it slower is a *remark*. A host is *unfit* if this protection is
+missing, wrong, or endless:
 
 * no counter shows whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than the differences that decide verdicts;
-* a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it (a
-  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load);
+* a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it;
 * more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or in doubt.
 
 A host whose known verdicts are *mostly* void or in doubt is not unfit for that (862 matches without a void were played
