@@ -35,7 +35,7 @@ from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
-from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, keep_open_files, wait
+from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Run, keep_open_files, wait
 from deadheat.sandbox.pipes import readable
 
 PATIENCE_S = 10
@@ -98,7 +98,7 @@ class _Box(LocalBox):
         inside = ["/bin/sh", "-c", _SCRIPT, "sh", *program.command]
         self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
 
-    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Run:
         with contextlib.ExitStack() as stack:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
             stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)  # else bwrap may be left half started
@@ -196,8 +196,8 @@ def _limit(pid: int, limits: Limits) -> None:
     Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # killed first when memory runs out; the bot may undo that
 
 
-class _Confined:
-    """A run inside bubblewrap. See `sandbox.local.Running`."""
+class _Confined(Run):
+    """A run inside bubblewrap."""
 
     def __init__(self, bwrap: int, first: int, init: int, bot: int) -> None:
         """`init` is a descriptor of the namespace's `first` process; the others are process ids."""

@@ -150,34 +150,23 @@ class Cgroup(Meter):
         """Return the end of this run with all measurements of a whole run."""
         now_ns = self.cpu_ns()
         used_ns = None if now_ns is None or self._begun_ns is None else now_ns - self._begun_ns
-        return replace(end, cpu_ns=used_ns, peak_memory_bytes=self.peak_memory_bytes())
+        return replace(end, cpu_ns=used_ns, peak_memory_bytes=_integer(self._peak))
 
     def killed_for_memory(self) -> Blame | None:
         """Return whose lack of memory killed a process of this run: the bot's (at its own limit) or the host's."""
-        if not _field(self._oom, b"oom_kill"):
+        if not _value(read_now(self._oom), b"oom_kill"):
             return None
         # Version 1 does not count hits of the limit on every kernel, so there the peak tells.
-        limit_bytes, peak_bytes = _integer(self._limit), self.peak_memory_bytes() or 0
+        limit_bytes, peak_bytes = _integer(self._limit), _integer(self._peak) or 0
         peaked = limit_bytes is not None and peak_bytes >= limit_bytes - SLACK_BYTES
-        return Blame.BOT if _field(self._oom, b"oom") or peaked else Blame.HOST
-
-    def peak_memory_bytes(self) -> int | None:
-        """Return the peak memory use of this run."""
-        return _integer(self._peak)
+        return Blame.BOT if _value(read_now(self._oom), b"oom") or peaked else Blame.HOST
 
     def counters(self, fresh: bool = True) -> Counters:
         return self._counters(self._texts(fresh))
 
     def mark(self) -> None:
         """The content stays unparsed: few deadlines are missed, and parsing costs as much again as reading."""
-        if monotonic_ns() - self._slow_at_ns > SLOW_AGE_NS:
-            self._slow_counters(fresh=True)
-        try:  # `_texts`, without a call for each file
-            cpu, pressure = pread(self._cpu, SHORT_BYTES, 0), pread(self._pressure, SHORT_BYTES, 0)
-            leader = pread(self._leader, SHORT_BYTES, 0)
-            self._mark = cpu, pressure, leader, self._slow
-        except OSError:  # some are missing
-            self._mark = self._texts(fresh=False)
+        self._mark = self._texts(fresh=False)
 
     def marked(self) -> Counters:
         return self._counters(self._mark)
@@ -189,8 +178,12 @@ class Cgroup(Meter):
     def _texts(self, fresh: bool) -> _Texts:
         """Read the counters: 40 microseconds if `fresh`, else 5, because the slow ones may be SLOW_AGE_NS old."""
         slow = self._slow_counters(fresh)
-        cpu, pressure, leader = (read_now(fd, SHORT_BYTES) for fd in (self._cpu, self._pressure, self._leader))
-        return (cpu, pressure, leader, slow)
+        try:
+            cpu, pressure = pread(self._cpu, SHORT_BYTES, 0), pread(self._pressure, SHORT_BYTES, 0)
+            return (cpu, pressure, pread(self._leader, SHORT_BYTES, 0), slow)
+        except OSError:  # some are missing
+            cpu, pressure, leader = (read_now(fd, SHORT_BYTES) for fd in (self._cpu, self._pressure, self._leader))
+            return (cpu, pressure, leader, slow)
 
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
@@ -213,8 +206,8 @@ class Cgroup(Meter):
             self._slow = Counters(
                 throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
                 steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
-                frozen_ns=1000 * (_field(self._frozen_time, b"frozen_usec") or 0),
-                frozen=frozen_by_v1 or _field(self._events, b"frozen") == 1,
+                frozen_ns=1000 * (_value(read_now(self._frozen_time), b"frozen_usec") or 0),
+                frozen=frozen_by_v1 or _value(read_now(self._events), b"frozen") == 1,
             )
         return self._slow
 
@@ -236,16 +229,16 @@ def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("
     """Return a container's control groups: directories by controller, '' for the unified hierarchy; those only in which
     its runtime made a group for it.
     """
-    found: dict[str, Path] = {}
+    groups: dict[str, Path] = {}
     unified = root / "unified" if (root / "unified").is_dir() else root
     for line in (proc / str(pid) / "cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(",") if path != "/" else ():
             base = root / controllers if (root / controllers).is_dir() else root / controller
-            found[controller.removeprefix("name=")] = (base if controller else unified) / path.lstrip("/")
-    if "pids" in found and "" in found and found[""].name != found["pids"].name:
-        del found[""]  # an old runtime left the container in its service's
-    return found
+            groups[controller.removeprefix("name=")] = (base if controller else unified) / path.lstrip("/")
+    if "pids" in groups and "" in groups and groups[""].name != groups["pids"].name:
+        del groups[""]  # an old runtime left the container in its service's
+    return groups
 
 
 def weight_file(groups: Mapping[str, Path]) -> Path | None:
@@ -298,8 +291,8 @@ class Parent:
 def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path("/sys/fs/cgroup")) -> dict[str, Path]:
     """Make a unified group for a container whose runtime made `groups` of version 1 only, and move its processes there:
     the kernel measures pressure by unified groups, whichever version sets the limits. Return `groups` with that group,
-    which `leave_unified` removes, or unchanged if there is one already or none can exist. Raises SandboxError if there
-    are too many groups.
+    which somebody must remove, or unchanged if there is one already or none can exist. Raises SandboxError if there are
+    too many groups.
     """
     group = root / "unified" / OWN_GROUPS / name
     if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
@@ -329,12 +322,6 @@ def sweep_unified(kept: Path, root: Path = Path("/sys/fs/cgroup")) -> None:
                 continue  # its owner, who has another folder, may be making a room
         if not (kept / group.name).exists():
             remove_group(group)
-
-
-def leave_unified(groups: Mapping[str, Path]) -> None:
-    """Remove the group that `join_unified` made, if it did."""
-    if "" in groups and groups[""].parent.name == OWN_GROUPS:
-        remove_group(groups[""])
 
 
 def remove_group(group: Path) -> None:
@@ -423,10 +410,6 @@ def leader_times(text: bytes) -> tuple[int | None, int | None]:
     if len(words) != 3 or words[0] == b"0":  # a kernel that does not count reports 0; a running thread has used some
         return (None, None)
     return (int(words[0]), int(words[1]))
-
-
-def _field(fd: int, name: bytes) -> int | None:
-    return _value(read_now(fd), name)
 
 
 def _value(text: bytes, name: bytes) -> int | None:

@@ -32,7 +32,7 @@ from docker.types import LogConfig, Mount, Ulimit
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox import cgroup, seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, Parent, first_child, groups_of, join_unified, leave_unified, weight_file
+from deadheat.sandbox.cgroup import Cgroup, Parent, first_child, groups_of, join_unified, remove_group, weight_file
 from deadheat.sandbox.folders import LockedFolder
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.runtimes import Runtime, why_not_started
@@ -155,7 +155,8 @@ class Container:
         if self.id is not None:
             self._remove(self.id)
             self.id = None
-        leave_unified(self.groups)
+        if "" in self.groups and self.groups[""].parent.name == cgroup.OWN_GROUPS:
+            remove_group(self.groups[""])
         self._folder.remove()
 
     def _remove(self, container: str) -> None:

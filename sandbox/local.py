@@ -28,7 +28,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 from time import clock_gettime_ns
-from typing import Protocol
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
@@ -117,19 +116,6 @@ class Stderr:
         os.close(self.fd)
 
 
-class Running(Protocol):
-    """A run's processes: `pid` is the bot's first one, which is measured, and `ended_pid` ends when that has ended."""
-
-    pid: int
-    ended_pid: int
-
-    def signal(self, number: int) -> None:
-        """Send a signal to the bot's processes: at least to its process group."""
-
-    def end(self) -> tuple[int | None, int | None]:
-        """Kill everything that still runs, wait for its end, and return exit code and signal of the first process."""
-
-
 class LocalSandbox:
     """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
@@ -144,7 +130,7 @@ class LocalBox:
         self._program = program
         self._limits = limits
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
-        self._running: Running | None = None
+        self._running: Run | None = None
         self._fds: list[int] = []
         """Our ends of the run's pipes."""
         self._stderr: Stderr | None = None
@@ -152,9 +138,9 @@ class LocalBox:
         self._grace_ends = 0.0
         self._favoured = True
 
-    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Run:
         """Start the program with these descriptors. Raises SandboxError."""
-        return _Plain(self._program, self._environment, stdin, stdout, stderr)
+        return Run(self._program, self._environment, stdin, stdout, stderr)
 
     def start(self) -> Channel:
         assert self._running is None
@@ -220,8 +206,8 @@ class LocalBox:
             self.stopped()
 
 
-class _Plain:
-    """One of our subprocesses. See `Running`."""
+class Run:
+    """A run's processes: `pid` is the bot's first one, which is measured, and `ended_pid` ends when that has ended."""
 
     def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
         mark = f"{_watched_prefix()}{next(_numbers)}"
@@ -234,11 +220,14 @@ class _Plain:
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
     def signal(self, number: int) -> None:
+        """Send a signal to the bot's processes: at least to its process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited
             os.killpg(self.pid, number)
 
     def end(self) -> tuple[int | None, int | None]:
-        """The leader is reaped last: until then no other process can have its number."""
+        """Kill everything that still runs, wait for its end, and return exit code and signal of the first process. That
+        is reaped last: until then no other process can have its number.
+        """
         self.signal(signal.SIGKILL)
         killed: set[int] = set()
         for _ in range(MOST_ROUNDS):

@@ -47,42 +47,30 @@ import json
 from collections.abc import Iterable
 from functools import cache
 
-_FILES = """
-access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate fchdir
-fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fremovexattr fsetxattr fstat fstatfs fsync
-ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
-lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2
-pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir
-setxattr stat symlink symlinkat sync_file_range truncate umask unlink unlinkat utime utimensat
-utimes write writev
-"""
-_MEMORY = """
-brk membarrier mincore mlock mlock2 mlockall mprotect mremap msync munlock munlockall munmap
-pkey_alloc pkey_free pkey_mprotect rseq
-"""
-_PROCESSES = """
-arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
-get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
-getrlimit getrusage getsid gettid getuid kill pidfd_send_signal restart_syscall sched_get_priority_max
-sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
-sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid
-setfsuid setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill
-uname vfork wait4 waitid
-"""
-_SIGNALS_AND_TIME = """
-alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
-rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo setitimer sigaltstack
-signalfd signalfd4 time
-"""
-_WAITING_AND_LOCAL_SOCKETS = """
-accept accept4 bind connect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2
-getpeername getrandom getsockname listen pipe pipe2 poll ppoll pselect6 recvfrom recvmmsg recvmsg select
-sendmmsg sendmsg sendto shutdown
+_ALLOWED = """
+accept accept4 access alarm arch_prctl bind brk capget capset chdir chmod chown clock_getres clock_gettime
+clock_nanosleep close close_range connect copy_file_range creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl
+epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2 fallocate
+fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fork fremovexattr fsetxattr fstat
+fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv futex_wake futimesat get_robust_list getcpu getcwd
+getdents getdents64 getegid geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getppid getpriority
+getrandom getresgid getresuid getrlimit getrusage getsid getsockname gettid gettimeofday getuid getxattr kill lchown
+lgetxattr link linkat listen listxattr llistxattr lremovexattr lseek lsetxattr lstat membarrier mincore mkdir mkdirat
+mknod mknodat mlock mlock2 mlockall mprotect mremap msync munlock munlockall munmap nanosleep newfstatat open openat
+openat2 pause pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll pread64 preadv preadv2
+pselect6 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv recvfrom recvmmsg recvmsg removexattr
+rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo
+rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
+sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
+sched_setattr sched_setparam sched_setscheduler sched_yield select sendmmsg sendmsg sendto set_robust_list
+set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid
+setsid setuid setxattr shutdown sigaltstack signalfd signalfd4 stat symlink symlinkat sync_file_range tgkill time
+times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork wait4 waitid write writev
 """
 
 _OF_BUILDS = """
-flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete
-timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
+flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete timer_getoverrun
+timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
 """
 """The calls that builds may use and matches may not; the reasons are above."""
 
@@ -126,7 +114,7 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     `rooms`: allow the calls with which rooms are made, and which are then forbidden in them. `says_eperm`: the runtime
     refuses only with EPERM. The C library needs ENOSYS to do without clone3, which gVisor's kernel then says itself.
     """
-    allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
+    allowed = _ALLOWED.split()
     absent = ["splice", "tee", "vmsplice"]  # named, because engines before 23.0 refuse what is not named (EPERM)
     (allowed if building else absent).extend(_OF_BUILDS.split())
     (allowed if says_eperm or rooms else absent).append("clone3")

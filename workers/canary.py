@@ -26,7 +26,7 @@ from deadheat.engine.verdicts import took
 from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
-from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SPIN, doubtful, reference_program, sleep, work
+from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SLEEP, SPIN, WORK, doubtful, reference_program
 from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
 
@@ -50,9 +50,9 @@ class Order:
 
 
 START = Order(CHATTER, limit_ms=START_MS)
-EARLY = Order(sleep(LIMIT_MS - MARGIN_MS))
-LATE = Order(sleep(LIMIT_MS + MARGIN_MS), guilty=True)
-BUSY = Order(work(LIMIT_MS / 10))  # a small share, because otherwise every attempt on a busy host would be void
+EARLY = Order(SLEEP.format(LIMIT_MS - MARGIN_MS))
+LATE = Order(SLEEP.format(LIMIT_MS + MARGIN_MS), guilty=True)
+BUSY = Order(WORK.format(LIMIT_MS / 10))  # a small share, because otherwise every attempt on a busy host would be void
 NOTHING = Order(CHATTER)
 ENDLESS = Order(SPIN, guilty=True)
 

@@ -45,8 +45,9 @@ for line in sys.stdin:
     print("OK", flush=True)
 """
 
-CHATTER, SPIN = "CHATTER", "SPIN"
-"""The orders to answer at once, and to compute forever: late on any host that gives the bot a CPU."""
+CHATTER, SLEEP, WORK, SPIN = "CHATTER", "SLEEP {}", "WORK {}", "SPIN"
+"""The orders to answer at once; after so many ms, most of them asleep; after using so many ms of CPU time, however long
+the host lets that take; and to compute forever, late on any host that gives the bot a CPU."""
 
 REFERENCE_WATCH_NS = 3 * NS_PER_S
 """How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
@@ -71,16 +72,6 @@ Order = Callable[[int], str]
 """Makes an order from the runtime's margin in ms. Where it is large, CPU clocks are coarse: 25 ms by them may be 60."""
 
 
-def sleep(milliseconds: float) -> str:
-    """Make the order to answer after this time, and to sleep most of it."""
-    return f"SLEEP {milliseconds}"
-
-
-def work(milliseconds: float) -> str:
-    """Make the order to answer after using this much CPU time; the host decides how long that takes."""
-    return f"WORK {milliseconds}"
-
-
 def reference_program(folder: Path) -> Program:
     """Write the program of all reference bots into an empty folder; each prompt is an order to be one of them."""
     (folder / "main.py").write_text(CODE)
@@ -88,10 +79,10 @@ def reference_program(folder: Path) -> Program:
 
 
 INNOCENT: tuple[Order, ...] = (
-    lambda margin_ms: sleep(LIMIT_MS - margin_ms),
-    lambda margin_ms: work(WORK_MS * MARGIN_MS / margin_ms),
+    lambda margin_ms: SLEEP.format(LIMIT_MS - margin_ms),
+    lambda margin_ms: WORK.format(WORK_MS * MARGIN_MS / margin_ms),
 )
-GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lambda _: SPIN)
+GUILTY: tuple[Order, ...] = (lambda margin_ms: SLEEP.format(LIMIT_MS + margin_ms), lambda _: SPIN)
 
 
 @dataclass(frozen=True, slots=True)
