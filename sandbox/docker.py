@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -16,12 +17,22 @@ from docker.utils import kwargs_from_env
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import sweep_unified, thaw, wanted_weight
 from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure
-from deadheat.sandbox.environment import Image
 from deadheat.sandbox.folders import is_locked
 from deadheat.sandbox.rooms import Room, Wall
 from deadheat.sandbox.runtimes import find_runtime, refuse_user_namespaces, why_not_started
 
 ENGINE_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One judge image; `recipe` is the hash that deploy/images/build gave it, `created_at` is the engine's value."""
+
+    name: str
+    id: str
+    recipe: str
+    created_at: str
+    size_bytes: int
 
 
 class DockerSandbox:
