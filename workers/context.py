@@ -16,8 +16,7 @@ from deadheat.league.jobs import Host
 from deadheat.sandbox.box import Sandbox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.folders import LockedFolder, sweep_folders
-from deadheat.sandbox.host.processors import NoRegistry, shared_folder
-from deadheat.sandbox.host.slots import Slots, people
+from deadheat.sandbox.host.slots import NoRegistry, Slots, people, shared_folder
 from deadheat.sandbox.local import LocalSandbox
 
 log = logging.getLogger(__name__)
