@@ -115,7 +115,7 @@ class Channel:
     unread: bytes = b""
     calls: int = 0  # reads and writes so far
     inside: bool = False  # in one of them now
-    killed: bool = False  # because it held a pipe (see `sandbox.held`)
+    killed: bool = False  # because it held a pipe (see `sandbox.arena`)
 
 
 @dataclass(frozen=True)

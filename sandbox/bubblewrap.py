@@ -119,7 +119,12 @@ class _Box(LocalBox):
             try:
                 first = _init(told)
                 init = os.pidfd_open(first)
-                bot = _first_word(ours)
+                _await(ours.fileno())
+                data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+                if not data:
+                    raise OSError("bwrap ended")
+                [(_, _, credentials)] = extra
+                bot = int(_CREDENTIALS.unpack(credentials)[0])
                 _limit(bot, self._limits)
                 ours.send(b"\n")
                 return _Confined(bwrap, first, init, bot)
@@ -166,16 +171,6 @@ def _init(told: int) -> int:
             raise OSError("bwrap ended")
         text += data
     return int(json.loads(text)["child-pid"])
-
-
-def _first_word(ours: socket.socket) -> int:
-    """Wait until the bot can start, and return its process id on this host."""
-    _await(ours.fileno())
-    data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
-    if not data:
-        raise OSError("bwrap ended")
-    [(_, _, content)] = extra
-    return int(_CREDENTIALS.unpack(content)[0])
 
 
 def _limit(pid: int, limits: Limits) -> None:
@@ -256,6 +251,15 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
     yield from ("--ro-bind", str(directory), INSIDE, "--chdir", INSIDE, "--remount-ro", "/")
 
 
+_SYSCTL = "an administrator allows it: sysctl "
+_PROFILE = "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict"
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", f"{_SYSCTL}kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", f"{_SYSCTL}user.max_user_namespaces=10000"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", _PROFILE),
+)
+
+
 def _cure() -> str:
     """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
     for name, refusing, cure in _SWITCHES:
@@ -263,14 +267,3 @@ def _cure() -> str:
             if Path("/proc/sys", name).read_text().strip() == refusing:
                 return f"; {cure}"
     return "; in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"
-
-
-_SWITCHES = (
-    ("kernel/unprivileged_userns_clone", "0", "an administrator allows it: sysctl kernel.unprivileged_userns_clone=1"),
-    ("user/max_user_namespaces", "0", "an administrator allows it: sysctl user.max_user_namespaces=10000"),
-    (
-        "kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict",
-    ),
-)

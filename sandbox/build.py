@@ -40,6 +40,7 @@ BUILD_LIMITS = Limits(
     building=True,
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
+TOO_MUCH_MEMORY = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
 
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 """The script's exit codes if the image or machine lacks the language; none of the author's code has run then."""
@@ -78,20 +79,16 @@ class Built:
     log: str
 
 
-Hear = Callable[[str], None]
-"""Called with the part of the tools' output kept so far."""
-
-
 def build(
     sandbox: Sandbox,
     sources: Path,
     recipe: Recipe,
     cpus: str = "",
     between: Callable[[], None] = lambda: None,
-    hear: Hear | None = None,
+    hear: Callable[[str], None] | None = None,
 ) -> Built:
-    """Build the sources in `sources` by the recipe. `between` is called a few times a second, `hear` about once. Raises
-    BuildFailed: the author's fault; SandboxError: the service's.
+    """Build the sources in `sources` by the recipe. `between` is called a few times a second, and about once `hear`,
+    with the tools' output kept so far. Raises BuildFailed: the author's fault; SandboxError: the service's.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
@@ -107,14 +104,14 @@ def build(
             end = box.stopped()
         except SandboxError as error:  # a box may not survive when its program runs out of memory (gVisor)
             if channel.out_of_memory() is Blame.BOT:
-                raise BuildFailed(_too_much_memory(), listening.heard) from error
+                raise BuildFailed(TOO_MUCH_MEMORY, listening.heard) from error
             raise
         log = end.stderr.decode("utf-8", "replace")
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = _too_much_memory()
+            why = TOO_MUCH_MEMORY
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
@@ -124,7 +121,7 @@ def build(
 class _Listening:
     """Reads the tools' output at intervals."""
 
-    def __init__(self, box: Box, hear: Hear | None) -> None:
+    def __init__(self, box: Box, hear: Callable[[str], None] | None) -> None:
         self._box, self._hear = box, hear
         self._due_at = time.monotonic() + FIRST_LOOK_SECONDS
         self.heard = ""
@@ -190,7 +187,3 @@ def _took_too_long(meter: Meter, before: Counters, wall_ns: int) -> bool:
     if blame is Blame.HOST:
         raise SandboxError("host-starved", "a build got almost no processor time", **evidence.as_dict())
     return blame is not None
-
-
-def _too_much_memory() -> str:
-    return f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"

@@ -29,7 +29,7 @@ thousands of waiters on a bot's pipe are woken one by one inside our ``write``, 
 other end copies from absent memory. This time is the bot's own: its clock runs, only our wait for a CPU is deducted,
 and stolen time counts from the end of such a write. Lines that need no answer are written before any clock runs. Silent
 seats are checked with ``poll``, which does not need the lock. A read in which we slept is the bot's own time too. Who
-holds us for seconds is killed (`sandbox.held`).
+holds us for seconds is killed (`Referee` in `sandbox.arena`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 """
@@ -50,7 +50,6 @@ from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
 from deadheat.sandbox.box import Box, Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
-from deadheat.sandbox.held import Referee
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
@@ -182,7 +181,6 @@ class PipeTransport:
         self._heartbeat = heartbeat
         self._turns = turns
         self._watch_ns = watch_ns
-        self._referee = Referee(channels)
         self._delay = b""
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""

@@ -140,12 +140,6 @@ class Wall(Container):
         except OSError as error:
             raise SandboxError("no-runtime", f"no control groups can be made ({error}); {_HOW}") from error
 
-    @property
-    def way_out(self) -> Path:
-        """The file through which a warden leaves its bot's group of memory (see images/init.c)."""
-        memory = self.groups.get("memory")
-        return memory / "tasks" if memory is not None else self.groups[""] / "launcher" / "cgroup.procs"
-
     def pin(self, cpus: str) -> None:
         """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
         if cpus or self.cpus:
@@ -208,6 +202,8 @@ class Room(Confined):
         tasks = [group / "tasks" for group in dict.fromkeys(self._groups.values()) if group != unified]
         tmp = f"size={self._limits.tmp_bytes},nr_inodes={self._limits.tmp_inodes + FIFOS},mode=1777"
         self.user = secrets.choice(ANY_USER)
+        memory = self._wall.groups.get("memory")
+        left = memory / "tasks" if memory is not None else self._wall.groups[""] / "launcher" / "cgroup.procs"
         words = [f"{self.user} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -215,10 +211,10 @@ class Room(Confined):
         with (
             theirs,
             _opened(tasks, os.O_WRONLY) as joined,
-            _opened([self._wall.way_out], os.O_WRONLY) as left,
+            _opened([left], os.O_WRONLY) as ways_out,
             _opened([unified] if unified else [], os.O_DIRECTORY) as born,
         ):
-            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *left, *born])
+            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *ways_out, *born])
         said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:

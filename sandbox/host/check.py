@@ -127,6 +127,8 @@ def check_host(
             weighed = weights(box, sandbox)
         finally:
             box.close()
+    with quiet():
+        realtime = os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO
     groups = host.root / "sys/fs/cgroup"
     unified = (groups / "cgroup.controllers").exists()
     cpu = "sys/devices/system/cpu"
@@ -136,7 +138,7 @@ def check_host(
             cgroups="2" if unified else "1+2" if (groups / "unified").is_dir() else "1",
             signals=tried.signals,
             clock=host.text("sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
-            realtime=_realtime(),
+            realtime=realtime,
             governors=host.texts(f"{cpu}/cpu[0-9]*/cpufreq/scaling_governor"),
             waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
@@ -276,8 +278,3 @@ def steal_told(host: Host) -> bool:
     """Return False on a virtual machine whose hypervisor has never reported taking anything."""
     flags = (line for line in host.text("proc/cpuinfo").splitlines() if line.startswith("flags"))
     return stat(host)[-1] > 0 or not any("hypervisor" in line.split() for line in flags)
-
-
-def _realtime() -> bool:
-    with quiet():
-        return os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO

@@ -108,11 +108,6 @@ class Report:
         return tuple(finding.text for finding in self.findings if finding.level is Level.UNFIT)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """The findings that make judging slower or more expensive."""
-        return tuple(finding.text for finding in self.findings if finding.level is Level.REMARK)
-
-    @property
     def mostly_void(self) -> bool:
         """Whether the check has shown little, so that it should soon be repeated."""
         facts = self.facts

@@ -66,8 +66,8 @@ def test_the_version_of_control_groups_is_told(host: Host, folder: str, version:
 
 
 def test_the_memory_is_compared_with_what_bots_may_use() -> None:
-    (enough, short) = (check_host(LocalSandbox(), (), 1, bots=bots).remarks for bots in (1, 10**6))
-    assert [text for text in short if text not in enough and "voids its match" in text]
+    enough, short = (check_host(LocalSandbox(), (), 1, bots=bots).findings for bots in (1, 10**6))
+    assert [told for told in short if told not in enough and "voids its match" in told.text]
 
 
 def test_what_the_hypervisor_took_is_a_share_of_all_time(host: Host) -> None:
