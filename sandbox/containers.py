@@ -7,18 +7,21 @@ A program that runs alone in a container is a child of the image's init, with wh
 that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
 
 *Nothing survives its owner.* init exits when our end of `ctl`, or of a wall's line, closes, which happens even when
-this process is killed, and the engine removes an exited container by itself (`auto_remove`). Folders and control groups
-are swept later (`sandbox.folders`, `sandbox.cgroup.sweep_unified`).
+this process is killed, and the engine removes an exited container by itself (`auto_remove`). The owner of a folder
+holds a lock on it, which the kernel releases with the process. Folders that nobody has locked, and control groups
+without a folder, are swept later.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,9 +36,11 @@ from deadheat.engine.core import NS_PER_MS, NS_PER_S
 from deadheat.sandbox import cgroup, seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import Cgroup, Parent, first_child, groups_of, join_unified, remove_group, weight_file
-from deadheat.sandbox.folders import LockedFolder
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.runtimes import Runtime, why_not_started
+
+YOUNG_SECONDS = 10
+"""The age below which a folder is not swept: its owner may not have locked it yet."""
 
 ACK_TIMEOUT_S = 10
 """How long init may take to answer, beyond the time that an order allows. An idle host takes a millisecond; after this,
@@ -79,6 +84,55 @@ CORE_BYTES = 1
 started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.seccomp`."""
 
 EngineFailure = (DockerException, requests.exceptions.RequestException)
+
+
+class LockedFolder:
+    """A new folder below `parent`, locked until it is removed. Also a context manager that gives its path."""
+
+    def __init__(self, parent: Path, purpose: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Delete the folder; may be called repeatedly."""
+        if self._fd >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def is_locked(path: Path) -> bool:
+    """Say whether the folder exists and its owner is alive. Several processes may ask at once."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SECONDS) -> int:
+    """Delete the folders for these purposes whose owners are dead, and return their number."""
+    swept = 0
+    for purpose in purposes:
+        for path in parent.glob(f"{purpose}-*"):
+            with contextlib.suppress(OSError):  # it is already gone
+                if time.time() - path.stat().st_mtime >= young_seconds and not is_locked(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                    swept += 1
+    return swept
 
 
 def host_config(

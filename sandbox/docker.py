@@ -16,8 +16,7 @@ from docker.utils import kwargs_from_env
 
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import sweep_unified, thaw, wanted_weight
-from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure
-from deadheat.sandbox.folders import is_locked
+from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure, is_locked
 from deadheat.sandbox.rooms import Room, Wall
 from deadheat.sandbox.runtimes import find_runtime, refuse_user_namespaces, why_not_started
 

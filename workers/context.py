@@ -14,8 +14,8 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.containers import LockedFolder, sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import LockedFolder, sweep_folders
 from deadheat.sandbox.host.slots import NoRegistry, Slots, people, shared_folder
 from deadheat.sandbox.local import LocalSandbox
 

@@ -29,8 +29,8 @@ from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from deadheat.league.states import Fitness
+from deadheat.sandbox.containers import sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
 from deadheat.sandbox.host.fitness import Level, Report
 from deadheat.workers import metrics

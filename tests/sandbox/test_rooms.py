@@ -21,9 +21,8 @@ from deadheat.sandbox import containers, rooms
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import first_child, sweep_unified, thaw
-from deadheat.sandbox.containers import ContainerBox
+from deadheat.sandbox.containers import ContainerBox, sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.rooms import MOST_ROOMS, PAGE_BYTES, WALL, Room, Wall, packed
 from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, leader_of, own_containers, python, stop, until
@@ -45,7 +44,7 @@ def opened(docker_sandbox: DockerSandbox, program: Program) -> Iterator[Open]:
 
     def one(limits: Limits = SMALL, program: Program = program) -> Room:
         boxes.append(docker_sandbox.open(program, limits))
-        return cast(Room, boxes[-1])
+        return cast("Room", boxes[-1])
 
     yield one
     for box in boxes:
@@ -144,7 +143,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "main").write_bytes(b"x" * (PAGE_BYTES + 1))
     limits = Limits(memory_bytes=5_000_000 - 2 * PAGE_BYTES, processes=7)
-    room = Room(cast(Wall, WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits, None)
+    room = Room(cast("Wall", WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits, None)
     monkeypatch.setattr(Path, "mkdir", Path.stat)  # the files are there at once only where the kernel makes the group
     room._make_groups()
     for name, files in kind.items():
@@ -159,7 +158,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
 def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path) -> None:
     (tmp_path / "program").mkdir()
     wall = WallOfFiles({"": tmp_path})
-    room = Room(cast(Wall, wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
+    room = Room(cast("Wall", wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
     with pytest.raises(SandboxError, match=r"no room could be made: .*memory.max"):
         room.start()
     assert wall.broken
