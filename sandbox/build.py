@@ -127,11 +127,10 @@ class _Listening:
         self.heard = ""
 
     def __call__(self) -> None:
-        if self._hear is None or time.monotonic() < self._due_at:
-            return
-        self.heard = self._box.stderr_so_far().decode("utf-8", "replace")
-        self._hear(self.heard)
-        self._due_at = time.monotonic() + LOOK_SECONDS
+        if self._hear is not None and time.monotonic() >= self._due_at:
+            self.heard = self._box.stderr_so_far().decode("utf-8", "replace")
+            self._hear(self.heard)
+            self._due_at = time.monotonic() + LOOK_SECONDS
 
 
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:

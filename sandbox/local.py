@@ -24,7 +24,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from time import clock_gettime_ns
@@ -212,10 +212,26 @@ class Run:
     def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
         mark = f"{_watched_prefix()}{next(_numbers)}"
         self._mark = f"{MARK}={mark}".encode()
-        try:
-            self.pid = self.ended_pid = _spawn(program, {**environment, MARK: mark}, (stdin, stdout, stderr))
-        except OSError as error:
-            raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
+        _keep_open_files_once()
+        with _away:  # `subprocess` would need 60 us more
+            here = os.open(".", os.O_PATH | os.O_CLOEXEC)
+            try:
+                os.chdir(program.directory)
+                self.pid = self.ended_pid = os.posix_spawnp(
+                    program.command[0],
+                    program.command,
+                    {**environment, MARK: mark},
+                    file_actions=[
+                        (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, stdout, stderr))
+                    ],
+                    setsid=True,
+                    setsigdef=IGNORED_BY_PYTHON,
+                )
+            except OSError as error:
+                raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
+            finally:
+                os.fchdir(here)
+                os.close(here)
         with contextlib.suppress(OSError):
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
@@ -294,31 +310,8 @@ def _forget_watcher() -> None:
 os.register_at_fork(after_in_child=_forget_watcher)
 
 _away = threading.Lock()
-"""Held while this process is in a program's directory."""
-
-
-def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int]) -> int:
-    """Start a program in its directory and in a session of its own, with these files as stdin, stdout and stderr.
-    Return its number. `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes
-    to it and back; no other thread of a process that runs plain bots uses relative paths meanwhile.
-    """
-    _keep_open_files_once()
-    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
-    with _away:
-        here = os.open(".", os.O_PATH | os.O_CLOEXEC)
-        try:
-            os.chdir(program.directory)
-            return os.posix_spawnp(
-                program.command[0],
-                program.command,
-                environment,
-                file_actions=actions,
-                setsid=True,
-                setsigdef=IGNORED_BY_PYTHON,
-            )
-        finally:
-            os.fchdir(here)
-            os.close(here)
+"""Held while this process is in a program's directory, which posix_spawn inherits. No other thread of a process that runs
+plain bots uses relative paths meanwhile."""
 
 
 def keep_open_files() -> None:

@@ -41,7 +41,6 @@ import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from time import monotonic_ns, thread_time_ns
-from typing import NamedTuple
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
@@ -127,15 +126,6 @@ class _Open:
     def stood_still(self) -> TransportError:
         seat = f"seat {seat_number(self.seat)}"
         return TransportError("referee-late", f"this host stood still while {seat} was asked", seat=self.seat)
-
-
-class _Round(NamedTuple):
-    """One round of listening: whether there is output, `found` at once after we had been away; our wait for a CPU."""
-
-    ready: bool
-    found: bool
-    woke_ns: int
-    delay_ns: int
 
 
 class InTurn:
@@ -236,37 +226,34 @@ class PipeTransport:
             prompt.write_cpu_ns = (channel.meter.marked().cpu_ns or 0) - (before_ns or 0)
             prompt.silent_ns += write_ns
         while True:
-            reply = self._look(prompt, self._listen(prompt))
+            reply = self._look(prompt)
             if reply is not None:
                 return reply
             if channel.unsent:
                 _flush(channel)
-
-    def _listen(self, prompt: _Open) -> _Round:
-        """Wait until there is output, room for unsent input, or time to check the seat."""
-        now_ns = monotonic_ns()
-        if now_ns - prompt.silent_ns > NOISE_NS:
-            if prompt.ear.poll(0):
-                return made(_Round, (True, True, now_ns, 0))
-            prompt.silent_ns = now_ns
-        ready = _sleep(prompt, max(0, prompt.wake_ns - now_ns))
-        woke_ns = monotonic_ns()
-        delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
-        return made(_Round, (prompt.channel.stdout_fd in ready, False, woke_ns, delay_ns))
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
         before, self._delay = self._delay, own_times()
         return delay_between(before, self._delay)
 
-    def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
-        """Return the reply of one seat, if there is one yet."""
-        channel = prompt.channel
-        if not heard.ready and heard.woke_ns < prompt.wake_ns:
-            prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
-            return None
+    def _look(self, prompt: _Open) -> Reply | None:
+        """Wait until there is output, room for unsent input, or time to check the seat. Return its reply, if any."""
+        channel, woke_ns, delay_ns = prompt.channel, monotonic_ns(), 0
+        was_away = woke_ns - prompt.silent_ns > NOISE_NS
+        ready = found = was_away and bool(prompt.ear.poll(0))
+        if not found:
+            if was_away:
+                prompt.silent_ns = woke_ns
+            asleep_ns = woke_ns
+            ready = channel.stdout_fd in _sleep(prompt, max(0, prompt.wake_ns - asleep_ns))
+            woke_ns = monotonic_ns()
+            delay_ns = self._waited_ns() if woke_ns - asleep_ns > NOISE_NS else 0
+            if not ready and woke_ns < prompt.wake_ns:
+                prompt.silent_ns = max(prompt.silent_ns, woke_ns - delay_ns)
+                return None
         began_ns = monotonic_ns()
-        if not heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
+        if not ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
             prompt.silent_ns = began_ns
             return self._silent(prompt, began_ns)
         ran_ns = thread_time_ns()
@@ -285,20 +272,13 @@ class PipeTransport:
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
             return self._decided(prompt, stamp_ns, None, ended, end)
-        evidence = prompt.exact_evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns, paused_ns))
-        return self._decided(prompt, stamp_ns, evidence, ended, end)
-
-    def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int, paused_ns: int) -> int:
-        """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise. For
-        `paused_ns` of the read, this host kept us from it.
-        """
-        unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
-        if heard.found:
-            unseen_ns += heard.woke_ns - prompt.silent_ns
+        since_ns = prompt.silent_ns if found else woke_ns
+        unseen_ns = delay_ns + began_ns - since_ns  # how long the output may have been there before it was read
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + paused_ns)
         unseen_ns = min(unseen_ns, stamp_ns - prompt.silent_ns)
-        return unseen_ns if unseen_ns > NOISE_NS else 0
+        evidence = prompt.exact_evidence(stamp_ns, unseen_ns if unseen_ns > NOISE_NS else 0)
+        return self._decided(prompt, stamp_ns, evidence, ended, end)
 
     def _decided(self, prompt: _Open, stamp_ns: int, evidence: Evidence | None, ended: bool, end: int) -> Reply:
         """Decide on a line, or on the end of the output: time first (ruling C-02), then the content."""

@@ -242,8 +242,8 @@ class Trial:
         self._transport = PipeTransport([channel], watch_ns=REFERENCE_WATCH_NS)
         self._exchange(CHATTER, 10 * NS_PER_S)
         counters = channel.meter.counters()
-        found = (("pressure", counters.full_ns), ("run-delay", counters.delay_ns))
-        self.signals = tuple(name for name, value in found if value is not None)
+        shown = {"pressure": counters.full_ns, "run-delay": counters.delay_ns}
+        self.signals = tuple(name for name, value in shown.items() if value is not None)
 
 
 def doubtful(reply: Reply, limit_ns: int) -> bool:

@@ -44,7 +44,7 @@ def opened(docker_sandbox: DockerSandbox, program: Program) -> Iterator[Open]:
 
     def one(limits: Limits = SMALL, program: Program = program) -> Room:
         boxes.append(docker_sandbox.open(program, limits))
-        return cast("Room", boxes[-1])
+        return cast(Room, boxes[-1])
 
     yield one
     for box in boxes:
@@ -143,7 +143,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
     (tmp_path / "program").mkdir()
     (tmp_path / "program" / "main").write_bytes(b"x" * (PAGE_BYTES + 1))
     limits = Limits(memory_bytes=5_000_000 - 2 * PAGE_BYTES, processes=7)
-    room = Room(cast("Wall", WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits, None)
+    room = Room(cast(Wall, WallOfFiles(above)), Program(tmp_path / "program", ("main",), ""), limits, None)
     monkeypatch.setattr(Path, "mkdir", Path.stat)  # the files are there at once only where the kernel makes the group
     room._make_groups()
     for name, files in kind.items():
