@@ -213,6 +213,7 @@ class Run:
         mark = f"{_watched_prefix()}{next(_numbers)}"
         self._mark = f"{MARK}={mark}".encode()
         _keep_open_files_once()
+        files = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, stdout, stderr))]
         with _away:  # `subprocess` would need 60 us more
             here = os.open(".", os.O_PATH | os.O_CLOEXEC)
             try:
@@ -221,9 +222,7 @@ class Run:
                     program.command[0],
                     program.command,
                     {**environment, MARK: mark},
-                    file_actions=[
-                        (os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, stdout, stderr))
-                    ],
+                    file_actions=files,
                     setsid=True,
                     setsigdef=IGNORED_BY_PYTHON,
                 )
@@ -310,8 +309,8 @@ def _forget_watcher() -> None:
 os.register_at_fork(after_in_child=_forget_watcher)
 
 _away = threading.Lock()
-"""Held while this process is in a program's directory, which posix_spawn inherits. No other thread of a process that runs
-plain bots uses relative paths meanwhile."""
+"""Held while this process is in a program's directory, which posix_spawn inherits. No other thread of a process that
+runs plain bots uses relative paths meanwhile."""
 
 
 def keep_open_files() -> None:

@@ -42,8 +42,8 @@
  * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept. A thread of its
  * own reads, because a bot can hold a pipe's lock for as long as it lives, and a read then sleeps where nothing wakes it.
  *
- * What a bot leaves, such as its page tables, is charged to its group for some milliseconds longer than it lives. Then
- * the kernel would find nobody but the warden to kill there, so a warden leaves that group before it answers.
+ * What a bot leaves, such as its page tables, is charged to its group for milliseconds longer than it lives. Then the
+ * kernel would find nobody but the warden to kill there, so a warden leaves that group before it answers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -200,12 +200,9 @@ static void become_bot(void) {
 #define CLOSED (SECCOMP_RET_ERRNO | EPERM)
 
 /* Closes the calls that the engine's filter allows for the sake of rooms only, to a warden and to all in its room. That
- * filter kills whoever uses numbers of another architecture, so this one need not check for them. No filter can see the
- * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here.
- *
- * The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
- * the listener that is returned hears of each: a bot may make only a few, and the maker makes up for the rest. Every match
- * moves the counter equally far. */
+ * filter kills whoever uses numbers of another architecture. No filter can see the flags of clone3, so to a bot it does
+ * not exist. The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the
+ * number: the listener that is returned hears of each, and the maker makes up for those that a bot did not make. */
 static int filter_calls(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -436,10 +433,8 @@ static int make_fifo(const char *path, int *host_end, int host_flags, int bot_fl
     return bot_end;
 }
 
-/* Gives the room folders of its own: an overlay, whose files are those of the tree. Whoever tries to create a file locks
- * the folder before he is refused, and whoever looks up a name that is not there waits for that lock; but a bot that is
- * not asked may keep it for seconds, until it gets the processor. Devices cannot be opened through an overlay that was
- * mounted without the host's rights, so each is mounted on its own. */
+/* Gives the room folders of its own, whose locks no other bot can hold: an overlay, whose files are those of the tree.
+ * Devices cannot be opened through one that was mounted without the host's rights, so each is mounted on its own. */
 static void lay_folders(void) {
     static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
     char device[32], path[64];
@@ -454,9 +449,8 @@ static void lay_folders(void) {
     move_into("/proc/tree");
 }
 
-/* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, which tells the dynamic linker and Java beside
- * which program to look for libraries, and a map of memory, in which the C library looks for the stack (Mono needs it).
- * The map is right because addresses are not random, see `run_in_room`. */
+/* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, beside which the dynamic linker and Java look for
+ * libraries, and a map of memory, in which the C library looks for the stack (Mono needs it), at an address not random. */
 static void furnish(int program, int host_ends[3], int bot_ends[3]) {
     static const char map[] = "7ffffff00000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n";
     static const struct timespec epoch[2];
@@ -564,15 +558,12 @@ static void forget_ended_rooms(void) {
         }
 }
 
-static void map_users(pid_t of, const char *map) {
-    static const char *const files[] = {"gid_map", "uid_map"};
+static void map_users(pid_t of, const char *file, const char *map) {
     char path[64];
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%d/%s", (int)of, files[i]);
-        int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || write(fd, map, strlen(map)) < 0) die(path);
-        close(fd);
-    }
+    snprintf(path, sizeof path, "%d/%s", (int)of, file);
+    int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, map, strlen(map)) < 0) die(path);
+    close(fd);
 }
 
 /* Starts a process in new namespaces, and in a control group if it is unified; it waits until its users are mapped. */
@@ -594,7 +585,8 @@ static pid_t start_process(uint64_t flags, int group, const char *map) {
     if (started > 0) {
         ino_t taken = next_number() - before;
         if (taken < MOST_EVENED) numbers_of_a_room = taken; /* else the processor has been given further numbers */
-        map_users(started, map);
+        map_users(started, "gid_map", map);
+        map_users(started, "uid_map", map);
         if (write(ends[1], "", 1) != 1) die("go on");
     }
     close(ends[0]);
