@@ -1,7 +1,5 @@
 """Untrusted archives: inspected before they are kept, and unpacked safely.
 
-Theory of operation
--------------------
 Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
 regular file or a directory, has a plain relative path of printable text, and appears once. Anything else is refused,
 not repaired, so exactly the inspected content is unpacked. Because no link is ever created and every file is newly

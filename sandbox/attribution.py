@@ -1,7 +1,5 @@
 """Attributes a missed deadline to the bot or to this host.
 
-Theory of operation
--------------------
 `engine.own_time` defines own time and the counters that show taken time. This module decides about a seat that is
 silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not, and
 an unfinished wait is not counted yet. So the referee keeps *watching*. If the seat answers, its own time decides. If

@@ -117,7 +117,13 @@ class _Box(LocalBox):
                 theirs.close()
                 os.close(tells)
             try:
-                first = _init(told)
+                text = b""  # in which bwrap names the namespace's process 1, as it is numbered on this host
+                while b"}" not in text:
+                    _await(told)
+                    if not (data := os.read(told, 4096)):
+                        raise OSError("bwrap ended")
+                    text += data
+                first = int(json.loads(text)["child-pid"])
                 init = os.pidfd_open(first)
                 _await(ours.fileno())
                 data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
@@ -160,17 +166,6 @@ def _await(fd: int) -> None:
     """Wait until there is something to read. Raises TimeoutError."""
     if not readable(fd, PATIENCE_S):
         raise TimeoutError(f"nothing happened for {PATIENCE_S} s")
-
-
-def _init(told: int) -> int:
-    """Return the id on this host of the namespace's process 1, which bwrap names in JSON."""
-    text = b""
-    while b"}" not in text:
-        _await(told)
-        if not (data := os.read(told, 4096)):
-            raise OSError("bwrap ended")
-        text += data
-    return int(json.loads(text)["child-pid"])
 
 
 def _limit(pid: int, limits: Limits) -> None:

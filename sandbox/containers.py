@@ -1,8 +1,6 @@
 """Containers of a Docker Engine: the settings that confine them (`sandbox.seccomp` has the system calls), their life,
 and boxes that are a container for each run: builds, and everything under gVisor.
 
-Theory of operation
--------------------
 A program that runs alone in a container is a child of the image's init, with which we talk through FIFOs in a directory
 that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
 

@@ -1,7 +1,5 @@
 """Adapts boxes to container runtimes other than the engine's usual one.
 
-Theory of operation
--------------------
 gVisor's `runsc` puts its own kernel between the bot and ours: the *sentry*, an ordinary process without privileges; a
 second one, the *gofer*, opens files for it. Tried with Debian 12's version, 0.0~20221219:
 

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -118,15 +118,13 @@ def check_host(
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
     with tempfile.TemporaryDirectory(prefix="deadheat-check-") as name:
-        box = sandbox.open(reference_program(Path(name)), Limits(cpus=str(cpus[0]) if cpus else ""))
-        try:
+        program = reference_program(Path(name))
+        with closing(sandbox.open(program, Limits(cpus=str(cpus[0]) if cpus else ""))) as box:
             before = stat(host)
             tried = Trial(box, between, runtime.margin_ms)
             tried.run(rounds, turn)
             stolen, busy = shares(before, stat(host))
             weighed = weights(box, sandbox)
-        finally:
-            box.close()
     with quiet():
         realtime = os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO
     groups = host.root / "sys/fs/cgroup"

@@ -1,7 +1,5 @@
 """A host's fitness to judge: a pure function of the facts, with a remedy for every fault.
 
-Theory of operation
--------------------
 The clock itself protects verdicts: it sees and gives back time that a host takes from a bot. So a busy, shared or slow
 machine judges as fairly as a quiet one, and what makes it slower is a *remark*. A host is *unfit* if this protection is
 missing, wrong, or endless:
