@@ -4,14 +4,13 @@ A box is opened when it is first needed, and then kept; every match starts fresh
 service all boxes are discarded. All bots of a match share one processor, and one of them has it: the one that is asked
 (ruling C-17). The others have the least weight, so they run only while that one sleeps.
 
-The referee stays away from the bots' processor where it can. If a kernel is not preemptible, a bot can hold its
-processor for tens of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits
-there at a deadline gives that time back.
+The referee stays away from the bots' processor where it can: if a kernel is not preemptible, a bot can hold its
+processor for tens of milliseconds with one system call.
 
 A read or write of a pipe sleeps while the other end holds the pipe's lock, even without blocking, and no signal wakes
-it. A bot can hold the lock for as long as it likes; meanwhile the referee has no clock and no heartbeat. So another
-thread of its process looks at it every second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks are
-counted, not seconds: if the whole process was stopped, none was made.
+it. A bot can hold the lock for as long as it likes. So another thread of the referee's process looks at it every
+second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks are counted, not seconds: if the whole process was
+stopped, none was made.
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`limits` are those of every box. `referee_cpus` are processors without bots, if there are any. A referee that
-        is not `favoured` runs on any processor, like an ordinary program. A silent seat is watched for at most
-        `watch_ns` past its deadline.
+        is not `favoured` runs like an ordinary program. Silent seats are watched for `watch_ns` past a deadline.
         """
         self._sandbox = sandbox
         self._programs = programs

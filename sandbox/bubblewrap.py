@@ -1,7 +1,5 @@
 """Boxes for other people's bots without root and without a container engine: `bwrap`, by namespaces of the kernel.
 
-Theory of operation
--------------------
 A run has three processes: bwrap, which waits for the end; process 1 of the namespace, which also belongs to bwrap;
 process 2, first a shell with `_SCRIPT`, then the bot. docs/security.md lists what this confines and what it does not.
 
@@ -45,9 +43,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 """The folders of programs and their libraries. A bot sees only those parts of /etc that these need to start."""
 
 SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mono")
-JAVA = "java*"  # below /etc, where Debian keeps Java's settings
 DEVICES = ("null", "zero", "full", "random", "urandom")
-INSIDE = "/bot"
 NOBODY = 1000
 """The user and group that every bot sees as its own."""
 
@@ -234,7 +230,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-    for path in (*map(Path, SETTINGS), *Path("/etc").glob(JAVA)):
+    for path in (*map(Path, SETTINGS), *Path("/etc").glob("java*")):
         if path.exists():
             yield from ("--ro-bind", str(path), str(path))
     for name in DEVICES:
@@ -243,7 +239,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
     tmp_bytes = BUILD_TMP_BYTES if limits.building else limits.tmp_bytes
     for place in ("/tmp", "/dev/shm"):
         yield from ("--perms", "1777", "--size", str(tmp_bytes), "--tmpfs", place)
-    yield from ("--ro-bind", str(directory), INSIDE, "--chdir", INSIDE, "--remount-ro", "/")
+    yield from ("--ro-bind", str(directory), "/bot", "--chdir", "/bot", "--remount-ro", "/")
 
 
 _SYSCTL = "an administrator allows it: sysctl "

@@ -36,8 +36,7 @@ SHORT_BYTES = 400
 _STAT_BYTES = 64 * 1024
 """Enough for the lines of many hundred CPUs, which come first in /proc/stat."""
 
-NONE = -1
-"""Stands for a missing descriptor: reading it fails."""
+NONE = -1  # a missing descriptor: reading it fails
 
 TIMES = "schedstat"
 """The file with the CPU time of a process's first thread, and how long it waited for a CPU (see `leader_times`)."""
@@ -226,9 +225,7 @@ class Cgroup(Meter):
 
 
 def groups_of(pid: int, root: Path = Path("/sys/fs/cgroup"), proc: Path = Path("/proc")) -> dict[str, Path]:
-    """Return a container's control groups: directories by controller, '' for the unified hierarchy; those only in which
-    its runtime made a group for it.
-    """
+    """Return the control groups that a runtime made for its container, by controller, '' for the unified hierarchy."""
     groups: dict[str, Path] = {}
     unified = root / "unified" if (root / "unified").is_dir() else root
     for line in (proc / str(pid) / "cgroup").read_text().splitlines():
@@ -291,8 +288,7 @@ class Parent:
 def join_unified(groups: dict[str, Path], pid: int, name: str, root: Path = Path("/sys/fs/cgroup")) -> dict[str, Path]:
     """Make a unified group for a container whose runtime made `groups` of version 1 only, and move its processes there:
     the kernel measures pressure by unified groups, whichever version sets the limits. Return `groups` with that group,
-    which somebody must remove, or unchanged if there is one already or none can exist. Raises SandboxError if there are
-    too many groups.
+    or unchanged if there is one already or none can exist. Raises SandboxError: there are too many groups.
     """
     group = root / "unified" / OWN_GROUPS / name
     if "" in groups or "cpuacct" not in groups or not (root / "unified").is_dir():
@@ -357,9 +353,7 @@ def _integer(fd: int) -> int | None:
 
 
 def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
-    """Return the time that the hypervisor took from the most affected of these CPUs, in ticks of 10 ms (/proc/stat); 0
-    without CPUs, because a whole host's steal cannot be attributed.
-    """
+    """Return the time that the hypervisor took from the most affected of these CPUs, in ticks of 10 ms (/proc/stat)."""
     ticks = 0
     for cpu in cpus:
         *_, line = stat.partition(b"\ncpu%d " % cpu)
@@ -369,9 +363,7 @@ def steal_ns(stat: bytes, cpus: Collection[int]) -> int:
 
 
 def thaw(container: str, root: Path = Path("/sys/fs/cgroup")) -> None:
-    """Resume everything in a container, which version 1 cannot end while it is frozen (2 can). Its id finds its groups:
-    its first process may have ended with its owner.
-    """
+    """Resume everything in a container, which version 1 cannot end while frozen. Its first process may have ended."""
     pattern = f"{root}/freezer/**/*{container}*/**/freezer.state"
     for state in glob.iglob(pattern, recursive=True):  # noqa: PTH207  Path.glob fails if a folder goes meanwhile
         with contextlib.suppress(OSError):  # it is just going

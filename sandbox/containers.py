@@ -256,11 +256,9 @@ class Confined:
             raise self._lost(f"init accepts no orders: {error}") from error
 
     def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """Return the words of init's next answer, of which the first must be `answer`, and the text with it. The last
-        word is the text's length: it may come in pieces.
-        """
+        """Return the words of init's next answer, of which the first must be `answer`, and the text with it."""
         give_up_at = time.monotonic() + timeout_s
-        said = b""
+        received = b""
         while True:
             try:
                 if not readable(self._answers, give_up_at - time.monotonic()):
@@ -268,13 +266,13 @@ class Confined:
                 data = os.read(self._answers, ANSWER_BYTES)
             except OSError as error:
                 raise self._lost("a box ended unexpectedly") from error
-            said += data
-            line, line_ended, text = said.partition(b"\n")
+            received += data
+            line, line_ended, text = received.partition(b"\n")
             words = line.decode("utf-8", "replace").split()
             wrong = line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)
-            if not data or wrong or len(said) > ANSWER_BYTES:
+            if not data or wrong or len(received) > ANSWER_BYTES:
                 raise self._lost(f"init said {line[:100]!r} instead" if line else "a box ended unexpectedly")
-            if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):
+            if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):  # the last word is the text's length
                 return words, text
 
     def _lost(self, why: str, cause: str = "container-died") -> SandboxError:

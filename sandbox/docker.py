@@ -102,20 +102,18 @@ class DockerSandbox:
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
-        """Remove containers that never end, because their owner was killed before they ran or while a box was frozen.
-        Return their number. Raises SandboxError.
-        """
+        """Remove containers that were frozen, or never ran, when their owner was killed. Return how many."""
         swept = 0
         try:
             alive = {"label": LABEL, "status": ["created", "running", "paused"]}
-            for found in self._client.containers(all=True, filters=alive):
-                folder = Path(found["Labels"][LABEL])
+            for there in self._client.containers(all=True, filters=alive):
+                folder = Path(there["Labels"][LABEL])
                 if folder.parent != self._run_dir:
                     continue
-                if not (folder.exists() if found["State"] == "created" else is_locked(folder)):
+                if not (folder.exists() if there["State"] == "created" else is_locked(folder)):
                     with contextlib.suppress(APIError):  # it is just going, or does not go now
-                        thaw(found["Id"])
-                        self._client.remove_container(found["Id"], force=True)
+                        thaw(there["Id"])
+                        self._client.remove_container(there["Id"], force=True)
                         swept += 1
         except EngineFailure as error:
             raise SandboxError("engine", f"the engine does not list its containers: {error}") from error

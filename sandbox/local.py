@@ -131,8 +131,7 @@ class LocalBox:
         self._limits = limits
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
         self._running: Run | None = None
-        self._fds: list[int] = []
-        """Our ends of the run's pipes."""
+        self._fds: list[int] = []  # our ends of the run's pipes
         self._stderr: Stderr | None = None
         self._meter: ProcessMeter | None = None
         self._grace_ends = 0.0
@@ -273,8 +272,7 @@ class Run:
 
 
 _numbers = itertools.count()
-_watchers: list[int] = []
-"""Our end of the watcher's pipe, once there is one."""
+_watchers: list[int] = []  # our end of the watcher's pipe, once there is one
 
 
 @cache

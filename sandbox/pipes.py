@@ -163,8 +163,7 @@ class PipeTransport:
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`heartbeat` is called before each exchange, and now and then during a long one, which an exception from it
-        ends. Without `turns`, seats think as the game asks. A silent seat is watched for at most `watch_ns` past its
-        deadline.
+        ends. Without `turns`, seats think as the game asks. Silent seats are watched for `watch_ns` past a deadline.
         """
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
@@ -305,7 +304,8 @@ class PipeTransport:
         if past_ns <= 0:
             prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
             if stamp_ns - max(prompt.beat_ns, prompt.started_ns) >= BEAT_NS and past_ns < -NO_BEAT_NS:
-                self._beat(prompt, stamp_ns)
+                prompt.beat_ns = stamp_ns
+                self._heartbeat()
             return None
         prompt.late_ns = prompt.late_ns or past_ns
         prompt.wake_ns = stamp_ns + max(LOOK_NS, min(WEIGH_NS, past_ns // LOOKS_BACK))
@@ -323,12 +323,9 @@ class PipeTransport:
         if not prompt.ear.poll(0):  # still no answer: later unseen time is added to the stolen time so far
             prompt.silent_ns, prompt.earlier_ns = now_ns, evidence.counted_ns
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
-            self._beat(prompt, stamp_ns)
+            prompt.beat_ns = stamp_ns
+            self._heartbeat()
         return None
-
-    def _beat(self, prompt: _Open, stamp_ns: int) -> None:
-        prompt.beat_ns = stamp_ns
-        self._heartbeat()
 
     def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
@@ -346,9 +343,7 @@ class PipeTransport:
 
 
 def _next_look(now_ns: int, deadline_ns: int) -> int:
-    """Return when to look at a silent seat: halfway to its deadline, or in time for a heartbeat; once more `LOOK_NS`
-    before it, then at it.
-    """
+    """Return when to look at a silent seat: halfway to its deadline, in time for a heartbeat, then around it."""
     left_ns = deadline_ns - now_ns
     if left_ns > 2 * BEAT_NS:
         return now_ns + BEAT_NS

@@ -1,7 +1,5 @@
 """Boxes as rooms: one long-lived container, the *wall*, in which every match gets rooms of its own.
 
-Theory of operation
--------------------
 The engine starts one container for a process that plays, and the launcher in it (images/init.c) makes a room for each
 bot of each match in milliseconds: namespaces, a /tmp, a copy of the program, a user. Nothing is ever used again, so
 nothing has to be cleaned.
@@ -55,9 +53,7 @@ WALL = Limits(memory_bytes=MOST_ROOMS * (BOT_MEMORY_BYTES + 2**27), processes=MO
 LOWEST_ROOT, ROOTS = 2_000_000_000, 100_000_000
 """The host's users that are root in a wall, one each: above all bots (`ANY_USER`), and without rights on the host."""
 
-FIFOS = 3
-"""The files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr."""
-
+FIFOS = 3  # the files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr
 WARDEN_THREADS = 2  # which count in the room's group
 PAGE_BYTES = 4096
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE

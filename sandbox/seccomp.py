@@ -22,9 +22,8 @@ docs/decisions/sandbox.md say what was done with some of them. Left out on purpo
   system (fstatfs), the account of pipes that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx,
   which reports them unasked);
 * filters of a bot's own: those of calls (seccomp) and Landlock write to the host's audit log; the machine code of those
-  of calls and of sockets (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that
-  new rooms need: they waited for up to 5 s;
-* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF; new
+  of calls and of sockets (SO_ATTACH_FILTER) has a limit and a lock of the whole kernel, for which new rooms waited 5 s;
+* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF: new
   rooms waited for more than 10 s), and loads modules (SIOCGIFBR, SIOCGIFVLAN);
 * the host's huge pages (MAP_HUGETLB), which no memory limit of a room counts;
 * the limit on core dumps, which must stay 1 (see `sandbox.containers`); setting a clock.
@@ -32,9 +31,9 @@ docs/decisions/sandbox.md say what was done with some of them. Left out on purpo
 Arguments of 32 bits are compared as 64, so rules name allowed values or blocks of them, never "different from" a value:
 otherwise a set upper half would slip through.
 
-init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too; without
-capabilities they are of no use to a bot. A wall also mounts, filters, makes namespaces (clone3) and reads signals from
-a descriptor, and its starter asks for the file system of /proc (fstatfs); init's own filter forbids these in a room.
+init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too. A wall also
+mounts, filters, makes namespaces (clone3) and reads signals from a descriptor, and its starter asks for the file system
+of /proc (fstatfs); init's own filter forbids these in a room.
 
 A build has no opponent, and its tools need locks (Go) and ask how much memory there is. A match reveals no host-wide
 counts: free memory and the number of processes (sysinfo), the numbers given to processes (pidfd_open, CLONE_PIDFD,

@@ -11,7 +11,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,13 +63,9 @@ LONGEST_SECONDS = 60
 Turn = Callable[[], AbstractContextManager[object]]
 """Waits for the processors, and holds them for a round. Between two rounds, others may play on them."""
 
+EACH = 2  # orders of either truth in each round
 TRIPS = 20  # exchanges with a chatterer in each round
-
-PAUSE_SECONDS = 0.02
-"""The pause before each order, after which the bot is reading unless this host is very busy."""
-
-Order = Callable[[int], str]
-"""Makes an order from the runtime's margin in ms. Where it is large, CPU clocks are coarse: 25 ms by them may be 60."""
+PAUSE_SECONDS = 0.02  # before each order; then the bot is reading, unless this host is very busy
 
 
 def reference_program(folder: Path) -> Program:
@@ -78,11 +74,12 @@ def reference_program(folder: Path) -> Program:
     return Program(folder, ("/usr/bin/python3", "main.py"), "reference")
 
 
-INNOCENT: tuple[Order, ...] = (
-    lambda margin_ms: SLEEP.format(LIMIT_MS - margin_ms),
-    lambda margin_ms: WORK.format(WORK_MS * MARGIN_MS / margin_ms),
-)
-GUILTY: tuple[Order, ...] = (lambda margin_ms: SLEEP.format(LIMIT_MS + margin_ms), lambda _: SPIN)
+def _orders(margin_ms: int) -> Iterator[tuple[str, str]]:
+    """Yield a round's orders. Where the margin is large, CPU clocks are coarse: 25 ms by them may be 60."""
+    yield "innocent", SLEEP.format(LIMIT_MS - margin_ms)
+    yield "innocent", WORK.format(WORK_MS * MARGIN_MS / margin_ms)
+    yield "guilty", SLEEP.format(LIMIT_MS + margin_ms)
+    yield "guilty", SPIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +138,8 @@ def check_host(
             waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
             shared_cores="; ".join(siblings for siblings in cores if set(siblings) & set(",-")),
-            innocent=len(INNOCENT) * tried.rounds,
-            guilty=len(GUILTY) * tried.rounds,
+            innocent=EACH * tried.rounds,
+            guilty=EACH * tried.rounds,
             convicted=tried.seen["innocent", "timeout"],
             acquitted=tried.seen["guilty", "in time"],
             disturbed=tried.seen["innocent", "void"],
@@ -198,9 +195,8 @@ class Trial:
 
     def _round(self) -> None:
         self.rounds += 1
-        for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
-            for order in orders:
-                self.seen[truth, self._ask(order(self.margin_ms))] += 1
+        for truth, order in _orders(self.margin_ms):
+            self.seen[truth, self._ask(order)] += 1
         for _ in range(TRIPS):
             try:
                 self.trip_ns.append(self._exchange(CHATTER, NS_PER_S).elapsed_ns)

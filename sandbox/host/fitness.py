@@ -176,7 +176,12 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.shared_cores:
         text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
         yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")
-    yield _of_the_hypervisor(facts)
+    text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
+    if not facts.steal_told:  # some cannot report it: it then looks like a bot's own time, and only verdicts reveal it
+        text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
+        yield Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
+    else:
+        yield _either(facts.steal_share <= MAX_STEAL_SHARE, text, "use a machine whose CPUs are not shared")
 
 
 def _of_the_weight(facts: Facts) -> Iterator[Finding]:
@@ -202,16 +207,6 @@ def _of_the_weight(facts: Facts) -> Iterator[Finding]:
 
 def _times(weight: float) -> str:
     return f"{weight:.2g} times as much as another process"
-
-
-def _of_the_hypervisor(facts: Facts) -> Finding:
-    if not facts.steal_told:
-        # Some cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal it.
-        text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
-        return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
-    text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
-    mend = "use a machine whose CPUs are not shared"
-    return _either(facts.steal_share <= MAX_STEAL_SHARE, text, mend)
 
 
 def _of_verdicts(facts: Facts) -> Iterator[Finding]:

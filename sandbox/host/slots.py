@@ -1,7 +1,5 @@
 """This machine's processors and who holds them: a registry for all users and processes, and in it a league's slots.
 
-Theory of operation
--------------------
 A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
 measures, first takes processors here. A processor is a file in one folder that everybody can use; holding it means
 holding a lock (flock) on that file, which the kernel drops with the last process that has it open, and of which it
@@ -159,9 +157,7 @@ class Processors:
             return -1
 
     def _lock(self, hold: Hold, name: str) -> bool:
-        """Add a lock to the hold; return False if another process has it. If the file was removed between opening and
-        locking, the lock does not count.
-        """
+        """Add a lock to the hold; return False if another process has it. That of a removed file does not count."""
         path = self._folder / name
         while True:
             with contextlib.ExitStack() as opened:
@@ -215,10 +211,9 @@ def _known(pid: int) -> tuple[str, str] | None:
         uid = Path(f"/proc/{pid}").stat().st_uid
     except OSError:
         return None
-    try:
+    user = f"user {uid}"
+    with contextlib.suppress(KeyError):
         user = pwd.getpwuid(uid).pw_name
-    except KeyError:
-        user = f"user {uid}"
     return _shown([word.decode("utf-8", "replace") for word in words]) or name, user
 
 
