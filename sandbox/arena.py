@@ -83,7 +83,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
         self._watch_ns = watch_ns
         self._boxes: dict[int, Box] = {}
         self._turns = InTurn((), b"")
-        self._referee: Referee | None = None  # of the newest match
+        self._referee: _Referee | None = None  # of the newest match
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -157,7 +157,7 @@ class Arena(contextlib.AbstractContextManager["Arena"]):
         boxes = [self._boxes[player] for player in seating]
         self._turns = InTurn(boxes, turns_seed(seed, attempt))
         channels = [box.start() for box in boxes]
-        self._referee = Referee(channels)
+        self._referee = _Referee(channels)
         return PipeTransport(channels, heartbeat, self._turns, self._watch_ns)
 
     @contextlib.contextmanager
@@ -220,12 +220,12 @@ class _Resting:
         return {self._places[player]: reply for player, reply in replies.items()}
 
 
-_watched: WeakKeyDictionary[Referee, None] = WeakKeyDictionary()
+_watched: WeakKeyDictionary[_Referee, None] = WeakKeyDictionary()
 _thread: dict[str, threading.Thread] = {}
 """The thread that looks, once it is needed. No lock guards it: a fork might keep one locked for ever."""
 
 
-class Referee:
+class _Referee:
     """The channels that a thread of this process reads and writes."""
 
     def __init__(self, channels: Collection[Channel]) -> None:
@@ -256,7 +256,7 @@ class Referee:
 def _watch() -> None:
     while True:
         time.sleep(LOOK_SECONDS)
-        referees: list[Referee] = []
+        referees: list[_Referee] = []
         with contextlib.suppress(RuntimeError):  # another match has just begun: the next look finds it
             referees = [*_watched]
         while referees:

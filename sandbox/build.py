@@ -40,8 +40,6 @@ BUILD_LIMITS = Limits(
     building=True,
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
-TOO_MUCH_MEMORY = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
-
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 """The script's exit codes if the image or machine lacks the language; none of the author's code has run then."""
 
@@ -94,6 +92,7 @@ def build(
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
     box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
     listening = _Listening(box, hear)
+    too_much_memory = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
     try:
         channel = box.start()
         with suppress(OSError):  # the box has died, which `_run` sees
@@ -104,14 +103,14 @@ def build(
             end = box.stopped()
         except SandboxError as error:  # a box may not survive when its program runs out of memory (gVisor)
             if channel.out_of_memory() is Blame.BOT:
-                raise BuildFailed(TOO_MUCH_MEMORY, listening.heard) from error
+                raise BuildFailed(too_much_memory, listening.heard) from error
             raise
         log = end.stderr.decode("utf-8", "replace")
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = TOO_MUCH_MEMORY
+            why = too_much_memory
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:

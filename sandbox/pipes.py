@@ -29,7 +29,7 @@ thousands of waiters on a bot's pipe are woken one by one inside our ``write``, 
 other end copies from absent memory. This time is the bot's own: its clock runs, only our wait for a CPU is deducted,
 and stolen time counts from the end of such a write. Lines that need no answer are written before any clock runs. Silent
 seats are checked with ``poll``, which does not need the lock. A read in which we slept is the bot's own time too. Who
-holds us for seconds is killed (`Referee` in `sandbox.arena`).
+holds us for seconds is killed (`sandbox.arena`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
 """

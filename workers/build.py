@@ -164,14 +164,14 @@ def make(context: Context, job: BuildJob) -> BuildOutcome:
         except BadArchive as refused:
             return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
         with context.slots.take(between) as cpus:
-            reason, played = try_out(context, job, recipe, program, cpus, said, between)
+            reason, played = _try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:
             return BuildOutcome(None, reason, said.text, trial)
         return BuildOutcome(context.blobs.put(built.tar), "", said.text, trial)
 
 
-def try_out(
+def _try_out(
     context: Context,
     job: BuildJob,
     recipe: Recipe,

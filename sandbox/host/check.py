@@ -118,7 +118,7 @@ def check_host(
         program = reference_program(Path(name))
         with closing(sandbox.open(program, Limits(cpus=str(cpus[0]) if cpus else ""))) as box:
             before = stat(host)
-            tried = Trial(box, between, runtime.margin_ms)
+            tried = _Trial(box, between, runtime.margin_ms)
             tried.run(rounds, turn)
             stolen, busy = shares(before, stat(host))
             weighed = weights(box, sandbox)
@@ -168,7 +168,7 @@ def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
 
 
 @dataclass
-class Trial:
+class _Trial:
     """Reference bots in one box, and their verdicts: `seen` counts (truth, verdict)."""
 
     box: Box
