@@ -63,6 +63,16 @@ _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 3<&- 4>&- 7<&-'
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
 
 
+_SYSCTL = "an administrator allows it: sysctl "
+_PROFILE = "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict"
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", f"{_SYSCTL}kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", f"{_SYSCTL}user.max_user_namespaces=10000"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", _PROFILE),
+)
+"""What keeps ordinary users from namespaces, and the administrator's remedy."""
+
+
 class BubblewrapSandbox:
     """See `sandbox.box.Sandbox`."""
 
@@ -80,7 +90,13 @@ class BubblewrapSandbox:
             box.ask_stop(NS_PER_S)
             box.stopped()
         except SandboxError as error:
-            raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}{_cure()}") from error
+            remedy = "in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"
+            for name, refusing, cure in _SWITCHES:
+                with contextlib.suppress(OSError):
+                    if Path("/proc/sys", name).read_text().strip() == refusing:
+                        remedy = cure
+                        break
+            raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}; {remedy}") from error
 
     def open(self, program: Program, limits: Limits) -> Box:
         return _Box(self._bwrap, program, limits)
@@ -240,21 +256,3 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
     for place in ("/tmp", "/dev/shm"):
         yield from ("--perms", "1777", "--size", str(tmp_bytes), "--tmpfs", place)
     yield from ("--ro-bind", str(directory), "/bot", "--chdir", "/bot", "--remount-ro", "/")
-
-
-_SYSCTL = "an administrator allows it: sysctl "
-_PROFILE = "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict"
-_SWITCHES = (
-    ("kernel/unprivileged_userns_clone", "0", f"{_SYSCTL}kernel.unprivileged_userns_clone=1"),
-    ("user/max_user_namespaces", "0", f"{_SYSCTL}user.max_user_namespaces=10000"),
-    ("kernel/apparmor_restrict_unprivileged_userns", "1", _PROFILE),
-)
-
-
-def _cure() -> str:
-    """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
-    for name, refusing, cure in _SWITCHES:
-        with contextlib.suppress(OSError):
-            if Path("/proc/sys", name).read_text().strip() == refusing:
-                return f"; {cure}"
-    return "; in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"

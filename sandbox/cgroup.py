@@ -176,13 +176,23 @@ class Cgroup(Meter):
 
     def _texts(self, fresh: bool) -> _Texts:
         """Read the counters: 40 microseconds if `fresh`, else 5, because the slow ones may be SLOW_AGE_NS old."""
-        slow = self._slow_counters(fresh)
+        now_ns = monotonic_ns()
+        if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
+            self._slow_at_ns = now_ns
+            throttled = read_now(self._throttled)
+            frozen_by_v1 = read_now(self._freezer).strip() not in (b"THAWED", b"")
+            self._slow = Counters(
+                throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
+                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
+                frozen_ns=1000 * (_value(read_now(self._frozen_time), b"frozen_usec") or 0),
+                frozen=frozen_by_v1 or _value(read_now(self._events), b"frozen") == 1,
+            )
         try:
             cpu, pressure = pread(self._cpu, SHORT_BYTES, 0), pread(self._pressure, SHORT_BYTES, 0)
-            return (cpu, pressure, pread(self._leader, SHORT_BYTES, 0), slow)
+            return (cpu, pressure, pread(self._leader, SHORT_BYTES, 0), self._slow)
         except OSError:  # some are missing
             cpu, pressure, leader = (read_now(fd, SHORT_BYTES) for fd in (self._cpu, self._pressure, self._leader))
-            return (cpu, pressure, leader, slow)
+            return (cpu, pressure, leader, self._slow)
 
     def _counters(self, texts: _Texts) -> Counters:
         cpu, pressure, leader, slow = texts
@@ -195,20 +205,6 @@ class Cgroup(Meter):
             delay_ns=delay_ns,
             processors=self._processors,
         )
-
-    def _slow_counters(self, fresh: bool) -> Counters:
-        now_ns = monotonic_ns()
-        if fresh or now_ns - self._slow_at_ns > SLOW_AGE_NS:
-            self._slow_at_ns = now_ns
-            throttled = read_now(self._throttled)
-            frozen_by_v1 = read_now(self._freezer).strip() not in (b"THAWED", b"")
-            self._slow = Counters(
-                throttled_ns=_value(throttled, b"throttled_time") or 1000 * (_value(throttled, b"throttled_usec") or 0),
-                steal_ns=steal_ns(pread(self._stat, _STAT_BYTES, 0), self.cpus),
-                frozen_ns=1000 * (_value(read_now(self._frozen_time), b"frozen_usec") or 0),
-                frozen=frozen_by_v1 or _value(read_now(self._events), b"frozen") == 1,
-            )
-        return self._slow
 
     def close(self) -> None:
         """Close the files; idempotent."""

@@ -18,7 +18,7 @@ from deadheat.sandbox.box import Box, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import sweep_unified, thaw, wanted_weight
 from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure, is_locked
 from deadheat.sandbox.rooms import Room, Wall
-from deadheat.sandbox.runtimes import find_runtime, refuse_user_namespaces, why_not_started
+from deadheat.sandbox.runtimes import find_runtime, why_not_started
 
 ENGINE_TIMEOUT_S = 30
 
@@ -51,9 +51,7 @@ class DockerSandbox:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.trust_env = False  # engines have no proxy; looking for one took a tenth of each request
             self._client.inspect_image(image)
-            info = self._client.info()
-            refuse_user_namespaces(info)
-            self.runtime = find_runtime(info, runtime)
+            self.runtime = find_runtime(self._client.info(), runtime)
         except NotFound as error:
             cure = f"build it with deploy/images/build {image.rpartition(':')[2].partition('-')[0]}"
             raise SandboxError("no-image", f"the engine has no image {image}; {cure}") from error

@@ -225,7 +225,15 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
             raise LanguageError("ambiguous", text, names=_or(sorted(fitting)))
         if fitting:
             return fitting.popitem()
-    raise _not_found(names)
+    wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
+    deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
+    text = N_("The archive has no %(names)s at its root, and no %(file)s that names another file.")
+    if deeper:
+        text = N_(
+            "The archive has no %(names)s at its root, only %(found)r: pack the folder's content, not the folder, or "
+            "name it in %(file)s."
+        )
+    raise LanguageError("no-entry", text, names=_or(wanted), found="".join(deeper[:1]))
 
 
 def _of_single_file(filename: str) -> tuple[str, str]:
@@ -282,18 +290,6 @@ def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
             if name == pattern if exact else fnmatchcase(name, pattern):
                 return name
     return ""
-
-
-def _not_found(names: Sequence[str]) -> LanguageError:
-    wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
-    deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
-    text = N_("The archive has no %(names)s at its root, and no %(file)s that names another file.")
-    if deeper:
-        text = N_(
-            "The archive has no %(names)s at its root, only %(found)r: pack the folder's content, not the folder, or "
-            "name it in %(file)s."
-        )
-    return LanguageError("no-entry", text, names=_or(wanted), found="".join(deeper[:1]))
 
 
 def _or(words: Sequence[str]) -> str:

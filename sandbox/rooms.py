@@ -298,8 +298,26 @@ def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
         except NotFound:
             if time.monotonic() > give_up_at:
                 raise
+        config = client.create_host_config(
+            network_mode="none",
+            read_only=True,
+            mounts=[_volume(name, "/resident", read_only=False)],
+            cap_drop=["ALL"],
+            cap_add=[
+                "CHOWN",
+                "DAC_OVERRIDE",
+                "FOWNER",
+                "IPC_LOCK",
+                "MKNOD",
+            ],  # the fourth: beyond every limit
+            security_opt=["no-new-privileges:true"],
+            log_config=LogConfig(type="none"),
+        )
+        labels, command = {"deadheat.resident": image_id}, ["/bin/sh", "-c", KEEPER]
         try:
-            _create_keeper(client, image_id, name)
+            client.create_container(
+                image_id, command=command, name=name, network_disabled=True, labels=labels, host_config=config
+            )
         except APIError as error:
             if error.status_code != CONFLICT:
                 raise
@@ -323,26 +341,6 @@ def await_tree(client: docker.APIClient, tree: Mount, complete: Callable[[float]
 def _volume(name: str, where: str, *, read_only: bool) -> Mount:
     memory = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": "mode=755,nr_inodes=100000"})
     return Mount(where, name, type="volume", read_only=read_only, no_copy=True, driver_config=memory)
-
-
-def _create_keeper(client: docker.APIClient, image_id: str, name: str) -> None:
-    config = client.create_host_config(
-        network_mode="none",
-        read_only=True,
-        mounts=[_volume(name, "/resident", read_only=False)],
-        cap_drop=["ALL"],
-        cap_add=["CHOWN", "DAC_OVERRIDE", "FOWNER", "IPC_LOCK", "MKNOD"],  # IPC_LOCK: lock memory beyond every limit
-        security_opt=["no-new-privileges:true"],
-        log_config=LogConfig(type="none"),
-    )
-    client.create_container(
-        image_id,
-        command=["/bin/sh", "-c", KEEPER],
-        name=name,
-        network_disabled=True,
-        labels={"deadheat.resident": image_id},
-        host_config=config,
-    )
 
 
 def packed(directory: Path) -> tuple[int, int]:

@@ -67,8 +67,6 @@ def describe(sandbox: Sandbox, image: Image, limits: Limits, cpus: str = "") -> 
         suffixes=(),
         entries=("none",),
         build="\n".join(map(_question, LANGUAGES.values())),
-        run=("none",),
-        tools=(),
     )
     with tempfile.TemporaryDirectory() as nothing:
         answers = build(sandbox, Path(nothing), asking, cpus).log

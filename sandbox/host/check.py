@@ -12,13 +12,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
-from deadheat.sandbox.arena import quiet
+from deadheat.sandbox.arena import Holding, quiet
 from deadheat.sandbox.box import Box, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.cgroup import wanted_weight
 from deadheat.sandbox.containers import Confined
@@ -59,9 +59,6 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 
 LONGEST_SECONDS = 60
 """After this time in its turns no further round begins: a busy host must not keep a check for minutes."""
-
-Turn = Callable[[], AbstractContextManager[object]]
-"""Waits for the processors, and holds them for a round. Between two rounds, others may play on them."""
 
 EACH = 2  # orders of either truth in each round
 TRIPS = 20  # exchanges with a chatterer in each round
@@ -107,10 +104,10 @@ def check_host(
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
     bots: int = 0,
-    turn: Turn = nullcontext,
+    turn: Holding = nullcontext,
 ) -> Report:
     """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
-    `bots` may run here at a time; 0: unknown. Each round is played in a `turn`. Raises TransportError: there was none.
+    `bots` may run here at a time; 0: unknown. A `turn` holds the processors for a round. Raises TransportError.
     """
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
@@ -181,7 +178,7 @@ class _Trial:
     rounds: int = 0
     _transport: PipeTransport | None = None
 
-    def run(self, rounds: int, turn: Turn = nullcontext) -> None:
+    def run(self, rounds: int, turn: Holding = nullcontext) -> None:
         """Run the trial. Raises TransportError if not one reference bot could be started."""
         left_seconds: float = LONGEST_SECONDS
         while self.rounds < rounds and left_seconds > 0:

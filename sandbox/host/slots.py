@@ -144,9 +144,11 @@ class Processors:
         """Return the holders of processors, by process."""
         files = {self._inode(path): int(path.name.removeprefix("cpu-")) for path in self._folder.glob("cpu-*[0-9]")}
         taken: dict[int, list[int]] = {}
-        for inode, pid in _locks():
-            if inode in files:
-                taken.setdefault(pid, []).append(files[inode])
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/locks").read_text().splitlines():  # those of waiting processes begin with an arrow
+                words = line.split()  # see proc_locks(5)
+                if len(words) > 5 and words[1] == "FLOCK" and (inode := int(words[5].rpartition(":")[2])) in files:
+                    taken.setdefault(max(0, int(words[4])), []).append(files[inode])
         return [Holder(pid, tuple(sorted(cpus))) for pid, cpus in sorted(taken.items())]
 
     @staticmethod
@@ -192,15 +194,6 @@ def _opened(path: Path) -> int:
             os.close(fd)
             break
     raise OSError(errno.EINVAL, "not a plain file", str(path))
-
-
-def _locks() -> Iterator[tuple[int, int]]:
-    """Yield inode and process of every flock; see proc_locks(5). Lines of waiting processes begin with an arrow."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            words = line.split()
-            if len(words) > 5 and words[1] == "FLOCK":
-                yield int(words[5].rpartition(":")[2]), max(0, int(words[4]))
 
 
 def _known(pid: int) -> tuple[str, str] | None:
