@@ -1,11 +1,9 @@
 """Untrusted archives: inspected before they are kept, and unpacked safely.
 
-Theory of operation
--------------------
 Authors send zips, and builds of their code produce tars; both are untrusted, under the same rules. An entry is a
-regular file or a directory, has a plain relative path of printable text, and appears once. Links, devices, absolute
-paths, ``..``, backslashes and control characters are refused, not repaired, so exactly the inspected content is
-unpacked. Because no link is ever created and every file is newly created, nothing can be written outside the directory.
+regular file or a directory, has a plain relative path of printable text, and appears once. Anything else is refused,
+not repaired, so exactly the inspected content is unpacked. Because no link is ever created and every file is newly
+created, nothing can be written outside the directory.
 
 Sizes are bounded three times: the sizes declared in the archive's directory, the ratio to the size sent, and the bytes
 actually unpacked. No two entries may share bytes; otherwise bytes sent once could be unpacked a thousand times (D.
@@ -25,7 +23,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import BinaryIO
 
@@ -56,6 +54,7 @@ _LOCAL_HEADER_BYTES = 30
 _MAX_COMMENT_BYTES = 0xFFFF
 _ENCRYPTED = 0x1 | 0x40
 _UTF8 = 0x800
+_METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 class BadArchive(Exception):
@@ -101,8 +100,9 @@ def extract_upload(upload: bytes, filename: str, recipe: Recipe, directory: Path
     if not is_zip_name(filename):
         (directory / recipe.entries[0]).write_bytes(upload)
         return
-    with _opened(io.BytesIO(upload), bounds or Bounds()) as archive:
-        for info in _checked_entries(archive, bounds or Bounds()):
+    bounds = bounds or Bounds()
+    with _opened(io.BytesIO(upload), bounds) as archive:
+        for info in _checked_entries(archive, bounds):
             content = None if info.is_dir() else _content(archive, info)
             _write(directory / info.filename, content, executable=bool((info.external_attr >> 16) & stat.S_IXUSR))
 
@@ -155,10 +155,10 @@ def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.Z
     for info in entries:
         _check_entry(info)
     _check_paths((info.filename.rstrip("/"), info.is_dir()) for info in entries)
-    for one, next_one in pairwise(sorted(entries, key=lambda info: info.header_offset)):
-        end = one.header_offset + _LOCAL_HEADER_BYTES + len(one.orig_filename.encode()) + one.compress_size
-        if end > next_one.header_offset:
-            raise BadArchive("bomb", f"{one.filename[:100]!r} and {next_one.filename[:100]!r} share their content.")
+    for first, second in pairwise(sorted(entries, key=lambda info: info.header_offset)):
+        end = first.header_offset + _LOCAL_HEADER_BYTES + len(first.orig_filename.encode()) + first.compress_size
+        if end > second.header_offset:
+            raise BadArchive("bomb", f"{first.filename[:100]!r} and {second.filename[:100]!r} share their content.")
     total = sum(info.file_size for info in entries)
     if total > bounds.total_bytes:
         raise BadArchive("too-large", f"The archive unpacks to more than {bounds.total_bytes} bytes.")
@@ -168,23 +168,21 @@ def _checked_entries(archive: zipfile.ZipFile, bounds: Bounds) -> list[zipfile.Z
 
 
 def _check_entry(info: zipfile.ZipInfo) -> None:
-    name = info.orig_filename
-    shown = repr(name[:100])
+    name, kind = info.orig_filename, stat.S_IFMT(info.external_attr >> 16)
     if not name:
         raise BadArchive("bad-name", "An entry has no name.")
-    if info.flag_bits & _ENCRYPTED:
-        raise BadArchive("encrypted", f"{shown} is encrypted.")
-    if info.filename != name or not (name.isascii() or info.flag_bits & _UTF8):
-        raise BadArchive("bad-name", f"{shown} is not a plain name in UTF-8.")
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind == stat.S_IFLNK:
-        raise BadArchive("link", f"{shown} is a symbolic link.")
-    if kind not in {0, stat.S_IFREG, stat.S_IFDIR} or (kind == stat.S_IFDIR) > info.is_dir():
-        raise BadArchive("special-file", f"{shown} is neither a file nor a directory.")
-    if info.is_dir() and info.file_size:
-        raise BadArchive("special-file", f"{shown} is a directory with content.")
-    if info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
-        raise BadArchive("unsupported", f"{shown} is packed by a method other than store or deflate.")
+    plain = info.filename == name and (name.isascii() or info.flag_bits & _UTF8)
+    special = kind not in {0, stat.S_IFREG, stat.S_IFDIR} or (kind == stat.S_IFDIR) > info.is_dir()
+    for wrong, reason, what in (
+        (info.flag_bits & _ENCRYPTED, "encrypted", "encrypted"),
+        (not plain, "bad-name", "not a plain name in UTF-8"),
+        (kind == stat.S_IFLNK, "link", "a symbolic link"),
+        (special, "special-file", "neither a file nor a directory"),
+        (info.is_dir() and info.file_size, "special-file", "a directory with content"),
+        (info.compress_type not in _METHODS, "unsupported", "packed by a method other than store or deflate"),
+    ):
+        if wrong:
+            raise BadArchive(reason, f"{name[:100]!r} is {what}.")
 
 
 def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
@@ -195,12 +193,9 @@ def _check_paths(entries: Iterable[tuple[str, bool]]) -> None:
         if path in seen and not (is_directory and seen[path]):
             raise BadArchive("duplicate", f"{path[:100]!r} appears twice.")
         seen[path] = is_directory
-    for path in seen:
-        parent = path.rpartition("/")[0]
-        while parent:
-            if seen.get(parent) is False:
-                raise BadArchive("duplicate", f"{parent[:100]!r} is a file and a directory.")
-            parent = parent.rpartition("/")[0]
+    for parent in (parent for path in seen for parent in accumulate(path.split("/")[:-1], "{}/{}".format)):
+        if seen.get(parent) is False:
+            raise BadArchive("duplicate", f"{parent[:100]!r} is a file and a directory.")
 
 
 def check_path(path: str) -> None:

@@ -1,15 +1,16 @@
 """A series: the same programs in their boxes, match after match. Judge and local kit share this code.
 
 A box is opened when it is first needed, and then kept; every match starts fresh processes in it. After a failure of the
-service all boxes are discarded.
+service all boxes are discarded. All bots of a match share one processor, and one of them has it: the one that is asked
+(ruling C-17). The others have the least weight, so they run only while that one sleeps.
 
-All bots of a match share one processor, and one of them has it: the one that is asked (ruling C-17). If several are
-asked, they think one after the other, in an order that is drawn anew each time and known to nobody before. The others
-have the least weight, so they run only while the one that is asked sleeps.
+The referee stays away from the bots' processor where it can: if a kernel is not preemptible, a bot can hold its
+processor for tens of milliseconds with one system call.
 
-The referee stays away from the bots' processor where it can. If a kernel is not preemptible, a bot can hold its
-processor for tens of milliseconds with one system call (unmapping 64,000 mappings: 34 ms), and a referee that waits
-there at a deadline gives that time back.
+A read or write of a pipe sleeps while the other end holds the pipe's lock, even without blocking, and no signal wakes
+it. A bot can hold the lock for as long as it likes. So another thread of the referee's process looks at it every
+second, and kills the bot that holds it for `HELD_LOOKS` looks. Looks are counted, not seconds: if the whole process was
+stopped, none was made.
 """
 
 from __future__ import annotations
@@ -18,10 +19,14 @@ import contextlib
 import gc
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from random import SystemRandom
+from weakref import WeakKeyDictionary
 
 from deadheat.engine.chance import turns_seed
 from deadheat.engine.core import NS_PER_S, Fault, Game, Message, Reply, Seat, Transport, TransportError
@@ -29,7 +34,7 @@ from deadheat.engine.figures import seat_number
 from deadheat.engine.own_time import WATCH_NS
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript
-from deadheat.sandbox.box import Box, Exit, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.box import Box, Channel, Exit, Limits, Program, Sandbox, SandboxError
 from deadheat.sandbox.local import pinned
 from deadheat.sandbox.pipes import InTurn, PipeTransport
 
@@ -40,6 +45,8 @@ FINISH_GRACE_NS = NS_PER_S
 
 REALTIME_PRIORITY = 1
 """The lowest real-time priority. It is above all normal ones, and none of our other processes uses one."""
+
+LOOK_SECONDS, HELD_LOOKS = 1.0, 5
 
 Holding = Callable[[], contextlib.AbstractContextManager[object]]
 
@@ -53,7 +60,7 @@ class Played:
     convictions: Sequence[Mapping[str, object]] = ()  # the evidence of every time-out
 
 
-class Arena:
+class Arena(contextlib.AbstractContextManager["Arena"]):
     """Boxes for `programs`, kept during a series. Close the arena, or use it as a context manager."""
 
     def __init__(
@@ -66,8 +73,7 @@ class Arena:
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`limits` are those of every box. `referee_cpus` are processors without bots, if there are any. A referee that
-        is not `favoured` runs on any processor, like an ordinary program. A silent seat is watched for at most
-        `watch_ns` past its deadline.
+        is not `favoured` runs like an ordinary program. Silent seats are watched for `watch_ns` past a deadline.
         """
         self._sandbox = sandbox
         self._programs = programs
@@ -77,9 +83,7 @@ class Arena:
         self._watch_ns = watch_ns
         self._boxes: dict[int, Box] = {}
         self._turns = InTurn((), b"")
-
-    def __enter__(self) -> Arena:
-        return self
+        self._referee: _Referee | None = None  # of the newest match
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -152,7 +156,9 @@ class Arena:
         """Start the programs of a match."""
         boxes = [self._boxes[player] for player in seating]
         self._turns = InTurn(boxes, turns_seed(seed, attempt))
-        return PipeTransport([box.start() for box in boxes], heartbeat, self._turns, self._watch_ns)
+        channels = [box.start() for box in boxes]
+        self._referee = _Referee(channels)
+        return PipeTransport(channels, heartbeat, self._turns, self._watch_ns)
 
     @contextlib.contextmanager
     def _awake(self, hold: Holding) -> Iterator[None]:
@@ -212,6 +218,53 @@ class _Resting:
         with self._awake():
             replies = self._transport.exchange(theirs)
         return {self._places[player]: reply for player, reply in replies.items()}
+
+
+_watched: WeakKeyDictionary[_Referee, None] = WeakKeyDictionary()
+_thread: dict[str, threading.Thread] = {}
+"""The thread that looks, once it is needed. No lock guards it: a fork might keep one locked for ever."""
+
+
+class _Referee:
+    """The channels that a thread of this process reads and writes."""
+
+    def __init__(self, channels: Collection[Channel]) -> None:
+        self._channels = channels
+        self._status = Path(f"/proc/self/task/{threading.get_native_id()}/stat")
+        self._call: tuple[Channel, int] | None = None  # in which the thread slept at the last look
+        self._looks = 0
+        _watched[self] = None
+        if not _thread:
+            made = threading.Thread(target=_watch, name="held", daemon=True)
+            if _thread.setdefault("", made) is made:
+                made.start()
+
+    def look(self) -> None:
+        """Kill a bot in whose pipe the referee has slept since `HELD_LOOKS` looks."""
+        held = next((channel for channel in self._channels if channel.inside), None)
+        call = None
+        if held is not None and self._status.read_bytes().rpartition(b")")[2].split()[0] == b"D":
+            call = held, held.calls
+        self._looks = self._looks + 1 if call == self._call else 1
+        self._call = call
+        if held is not None and call is not None and self._looks == HELD_LOOKS:
+            log.warning("a bot that held a pipe is killed")
+            held.killed = True
+            held.kill()
+
+
+def _watch() -> None:
+    while True:
+        time.sleep(LOOK_SECONDS)
+        referees: list[_Referee] = []
+        with contextlib.suppress(RuntimeError):  # another match has just begun: the next look finds it
+            referees = [*_watched]
+        while referees:
+            with contextlib.suppress(OSError):  # its thread has just ended
+                referees.pop().look()
+
+
+os.register_at_fork(after_in_child=_thread.clear)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,5 @@
 """Attributes a missed deadline to the bot or to this host.
 
-Theory of operation
--------------------
 `engine.own_time` defines own time and the counters that show taken time. This module decides about a seat that is
 silent past its deadline. At the deadline itself a starved bot's own time is always below the limit, guilty or not, and
 an unfinished wait is not counted yet. So the referee keeps *watching*. If the seat answers, its own time decides. If
@@ -50,16 +48,8 @@ MAX_STEAL_SHARE = 0.02
 """The share of a machine's CPU time taken by the hypervisor above which it gets a remark."""
 
 
-def between(
-    before: Counters,
-    after: Counters,
-    wall_ns: int,
-    referee_ns: int = 0,
-    unseen_ns: int = 0,
-    earlier_ns: int = 0,
-    read_ns: int = 0,
-) -> Evidence:
-    """Return the evidence of an interval from the readings at its ends."""
+def between(before: Counters, after: Counters, wall_ns: int) -> Evidence:
+    """Return what the readings at the ends of an interval show of it; a referee adds what it knows of itself."""
     # A first thread that is gone from a container that is still counted has ended itself: it no longer waits.
     if before.delay_ns is not None and after.delay_ns is None and after.cpu_ns is not None:
         after = after._replace(delay_ns=before.delay_ns, leader_cpu_ns=before.leader_cpu_ns)
@@ -72,11 +62,7 @@ def between(
         throttled_ns=max(0, after.throttled_ns - before.throttled_ns),
         steal_ns=max(0, after.steal_ns - before.steal_ns - STEAL_TICK_NS),
         frozen_ns=max(0, after.frozen_ns - before.frozen_ns),
-        referee_ns=referee_ns,
-        unseen_ns=unseen_ns,
-        earlier_ns=earlier_ns,
         frozen=after.frozen,
-        read_ns=read_ns,
         processors=after.processors,
     )
 

@@ -1,7 +1,5 @@
-"""The interface between the referee's side and whatever confines a bot.
-
-A `Box` confines one program. It runs the program repeatedly, with a fresh process for each match, and returns a
-`Channel` (two descriptors) for each run. The referee sees no difference between the Docker and the local backend.
+"""The interface between the referee's side and whatever confines a bot: a `Box` runs one program repeatedly, with a
+fresh process for each match, and returns a `Channel` (two descriptors) for each run.
 """
 
 from __future__ import annotations
@@ -117,7 +115,7 @@ class Channel:
     unread: bytes = b""
     calls: int = 0  # reads and writes so far
     inside: bool = False  # in one of them now
-    killed: bool = False  # because it held a pipe (see `sandbox.held`)
+    killed: bool = False  # because it held a pipe (see `sandbox.arena`)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,7 @@
 """Boxes for other people's bots without root and without a container engine: `bwrap`, by namespaces of the kernel.
 
-Theory of operation
--------------------
-bubblewrap starts a program in its own namespaces (user, processes, files, network, IPC, host name) and needs no
-privilege where the kernel lets ordinary users create them. A run has three processes: bwrap, which waits for the end;
-process 1 of the namespace, which also belongs to bwrap; process 2, first a shell with `_SCRIPT`, then the bot.
+A run has three processes: bwrap, which waits for the end; process 1 of the namespace, which also belongs to bwrap;
+process 2, first a shell with `_SCRIPT`, then the bot. docs/security.md lists what this confines and what it does not.
 
 * The shell writes one byte to a socket, and the kernel adds the sender's process id (SO_PASSCRED): that is the bot's id
   on this host, which the meter measures. The shell then waits for one byte, so the bot begins only when everything is
@@ -15,12 +12,9 @@ process 1 of the namespace, which also belongs to bwrap; process 2, first a shel
   does (`--die-with-parent`), and everything with it.
 * If we die before the bot has begun, the shell finds its socket closed and ends. Process 1 first waits for bwrap, and
   would wait forever if bwrap died then: so bwrap itself holds a reader of what it tells us, and signals are blocked
-  meanwhile. Only a kill within a few microseconds can still leave that process behind, without a bot: one of 200 kills
-  aimed at the beginning did so.
+  meanwhile. Of 200 kills aimed at these microseconds, one left that process behind, without a bot.
 
 Root may not use it: without any capability, the kernel still lets root's processes exceed a limit on their number.
-
-docs/security.md lists what this confines and what it does not.
 """
 
 from __future__ import annotations
@@ -39,7 +33,7 @@ from pathlib import Path
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.box import ENVIRONMENT, Box, Limits, Program, SandboxError
-from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Running, keep_open_files, wait
+from deadheat.sandbox.local import MAX_FILE_BYTES, LocalBox, Run, keep_open_files, wait
 from deadheat.sandbox.pipes import readable
 
 PATIENCE_S = 10
@@ -49,9 +43,7 @@ SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/
 """The folders of programs and their libraries. A bot sees only those parts of /etc that these need to start."""
 
 SETTINGS = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/mono")
-JAVA = "java*"  # below /etc, where Debian keeps Java's settings
 DEVICES = ("null", "zero", "full", "random", "urandom")
-INSIDE = "/bot"
 NOBODY = 1000
 """The user and group that every bot sees as its own."""
 
@@ -71,6 +63,16 @@ _SCRIPT = 'echo && read -r _ && exec "$@" <&3 >&4 3<&- 4>&- 7<&-'
 _CREDENTIALS = struct.Struct("3i")  # process, user and group; see unix(7)
 
 
+_SYSCTL = "an administrator allows it: sysctl "
+_PROFILE = "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict"
+_SWITCHES = (
+    ("kernel/unprivileged_userns_clone", "0", f"{_SYSCTL}kernel.unprivileged_userns_clone=1"),
+    ("user/max_user_namespaces", "0", f"{_SYSCTL}user.max_user_namespaces=10000"),
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", _PROFILE),
+)
+"""What keeps ordinary users from namespaces, and the administrator's remedy."""
+
+
 class BubblewrapSandbox:
     """See `sandbox.box.Sandbox`."""
 
@@ -88,7 +90,13 @@ class BubblewrapSandbox:
             box.ask_stop(NS_PER_S)
             box.stopped()
         except SandboxError as error:
-            raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}{_cure()}") from error
+            remedy = "in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"
+            for name, refusing, cure in _SWITCHES:
+                with contextlib.suppress(OSError):
+                    if Path("/proc/sys", name).read_text().strip() == refusing:
+                        remedy = cure
+                        break
+            raise SandboxError("no-start", f"bubblewrap does not work here: {error.detail}; {remedy}") from error
 
     def open(self, program: Program, limits: Limits) -> Box:
         return _Box(self._bwrap, program, limits)
@@ -102,7 +110,7 @@ class _Box(LocalBox):
         inside = ["/bin/sh", "-c", _SCRIPT, "sh", *program.command]
         self._arguments = [bwrap, *_confined(program.directory.absolute(), limits), "--", *inside]
 
-    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Run:
         with contextlib.ExitStack() as stack:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
             stack.callback(signal.pthread_sigmask, signal.SIG_SETMASK, before)  # else bwrap may be left half started
@@ -121,9 +129,20 @@ class _Box(LocalBox):
                 theirs.close()
                 os.close(tells)
             try:
-                first = _init(told)
+                text = b""  # in which bwrap names the namespace's process 1, as it is numbered on this host
+                while b"}" not in text:
+                    _await(told)
+                    if not (data := os.read(told, 4096)):
+                        raise OSError("bwrap ended")
+                    text += data
+                first = int(json.loads(text)["child-pid"])
                 init = os.pidfd_open(first)
-                bot = _first_word(ours)
+                _await(ours.fileno())
+                data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
+                if not data:
+                    raise OSError("bwrap ended")
+                [(_, _, credentials)] = extra
+                bot = int(_CREDENTIALS.unpack(credentials)[0])
                 _limit(bot, self._limits)
                 ours.send(b"\n")
                 return _Confined(bwrap, first, init, bot)
@@ -161,27 +180,6 @@ def _await(fd: int) -> None:
         raise TimeoutError(f"nothing happened for {PATIENCE_S} s")
 
 
-def _init(told: int) -> int:
-    """Return the id on this host of the namespace's process 1, which bwrap names in JSON."""
-    text = b""
-    while b"}" not in text:
-        _await(told)
-        if not (data := os.read(told, 4096)):
-            raise OSError("bwrap ended")
-        text += data
-    return int(json.loads(text)["child-pid"])
-
-
-def _first_word(ours: socket.socket) -> int:
-    """Wait until the bot can start, and return its process id on this host."""
-    _await(ours.fileno())
-    data, extra, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(_CREDENTIALS.size))
-    if not data:
-        raise OSError("bwrap ended")
-    [(_, _, content)] = extra
-    return int(_CREDENTIALS.unpack(content)[0])
-
-
 def _limit(pid: int, limits: Limits) -> None:
     """Limit what each process of a bot may use, as far as an ordinary user can."""
     values = {
@@ -200,8 +198,8 @@ def _limit(pid: int, limits: Limits) -> None:
     Path(f"/proc/{pid}/oom_score_adj").write_text("1000")  # killed first when memory runs out; the bot may undo that
 
 
-class _Confined:
-    """A run inside bubblewrap. See `sandbox.local.Running`."""
+class _Confined(Run):
+    """A run inside bubblewrap."""
 
     def __init__(self, bwrap: int, first: int, init: int, bot: int) -> None:
         """`init` is a descriptor of the namespace's `first` process; the others are process ids."""
@@ -248,7 +246,7 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
             yield from ("--ro-bind", str(path), str(path))
-    for path in (*map(Path, SETTINGS), *Path("/etc").glob(JAVA)):
+    for path in (*map(Path, SETTINGS), *Path("/etc").glob("java*")):
         if path.exists():
             yield from ("--ro-bind", str(path), str(path))
     for name in DEVICES:
@@ -257,24 +255,4 @@ def _confined(directory: Path, limits: Limits) -> Iterator[str]:
     tmp_bytes = BUILD_TMP_BYTES if limits.building else limits.tmp_bytes
     for place in ("/tmp", "/dev/shm"):
         yield from ("--perms", "1777", "--size", str(tmp_bytes), "--tmpfs", place)
-    yield from ("--ro-bind", str(directory), INSIDE, "--chdir", INSIDE, "--remount-ro", "/")
-
-
-def _cure() -> str:
-    """Name the administrator's remedy, if the kernel reports what keeps ordinary users from namespaces."""
-    for name, refusing, cure in _SWITCHES:
-        with contextlib.suppress(OSError):
-            if Path("/proc/sys", name).read_text().strip() == refusing:
-                return f"; {cure}"
-    return "; in a container, the container must allow user namespaces; bubblewrap must be 0.8 or newer"
-
-
-_SWITCHES = (
-    ("kernel/unprivileged_userns_clone", "0", "an administrator allows it: sysctl kernel.unprivileged_userns_clone=1"),
-    ("user/max_user_namespaces", "0", "an administrator allows it: sysctl user.max_user_namespaces=10000"),
-    (
-        "kernel/apparmor_restrict_unprivileged_userns",
-        "1",
-        "an administrator allows it with an AppArmor profile for bwrap, such as Ubuntu's bwrap-userns-restrict",
-    ),
-)
+    yield from ("--ro-bind", str(directory), "/bot", "--chdir", "/bot", "--remount-ro", "/")

@@ -1,8 +1,7 @@
 """Builds sources into a program inside a box, without network and under its own limits.
 
-A build is a box whose output is a tar of the result. It cannot write anything outside, so nothing needs cleaning. The
-tar is untrusted and is unpacked by `sandbox.archive` only. The tools' output is read while they run, so that an author
-can follow it; what is kept of it is bounded, so a flood costs no more than a line.
+A build is a box whose output is a tar of the result, which is untrusted and unpacked by `sandbox.archive` only. The
+tools' output is read while they run, so that an author can follow it; what is kept of it is bounded.
 """
 
 from __future__ import annotations
@@ -41,7 +40,6 @@ BUILD_LIMITS = Limits(
     building=True,
     scratch={"/build": f"size={BUILD_SCRATCH_BYTES},nr_inodes=20000,mode=1777,nosuid,nodev,exec"},
 )
-
 NOT_IN_IMAGE_CODE, NOT_HERE_CODE = 113, 114
 """The script's exit codes if the image or machine lacks the language; none of the author's code has run then."""
 
@@ -79,25 +77,22 @@ class Built:
     log: str
 
 
-Hear = Callable[[str], None]
-"""Called with the part of the tools' output kept so far."""
-
-
 def build(
     sandbox: Sandbox,
     sources: Path,
     recipe: Recipe,
     cpus: str = "",
     between: Callable[[], None] = lambda: None,
-    hear: Hear | None = None,
+    hear: Callable[[str], None] | None = None,
 ) -> Built:
-    """Build the sources in `sources` by the recipe. `between` is called a few times a second, `hear` about once. Raises
-    BuildFailed: the author's fault; SandboxError: the service's.
+    """Build the sources in `sources` by the recipe. `between` is called a few times a second, and about once `hear`,
+    with the tools' output kept so far. Raises BuildFailed: the author's fault; SandboxError: the service's.
     """
     script = _SCRIPT.replace("{tools}", shlex.join(recipe.tools)).replace("{build}", recipe.build)
     program = Program(sources, ("/bin/sh", "-c", script), f"build of {recipe.name}")
     box = sandbox.open(program, replace(BUILD_LIMITS, cpus=cpus))
     listening = _Listening(box, hear)
+    too_much_memory = f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"
     try:
         channel = box.start()
         with suppress(OSError):  # the box has died, which `_run` sees
@@ -108,14 +103,14 @@ def build(
             end = box.stopped()
         except SandboxError as error:  # a box may not survive when its program runs out of memory (gVisor)
             if channel.out_of_memory() is Blame.BOT:
-                raise BuildFailed(_too_much_memory(), listening.heard) from error
+                raise BuildFailed(too_much_memory, listening.heard) from error
             raise
         log = end.stderr.decode("utf-8", "replace")
         blame = channel.out_of_memory()
         if blame is Blame.HOST:
             raise SandboxError("host-memory", "this host ran out of memory and killed a build")
         if why is None and blame is Blame.BOT:
-            why = _too_much_memory()
+            why = too_much_memory
         _check(why, end, log, recipe)
         return Built(tar, log)
     finally:
@@ -125,17 +120,16 @@ def build(
 class _Listening:
     """Reads the tools' output at intervals."""
 
-    def __init__(self, box: Box, hear: Hear | None) -> None:
+    def __init__(self, box: Box, hear: Callable[[str], None] | None) -> None:
         self._box, self._hear = box, hear
         self._due_at = time.monotonic() + FIRST_LOOK_SECONDS
         self.heard = ""
 
     def __call__(self) -> None:
-        if self._hear is None or time.monotonic() < self._due_at:
-            return
-        self.heard = self._box.stderr_so_far().decode("utf-8", "replace")
-        self._hear(self.heard)
-        self._due_at = time.monotonic() + LOOK_SECONDS
+        if self._hear is not None and time.monotonic() >= self._due_at:
+            self.heard = self._box.stderr_so_far().decode("utf-8", "replace")
+            self._hear(self.heard)
+            self._due_at = time.monotonic() + LOOK_SECONDS
 
 
 def _check(why: str | None, end: Exit, log: str, recipe: Recipe) -> None:
@@ -191,7 +185,3 @@ def _took_too_long(meter: Meter, before: Counters, wall_ns: int) -> bool:
     if blame is Blame.HOST:
         raise SandboxError("host-starved", "a build got almost no processor time", **evidence.as_dict())
     return blame is not None
-
-
-def _too_much_memory() -> str:
-    return f"the build used more than {BUILD_LIMITS.memory_bytes // 2**20} MiB of memory"

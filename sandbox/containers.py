@@ -1,24 +1,25 @@
 """Containers of a Docker Engine: the settings that confine them (`sandbox.seccomp` has the system calls), their life,
 and boxes that are a container for each run: builds, and everything under gVisor.
 
-Theory of operation
--------------------
 A program that runs alone in a container is a child of the image's init, with which we talk through FIFOs in a directory
 that is mounted read-only: lines go through `in` and `out`, orders and answers through `ctl` and `ack` (images/init.c).
 
 *Nothing survives its owner.* init exits when our end of `ctl`, or of a wall's line, closes, which happens even when
-this process is killed, and the engine removes an exited container by itself (`auto_remove`). Folders and control groups
-are swept later (`sandbox.folders`, `sandbox.cgroup.sweep_unified`).
+this process is killed, and the engine removes an exited container by itself (`auto_remove`). The owner of a folder
+holds a lock on it, which the kernel releases with the process. Folders that nobody has locked, and control groups
+without a folder, are swept later.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import secrets
 import shutil
 import stat
+import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,14 +31,14 @@ from docker.errors import DockerException, NotFound
 from docker.types import LogConfig, Mount, Ulimit
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S
-from deadheat.sandbox import seccomp
+from deadheat.sandbox import cgroup, seccomp
 from deadheat.sandbox.box import ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import Cgroup, first_child, groups_of, join_unified, leave_unified, weight_file
-from deadheat.sandbox.folders import LockedFolder
-from deadheat.sandbox.host import weight as weights
-from deadheat.sandbox.host.weight import Parent
+from deadheat.sandbox.cgroup import Cgroup, Parent, first_child, groups_of, join_unified, remove_group, weight_file
 from deadheat.sandbox.pipes import readable
 from deadheat.sandbox.runtimes import Runtime, why_not_started
+
+YOUNG_SECONDS = 10
+"""The age below which a folder is not swept: its owner may not have locked it yet."""
 
 ACK_TIMEOUT_S = 10
 """How long init may take to answer, beyond the time that an order allows. An idle host takes a millisecond; after this,
@@ -83,6 +84,55 @@ started as root outside the box (core(5)). A bot cannot lower it, see `sandbox.s
 EngineFailure = (DockerException, requests.exceptions.RequestException)
 
 
+class LockedFolder:
+    """A new folder below `parent`, locked until it is removed. Also a context manager that gives its path."""
+
+    def __init__(self, parent: Path, purpose: str) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix=f"{purpose}-", dir=parent))
+        self._fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Delete the folder; may be called repeatedly."""
+        if self._fd >= 0:
+            shutil.rmtree(self.path, ignore_errors=True)
+            os.close(self._fd)
+            self._fd = -1
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+def is_locked(path: Path) -> bool:
+    """Say whether the folder exists and its owner is alive. Several processes may ask at once."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def sweep_folders(parent: Path, *purposes: str, young_seconds: float = YOUNG_SECONDS) -> int:
+    """Delete the folders for these purposes whose owners are dead, and return their number."""
+    swept = 0
+    for purpose in purposes:
+        for path in parent.glob(f"{purpose}-*"):
+            with contextlib.suppress(OSError):  # it is already gone
+                if time.time() - path.stat().st_mtime >= young_seconds and not is_locked(path):
+                    shutil.rmtree(path, ignore_errors=True)
+                    swept += 1
+    return swept
+
+
 def host_config(
     client: docker.APIClient, mounts: list[Mount], limits: Limits, runtime: Runtime, *, wall: bool = False
 ) -> Any:
@@ -103,7 +153,7 @@ def host_config(
         memswap_limit=limits.memory_bytes,  # equal to the memory limit: no swap
         pids_limit=limits.processes,
         cpuset_cpus=limits.cpus or None,
-        cgroup_parent=weights.parent(limits.building, runtime.systemd),
+        cgroup_parent=cgroup.parent(limits.building, runtime.systemd),
         ipc_mode="none",
         sysctls={"kernel.shmmni": "0", "kernel.msgmni": "0", "kernel.sem": "0 0 0 0"},  # nothing outlives a match
         ulimits=[Ulimit(name=name, soft=value, hard=value) for name, value in most.items()],
@@ -157,7 +207,8 @@ class Container:
         if self.id is not None:
             self._remove(self.id)
             self.id = None
-        leave_unified(self.groups)
+        if "" in self.groups and self.groups[""].parent.name == cgroup.OWN_GROUPS:
+            remove_group(self.groups[""])
         self._folder.remove()
 
     def _remove(self, container: str) -> None:
@@ -179,7 +230,7 @@ class Confined:
     """A `sandbox.box.Box` on an engine, and its present run, of which init takes the orders."""
 
     def __init__(self, limits: Limits, weight: float | None) -> None:
-        """`weight`: of all such boxes against everything else here, see `sandbox.host.weight`; None leaves it alone."""
+        """`weight`: of all such boxes against everything else here, see `sandbox.cgroup`; None leaves it alone."""
         self._limits = limits
         self._weight = weight
         self._container: Container | None = None  # that of the run
@@ -205,11 +256,9 @@ class Confined:
             raise self._lost(f"init accepts no orders: {error}") from error
 
     def _hear(self, answer: str, timeout_s: float) -> tuple[list[str], bytes]:
-        """Return the words of init's next answer, of which the first must be `answer`, and the text with it. The last
-        word is the text's length: it may come in pieces.
-        """
+        """Return the words of init's next answer, of which the first must be `answer`, and the text with it."""
         give_up_at = time.monotonic() + timeout_s
-        said = b""
+        received = b""
         while True:
             try:
                 if not readable(self._answers, give_up_at - time.monotonic()):
@@ -217,13 +266,13 @@ class Confined:
                 data = os.read(self._answers, ANSWER_BYTES)
             except OSError as error:
                 raise self._lost("a box ended unexpectedly") from error
-            said += data
-            line, line_ended, text = said.partition(b"\n")
+            received += data
+            line, line_ended, text = received.partition(b"\n")
             words = line.decode("utf-8", "replace").split()
             wrong = line_ended and (not _ANSWER.fullmatch(line) or words[0] != answer)
-            if not data or wrong or len(said) > ANSWER_BYTES:
+            if not data or wrong or len(received) > ANSWER_BYTES:
                 raise self._lost(f"init said {line[:100]!r} instead" if line else "a box ended unexpectedly")
-            if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):
+            if line_ended and (len(words) == 1 or len(text) >= int(words[-1])):  # the last word is the text's length
                 return words, text
 
     def _lost(self, why: str, cause: str = "container-died") -> SandboxError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import docker
@@ -14,15 +15,23 @@ from docker.errors import APIError, NotFound
 from docker.utils import kwargs_from_env
 
 from deadheat.sandbox.box import Box, Limits, Program, SandboxError
-from deadheat.sandbox.cgroup import sweep_unified, thaw
-from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure
-from deadheat.sandbox.environment import Image
-from deadheat.sandbox.folders import is_locked
-from deadheat.sandbox.host.weight import wanted
+from deadheat.sandbox.cgroup import sweep_unified, thaw, wanted_weight
+from deadheat.sandbox.containers import LABEL, ContainerBox, EngineFailure, is_locked
 from deadheat.sandbox.rooms import Room, Wall
-from deadheat.sandbox.runtimes import find_runtime, refuse_user_namespaces, why_not_started
+from deadheat.sandbox.runtimes import find_runtime, why_not_started
 
 ENGINE_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """One judge image; `recipe` is the hash that deploy/images/build gave it, `created_at` is the engine's value."""
+
+    name: str
+    id: str
+    recipe: str
+    created_at: str
+    size_bytes: int
 
 
 class DockerSandbox:
@@ -30,7 +39,7 @@ class DockerSandbox:
 
     def __init__(self, image: str, run_dir: Path, runtime: str = "", only_plays: bool | None = None) -> None:
         """`run_dir` must have the same path for the engine. `runtime` is one registered with it; "" is its default.
-        `only_plays`: whether bots outweigh everything else here (`sandbox.host.weight`); None leaves that to workers.
+        `only_plays`: whether bots outweigh everything else here (`sandbox.cgroup`); None leaves that to workers.
         Raises SandboxError: no engine answers, it lacks the image or a runtime that works, or it maps users.
         """
         self._image = image
@@ -42,9 +51,7 @@ class DockerSandbox:
             self._client = docker.APIClient(**kwargs_from_env(), version="auto", timeout=ENGINE_TIMEOUT_S)
             self._client.trust_env = False  # engines have no proxy; looking for one took a tenth of each request
             self._client.inspect_image(image)
-            info = self._client.info()
-            refuse_user_namespaces(info)
-            self.runtime = find_runtime(info, runtime)
+            self.runtime = find_runtime(self._client.info(), runtime)
         except NotFound as error:
             cure = f"build it with deploy/images/build {image.rpartition(':')[2].partition('-')[0]}"
             raise SandboxError("no-image", f"the engine has no image {image}; {cure}") from error
@@ -53,7 +60,7 @@ class DockerSandbox:
         sweep_unified(self._run_dir)
 
     def open(self, program: Program, limits: Limits) -> Box:
-        weight = None if self.only_plays is None else wanted(limits.building, self.only_plays)
+        weight = None if self.only_plays is None else wanted_weight(limits.building, self.only_plays)
         try:
             if limits.building or self.runtime.gvisor:
                 return ContainerBox(self._client, self._image, self._run_dir, program, limits, self.runtime, weight)
@@ -93,20 +100,18 @@ class DockerSandbox:
         return Image(self._image, found["Id"], recipe, found["Created"], found["Size"])
 
     def sweep(self) -> int:
-        """Remove containers that never end, because their owner was killed before they ran or while a box was frozen.
-        Return their number. Raises SandboxError.
-        """
+        """Remove containers that were frozen, or never ran, when their owner was killed. Return how many."""
         swept = 0
         try:
             alive = {"label": LABEL, "status": ["created", "running", "paused"]}
-            for found in self._client.containers(all=True, filters=alive):
-                folder = Path(found["Labels"][LABEL])
+            for there in self._client.containers(all=True, filters=alive):
+                folder = Path(there["Labels"][LABEL])
                 if folder.parent != self._run_dir:
                     continue
-                if not (folder.exists() if found["State"] == "created" else is_locked(folder)):
+                if not (folder.exists() if there["State"] == "created" else is_locked(folder)):
                     with contextlib.suppress(APIError):  # it is just going, or does not go now
-                        thaw(found["Id"])
-                        self._client.remove_container(found["Id"], force=True)
+                        thaw(there["Id"])
+                        self._client.remove_container(there["Id"], force=True)
                         swept += 1
         except EngineFailure as error:
             raise SandboxError("engine", f"the engine does not list its containers: {error}") from error

@@ -40,7 +40,8 @@ class Recipe:
     root. A single file is stored under the first of them with its suffix. In `build` and `run`, ``{entry}`` stands for
     the first file, ``{stem}`` for its path without the suffix, and ``{class}`` for that path with dots between folders;
     in `LANGUAGES` all of them stand for the usual file. A language without `suffixes` is chosen only by a manifest.
-    `tools` must be in an image; `version` is a shell line that prints their versions (usually that of the first).
+    `tools` (usually what `run` starts) must be in an image; `version` is a shell line that prints their versions
+    (usually that of the first).
     """
 
     name: str
@@ -48,8 +49,8 @@ class Recipe:
     suffixes: tuple[str, ...]
     entries: tuple[str, ...]
     build: str
-    run: tuple[str, ...]
-    tools: tuple[str, ...]
+    run: tuple[str, ...] = ("./bot",)
+    tools: tuple[str, ...] = ()
     version: str = ""
 
     def starting_with(self, entry: str) -> Recipe:
@@ -85,11 +86,12 @@ def _filled(recipe: Recipe, entry: str) -> Recipe:
     """Return the commands with the first file's name in place of its placeholders."""
     stem = entry[: entry.rfind(".")] if "." in entry.rsplit("/", 1)[-1] else entry
     values = {"{entry}": entry, "{stem}": stem, "{class}": stem.replace("/", ".")}
-    build, run, version = recipe.build, list(recipe.run), recipe.version or f"{recipe.tools[0]} --version"
+    build, run, tools = recipe.build, list(recipe.run), recipe.tools or recipe.run[:1]
     for mark, value in values.items():
         build = build.replace(mark, shlex.quote(value))
         run = [part.replace(mark, value) for part in run]
-    return replace(recipe, build=build, run=tuple(run), version=version)
+    version = recipe.version or f"{tools[0]} --version"
+    return replace(recipe, build=build, run=tuple(run), tools=tools, version=version)
 
 
 # The virtual machines keep three quarters of a box's gigabyte (sandbox.box.BOT_MEMORY_BYTES) for a program's own data.
@@ -106,7 +108,6 @@ _RECIPES = (
         # of the author's files is imported, not even a module that shares its name with one of the compiler's.
         build="/usr/bin/python3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/python3", "{entry}"),
-        tools=("/usr/bin/python3",),
     ),
     Recipe(
         name="pypy",
@@ -115,7 +116,6 @@ _RECIPES = (
         entries=("main.py",),
         build="/usr/bin/pypy3 -I -m compileall -q --invalidation-mode unchecked-hash .",
         run=("/usr/bin/pypy3", "{entry}"),
-        tools=("/usr/bin/pypy3",),
         version=(
             "/usr/bin/pypy3 -c 'import platform, sys;"
             ' print("PyPy %d.%d.%d, Python" % sys.pypy_version_info[:3], platform.python_version())\''
@@ -127,7 +127,6 @@ _RECIPES = (
         suffixes=(".c",),
         entries=("main.c", "*.c"),
         build="gcc -O2 -std=gnu17 -o bot ./*.c -lm",
-        run=("./bot",),
         tools=("gcc",),
     ),
     Recipe(
@@ -139,7 +138,6 @@ _RECIPES = (
             "find . -maxdepth 1 '(' -name '*.cpp' -o -name '*.cc' -o -name '*.cxx' ')'"
             " -exec g++ -O2 -std=gnu++20 -o bot {} +"
         ),
-        run=("./bot",),
         tools=("g++",),
     ),
     Recipe(
@@ -164,7 +162,6 @@ _RECIPES = (
         entries=("main.js", "main.mjs", "main.cjs"),
         build="/usr/bin/node --check {entry}",
         run=("/usr/bin/node", "--max-old-space-size=768", "--single-threaded-gc", "{entry}"),
-        tools=("/usr/bin/node",),
         version='echo "node $(/usr/bin/node --version)"',
     ),
     Recipe(
@@ -183,7 +180,6 @@ _RECIPES = (
         suffixes=(".rs",),
         entries=("main.rs",),
         build="rustc --edition 2021 --crate-name bot -C opt-level=3 -C strip=symbols -o bot {entry}",
-        run=("./bot",),
         tools=("rustc",),
     ),
     Recipe(
@@ -192,7 +188,6 @@ _RECIPES = (
         suffixes=(".go",),
         entries=("main.go", "*.go"),
         build=("if [ ! -f go.mod ]; then go mod init bot; fi && GOPROXY=off go build -buildvcs=false -o bot ."),
-        run=("./bot",),
         tools=("go",),
         version="go version",
     ),
@@ -223,15 +218,22 @@ def detect(filename: str, names: Sequence[str], toml_text: str | None) -> tuple[
     if language:
         recipe = LANGUAGES[language]
         return language, _entry(recipe, entry, names)
-    found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=True))}
-    if not found:
-        found = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=False))}
-    if len(found) > 1:
-        said = N_('This could be %(names)s; choose with a line in %(file)s: language = "...".')
-        raise LanguageError("ambiguous", said, names=_or(sorted(found)))
-    if not found:
-        raise _not_found(names)
-    return next(iter(found.items()))
+    for exact in (True, False):
+        fitting = {recipe.name: hit for recipe in _BY_SUFFIX if (hit := _match(recipe, names, exact=exact))}
+        if len(fitting) > 1:
+            text = N_('This could be %(names)s; choose with a line in %(file)s: language = "...".')
+            raise LanguageError("ambiguous", text, names=_or(sorted(fitting)))
+        if fitting:
+            return fitting.popitem()
+    wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
+    deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
+    text = N_("The archive has no %(names)s at its root, and no %(file)s that names another file.")
+    if deeper:
+        text = N_(
+            "The archive has no %(names)s at its root, only %(found)r: pack the folder's content, not the folder, or "
+            "name it in %(file)s."
+        )
+    raise LanguageError("no-entry", text, names=_or(wanted), found="".join(deeper[:1]))
 
 
 def _of_single_file(filename: str) -> tuple[str, str]:
@@ -241,8 +243,8 @@ def _of_single_file(filename: str) -> tuple[str, str]:
                 usual = (name for name in recipe.entries if name.endswith(suffix))
                 return recipe.name, next(usual, recipe.entries[0])
     known = [suffix for recipe in _BY_SUFFIX for suffix in recipe.suffixes]
-    said = N_("%(name)r has no known language: send a .zip, or a single file %(known)s.")
-    raise LanguageError("unknown-language", said, name=filename, known=_or(known))
+    text = N_("%(name)r has no known language: send a .zip, or a single file %(known)s.")
+    raise LanguageError("unknown-language", text, name=filename, known=_or(known))
 
 
 def _read_manifest(text: str) -> tuple[str, str]:
@@ -260,8 +262,8 @@ def _read_manifest(text: str) -> tuple[str, str]:
     if not language:
         raise LanguageError("bad-manifest", N_("%(file)s does not name a language."))
     if language not in LANGUAGES:
-        said = N_("%(file)s asks for %(language)r; known: %(known)s.")
-        raise LanguageError("unknown-language", said, language=language[:40], known=", ".join(LANGUAGES))
+        text = N_("%(file)s asks for %(language)r; known: %(known)s.")
+        raise LanguageError("unknown-language", text, language=language[:40], known=", ".join(LANGUAGES))
     return language, entry
 
 
@@ -269,14 +271,14 @@ def _entry(recipe: Recipe, entry: str, names: Sequence[str]) -> str:
     if not entry:
         entry = _match(recipe, names, exact=True) or _match(recipe, names, exact=False)
         if not entry:
-            said = N_("A %(language)s bot needs %(names)s at the archive's root.")
-            raise LanguageError("no-entry", said, language=recipe.name, names=_or(recipe.entries))
+            text = N_("A %(language)s bot needs %(names)s at the archive's root.")
+            raise LanguageError("no-entry", text, language=recipe.name, names=_or(recipe.entries))
     if entry not in names:
-        said = N_("%(file)s names the entry %(entry)r, which is not in the archive.")
-        raise LanguageError("no-entry", said, entry=entry[:200])
+        text = N_("%(file)s names the entry %(entry)r, which is not in the archive.")
+        raise LanguageError("no-entry", text, entry=entry[:200])
     if "/" in entry and not _TABLE[recipe.name].needs_entry:
-        said = N_("The entry of a %(language)s bot must be at the archive's root.")
-        raise LanguageError("no-entry", said, language=recipe.name)
+        text = N_("The entry of a %(language)s bot must be at the archive's root.")
+        raise LanguageError("no-entry", text, language=recipe.name)
     return entry
 
 
@@ -288,18 +290,6 @@ def _match(recipe: Recipe, names: Sequence[str], *, exact: bool) -> str:
             if name == pattern if exact else fnmatchcase(name, pattern):
                 return name
     return ""
-
-
-def _not_found(names: Sequence[str]) -> LanguageError:
-    wanted = [recipe.entries[0] for recipe in _BY_SUFFIX]
-    deeper = sorted(name for name in names if name.rsplit("/", 1)[-1] in wanted)
-    said = N_("The archive has no %(names)s at its root, and no %(file)s that names another file.")
-    if deeper:
-        said = N_(
-            "The archive has no %(names)s at its root, only %(found)r: pack the folder's content, not the folder, or "
-            "name it in %(file)s."
-        )
-    return LanguageError("no-entry", said, names=_or(wanted), found="".join(deeper[:1]))
 
 
 def _or(words: Sequence[str]) -> str:

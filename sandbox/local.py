@@ -4,34 +4,56 @@ NOT A SANDBOX. A bot runs as the current user, with that user's files, network a
 (`KEPT`); only the clock and the protocol are the judge's. Nothing uses this backend unless it is requested by name.
 
 At its end a run's processes are killed: the bot's process group, the rest of its session, and all processes with the
-run's mark in their environment, which catches children with a session of their own. If this process is killed first,
-`sandbox.orphans` does it. A program that hides its children on purpose keeps them: to learn of every child, this
-process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER), also those of its other children.
+run's mark in their environment, which catches children with a session of their own. A program that hides its children
+on purpose keeps them: to learn of every child, this process would have to adopt all orphans (PR_SET_CHILD_SUBREAPER),
+also those of its other children.
+
+If this process is killed first, a shell beside it kills them. It reads from a pipe whose other end only this process
+has, so it wakes when the process is gone, however it ended.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import os
 import resource
+import secrets
 import signal
+import subprocess
 import threading
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path
 from time import clock_gettime_ns
-from typing import Protocol
 
 from deadheat.engine.core import NS_PER_S
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import ENVIRONMENT, Box, Channel, Exit, Limits, Meter, Program, SandboxError
 from deadheat.sandbox.cgroup import NONE, SHORT_BYTES, TIMES, leader_times, opened, read_now
-from deadheat.sandbox.orphans import MARK, mark
 from deadheat.sandbox.pipes import readable
 
 REAP_TIMEOUT_S = 10
+
+MARK = "DEADHEAT_RUN"
+"""The variable that every process of a run inherits."""
+
+_ORPHANS_END = """
+exec 3<&0
+{
+    read -r _ <&3
+    for round in 1 2 3; do
+        for file in $(grep -alF "$1" /proc/[0-9]*/environ); do
+            number=${file#/proc/}
+            kill -9 "${number%/environ}"
+        done
+    done
+} &
+"""
+"""Runs in the background, so that it is no child of this process. It takes three rounds, because a process may start
+another just before it is killed."""
 
 KEPT = ("PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH")
 """The variables that a plain program gets from its author's environment, besides those of a confined one."""
@@ -94,19 +116,6 @@ class Stderr:
         os.close(self.fd)
 
 
-class Running(Protocol):
-    """A run's processes: `pid` is the bot's first one, which is measured, and `ended_pid` ends when that has ended."""
-
-    pid: int
-    ended_pid: int
-
-    def signal(self, number: int) -> None:
-        """Send a signal to the bot's processes: at least to its process group."""
-
-    def end(self) -> tuple[int | None, int | None]:
-        """Kill everything that still runs, wait for its end, and return exit code and signal of the first process."""
-
-
 class LocalSandbox:
     """See `sandbox.box.Sandbox`. Of the limits it knows only the processors."""
 
@@ -121,17 +130,16 @@ class LocalBox:
         self._program = program
         self._limits = limits
         self._environment = ENVIRONMENT | {name: os.environ[name] for name in KEPT if name in os.environ}
-        self._running: Running | None = None
-        self._fds: list[int] = []
-        """Our ends of the run's pipes."""
+        self._running: Run | None = None
+        self._fds: list[int] = []  # our ends of the run's pipes
         self._stderr: Stderr | None = None
         self._meter: ProcessMeter | None = None
         self._grace_ends = 0.0
         self._favoured = True
 
-    def begin(self, stdin: int, stdout: int, stderr: int) -> Running:
+    def begin(self, stdin: int, stdout: int, stderr: int) -> Run:
         """Start the program with these descriptors. Raises SandboxError."""
-        return _Plain(self._program, self._environment, stdin, stdout, stderr)
+        return Run(self._program, self._environment, stdin, stdout, stderr)
 
     def start(self) -> Channel:
         assert self._running is None
@@ -197,32 +205,50 @@ class LocalBox:
             self.stopped()
 
 
-class _Plain:
-    """One of our subprocesses. See `Running`."""
+class Run:
+    """A run's processes: `pid` is the bot's first one, which is measured, and `ended_pid` ends when that has ended."""
 
     def __init__(self, program: Program, environment: Mapping[str, str], stdin: int, stdout: int, stderr: int) -> None:
-        marked = mark()
-        self._mark = f"{MARK}={marked}".encode()
-        try:
-            self.pid = self.ended_pid = _spawn(program, {**environment, MARK: marked}, (stdin, stdout, stderr))
-        except OSError as error:
-            raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
+        mark = f"{_watched_prefix()}{next(_numbers)}"
+        self._mark = f"{MARK}={mark}".encode()
+        _keep_open_files_once()
+        files = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate((stdin, stdout, stderr))]
+        with _away:  # `subprocess` would need 60 us more
+            here = os.open(".", os.O_PATH | os.O_CLOEXEC)
+            try:
+                os.chdir(program.directory)
+                self.pid = self.ended_pid = os.posix_spawnp(
+                    program.command[0],
+                    program.command,
+                    {**environment, MARK: mark},
+                    file_actions=files,
+                    setsid=True,
+                    setsigdef=IGNORED_BY_PYTHON,
+                )
+            except OSError as error:
+                raise SandboxError("no-start", f"cannot start {program.label}: {error}") from error
+            finally:
+                os.fchdir(here)
+                os.close(here)
         with contextlib.suppress(OSError):
             resource.prlimit(self.pid, resource.RLIMIT_FSIZE, (MAX_FILE_BYTES, MAX_FILE_BYTES))
 
     def signal(self, number: int) -> None:
+        """Send a signal to the bot's processes: at least to its process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):  # it has exited
             os.killpg(self.pid, number)
 
     def end(self) -> tuple[int | None, int | None]:
-        """The leader is reaped last: until then no other process can have its number."""
+        """Kill everything that still runs, wait for its end, and return exit code and signal of the first process. That
+        is reaped last: until then no other process can have its number.
+        """
         self.signal(signal.SIGKILL)
         killed: set[int] = set()
         for _ in range(MOST_ROUNDS):
-            found = {pid for pid in _since(self.pid) if pid not in killed and self._kill(pid)}
-            if not found:
+            new = {pid for pid in _since(self.pid) if pid not in killed and self._kill(pid)}
+            if not new:
                 break
-            killed |= found
+            killed |= new
         if not wait(self.pid, REAP_TIMEOUT_S):
             raise SandboxError("container-stuck", f"process {self.pid} cannot be killed")
         code = 0
@@ -245,32 +271,44 @@ class _Plain:
         return False
 
 
+_numbers = itertools.count()
+_watchers: list[int] = []  # our end of the watcher's pipe, once there is one
+
+
+@cache
+def _watched_prefix() -> str:
+    """Return the prefix of all marks of this process. At the first call, start the watcher that knows it."""
+    prefix = f"{os.getpid()}-{secrets.token_hex(8)}-"
+    theirs, ours = os.pipe()
+    try:
+        subprocess.run(
+            ["/bin/sh", "-c", _ORPHANS_END, "sh", f"{MARK}={prefix}"],
+            env={"PATH": "/usr/bin:/bin"},
+            cwd="/",
+            stdin=theirs,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # out of reach of Ctrl-C and of signals to the whole group
+            check=True,
+        )
+    finally:
+        os.close(theirs)
+    _watchers.append(ours)
+    return prefix
+
+
+def _forget_watcher() -> None:
+    """Leave the parent's watcher to the parent after a fork."""
+    _watched_prefix.cache_clear()
+    while _watchers:
+        os.close(_watchers.pop())
+
+
+os.register_at_fork(after_in_child=_forget_watcher)
+
 _away = threading.Lock()
-"""Held while this process is in a program's directory."""
-
-
-def _spawn(program: Program, environment: Mapping[str, str], files: Sequence[int]) -> int:
-    """Start a program in its directory and in a session of its own, with these files as stdin, stdout and stderr.
-    Return its number. `subprocess` would need 60 us more. posix_spawn inherits the directory, so this process changes
-    to it and back; no other thread of a process that runs plain bots uses relative paths meanwhile.
-    """
-    _keep_open_files_once()
-    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(files)]
-    with _away:
-        here = os.open(".", os.O_PATH | os.O_CLOEXEC)
-        try:
-            os.chdir(program.directory)
-            return os.posix_spawnp(
-                program.command[0],
-                program.command,
-                environment,
-                file_actions=actions,
-                setsid=True,
-                setsigdef=IGNORED_BY_PYTHON,
-            )
-        finally:
-            os.fchdir(here)
-            os.close(here)
+"""Held while this process is in a program's directory, which posix_spawn inherits. No other thread of a process that
+runs plain bots uses relative paths meanwhile."""
 
 
 def keep_open_files() -> None:
@@ -307,7 +345,6 @@ class ProcessMeter(Meter):
         self.cpus = os.sched_getaffinity(0)
         self._stderr = stderr
         self._clock = (~pid << 3) | 2  # Linux's clock of another process's CPU time, see clock_getcpuclockid(3)
-        self._mark: tuple[bytes, int | None] = (b"", None)
         self._looked: tuple[int, int | None] = (0, None)
         self._ran_after_ns = 0
 
@@ -319,19 +356,9 @@ class ProcessMeter(Meter):
 
     def counters(self, fresh: bool = True) -> Counters:
         self._stderr.cut()
-        return self._counters(read_now(self._leader, SHORT_BYTES), self.cpu_ns())
-
-    def mark(self) -> None:
-        """The text is kept unparsed, because few marks are ever read."""
-        self._stderr.cut()
-        self._mark = read_now(self._leader, SHORT_BYTES), self.cpu_ns()
-
-    def marked(self) -> Counters:
-        return self._counters(*self._mark)
-
-    def spent_ns(self) -> int | None:
-        before_ns, now_ns = self._mark[1], self.cpu_ns()
-        return None if before_ns is None or now_ns is None else now_ns - before_ns
+        leader_cpu_ns, delay_ns = leader_times(read_now(self._leader, SHORT_BYTES))
+        processors = len(self.cpus)
+        return Counters(self.cpu_ns(), None, leader_cpu_ns, delay_ns, processors=processors)
 
     def waiting_ns(self) -> int:
         """A process that used CPU time since the last call began to wait after that call."""
@@ -344,10 +371,6 @@ class ProcessMeter(Meter):
         except (OSError, IndexError):  # it has ended
             ready = False
         return now_ns - self._ran_after_ns if ready else 0
-
-    def _counters(self, leader: bytes, cpu_ns: int | None) -> Counters:
-        leader_cpu_ns, delay_ns = leader_times(leader)
-        return Counters(cpu_ns, leader_cpu_ns=leader_cpu_ns, delay_ns=delay_ns, processors=len(self.cpus))
 
     def close(self) -> None:
         """Close the counters' file."""

@@ -6,10 +6,9 @@ Theory of operation
 a bot that was woken on our CPU its first milliseconds for free) and ends at the stamp taken when its newline has been
 read. A return of ``poll`` proves nothing.
 
-*Own time is limited* (ruling C-03). `engine.own_time` computes what the host took from a bot between these two stamps.
-A reply counts if and only if its own time is within the limit, whatever the wall clock says. So a seat that is silent
-at its deadline is *watched* until it answers, until its own time exceeds the limit by `SETTLE_NS` (`Fault.TIMEOUT`), or
-until the machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
+*Own time is limited* (ruling C-03), as `engine.own_time` computes it, whatever the wall clock says. So a seat that is
+silent at its deadline is *watched* until it answers, until its own time exceeds the limit by `SETTLE_NS`, or until the
+machine has shown that it cannot judge ("watch-ended": no conclusion about any bot).
 
 *Seats are asked one after the other* (ruling C-17). An opponent that spins while a bot thinks costs it its caches,
 which no counter shows. So a seat's prompt is written when the seat before it is decided, and `InTurn` gives the
@@ -25,15 +24,14 @@ so this is at most twice the time for which we were kept from running.
 another processor may lack the last 4 ms, and a bot that then claims to have waited would have them for nothing. So if
 time seems to have been taken, we read again on the bot's own processor, which our priority takes from it.
 
-*No bot can hold us at another's cost.* Descriptors are non-blocking; lines and reads are bounded. Yet a bot can slow
-down our calls: hundreds of thousands of waiters on its pipe are woken one by one inside our ``write``, and the pipe's
-lock is held while its other end copies from absent memory. This time is the bot's own: its clock runs, only our wait
-for a CPU is deducted, and stolen time counts from the end of such a write. Lines that need no answer are written before
-any clock runs. Silent seats are checked with ``poll``, which does not need the pipe's lock. A read in which we slept is
-the bot's own time too; one in which we only did not run is not. Who holds us for seconds is killed (`sandbox.held`).
+*No bot can hold us at another's cost.* Descriptors are non-blocking; lines and reads are bounded. Yet hundreds of
+thousands of waiters on a bot's pipe are woken one by one inside our ``write``, and the pipe's lock is held while its
+other end copies from absent memory. This time is the bot's own: its clock runs, only our wait for a CPU is deducted,
+and stolen time counts from the end of such a write. Lines that need no answer are written before any clock runs. Silent
+seats are checked with ``poll``, which does not need the lock. A read in which we slept is the bot's own time too. Who
+holds us for seconds is killed (`sandbox.arena`).
 
 *Early output* is checked for just before a prompt is written (ruling C-04); *end of file* ends the wait at once (C-05).
-Each reply is decided alone; `exchange` returns when every prompted seat is decided (C-01).
 """
 
 from __future__ import annotations
@@ -43,7 +41,6 @@ import os
 import select
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from time import monotonic_ns, thread_time_ns
-from typing import NamedTuple
 
 from deadheat.engine.chance import Chance
 from deadheat.engine.core import MAX_LINE_BYTES, NS_PER_MS, NS_PER_S, Fault, Message, Reply, Seat, TransportError, made
@@ -52,7 +49,6 @@ from deadheat.engine.own_time import MOST_AWAY_NS, NOISE_NS, WATCH_NS, Evidence
 from deadheat.sandbox.attribution import Blame, between, while_silent
 from deadheat.sandbox.box import Box, Channel
 from deadheat.sandbox.cgroup import delay_between, own_times
-from deadheat.sandbox.held import Referee
 
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 256 * 1024
@@ -104,13 +100,17 @@ class _Open:
 
     def evidence(self, at_ns: int, unseen_ns: int = 0) -> Evidence:
         """Return the evidence about the seat up to now, if its answer may have been waiting for `unseen_ns`."""
-        meter, earlier_ns = self.channel.meter, self.earlier_ns if unseen_ns else 0
-        after = meter.counters(fresh=at_ns > self.deadline_ns)
-        read_ns, wall_ns = monotonic_ns() - at_ns, at_ns - self.started_ns
+        after = self.channel.meter.counters(fresh=at_ns > self.deadline_ns)
+        read_ns = monotonic_ns() - at_ns
         if read_ns > MOST_AWAY_NS:
             raise self.stood_still()
-        shown = between(meter.marked(), after, wall_ns, self.referee_ns, unseen_ns, earlier_ns, read_ns)
-        return shown._replace(write_cpu_ns=self.write_cpu_ns) if self.write_cpu_ns else shown
+        return between(self.channel.meter.marked(), after, at_ns - self.started_ns)._replace(
+            referee_ns=self.referee_ns,
+            unseen_ns=unseen_ns,
+            earlier_ns=self.earlier_ns if unseen_ns else 0,
+            read_ns=read_ns,
+            write_cpu_ns=self.write_cpu_ns,
+        )
 
     def exact_evidence(self, at_ns: int, unseen_ns: int) -> Evidence:
         """Return the evidence about an answer. If time seems to be taken, the CPU time is read again where the bot
@@ -127,21 +127,6 @@ class _Open:
         seat = f"seat {seat_number(self.seat)}"
         return TransportError("referee-late", f"this host stood still while {seat} was asked", seat=self.seat)
 
-    def note(self, evidence: Evidence) -> None:
-        """Note the stolen time so far if there is still no answer; later unseen time is added to it."""
-        now_ns = monotonic_ns()
-        if not self.ear.poll(0):
-            self.silent_ns, self.earlier_ns = now_ns, evidence.counted_ns
-
-
-class _Round(NamedTuple):
-    """One round of listening: whether there is output, `found` at once after we had been away; our wait for a CPU."""
-
-    ready: bool
-    found: bool
-    woke_ns: int
-    delay_ns: int
-
 
 class InTurn:
     """Turns on one processor: the seat that is asked takes precedence over all others."""
@@ -155,10 +140,7 @@ class InTurn:
 
     def order(self, asked: list[Seat]) -> Sequence[Seat]:
         """Return the seats in a new random order, because the second one sees how long the first one thought."""
-        for last in range(len(asked) - 1, 0, -1):
-            other = self._chance.below(last + 1)
-            asked[last], asked[other] = asked[other], asked[last]
-        return asked
+        return [asked.pop(self._chance.below(left)) for left in range(len(asked), 0, -1)]
 
     def give(self, seat: Seat | None) -> None:
         """Favour this seat, which is about to be asked, alone, or all. It gains weight when others have lost theirs."""
@@ -181,21 +163,19 @@ class PipeTransport:
         watch_ns: int = WATCH_NS,
     ) -> None:
         """`heartbeat` is called before each exchange, and now and then during a long one, which an exception from it
-        ends. Without `turns`, seats think as the game asks. A silent seat is watched for at most `watch_ns` past its
-        deadline.
+        ends. Without `turns`, seats think as the game asks. Silent seats are watched for `watch_ns` past a deadline.
         """
         self._channels = channels
         self._ears = [_listening([channel.stdout_fd]) for channel in channels]
         self._heartbeat = heartbeat
         self._turns = turns
         self._watch_ns = watch_ns
-        self._referee = Referee(channels)
         self._delay = b""
         self.convictions: list[dict[str, object]] = []
         """The evidence of every time-out, for the ledger."""
 
     def exchange(self, messages: Sequence[Message]) -> Mapping[Seat, Reply]:
-        """Write all lines and wait for all replies.
+        """Write all lines, and wait until every prompted seat is decided, each alone (ruling C-01).
 
         Raises:
             TransportError: "host-memory": this host ran out of memory; "host-unknown": nothing shows whether a bot that
@@ -245,37 +225,34 @@ class PipeTransport:
             prompt.write_cpu_ns = (channel.meter.marked().cpu_ns or 0) - (before_ns or 0)
             prompt.silent_ns += write_ns
         while True:
-            reply = self._look(prompt, self._listen(prompt))
+            reply = self._look(prompt)
             if reply is not None:
                 return reply
             if channel.unsent:
                 _flush(channel)
-
-    def _listen(self, prompt: _Open) -> _Round:
-        """Wait until there is output, room for unsent input, or time to check the seat."""
-        now_ns = monotonic_ns()
-        if now_ns - prompt.silent_ns > NOISE_NS:
-            if prompt.ear.poll(0):
-                return made(_Round, (True, True, now_ns, 0))
-            prompt.silent_ns = now_ns
-        ready = _sleep(prompt, max(0, prompt.wake_ns - now_ns))
-        woke_ns = monotonic_ns()
-        delay_ns = self._waited_ns() if woke_ns - now_ns > NOISE_NS else 0
-        return made(_Round, (prompt.channel.stdout_fd in ready, False, woke_ns, delay_ns))
 
     def _waited_ns(self) -> int:
         """Return how long this thread was ready but did not run since the last call."""
         before, self._delay = self._delay, own_times()
         return delay_between(before, self._delay)
 
-    def _look(self, prompt: _Open, heard: _Round) -> Reply | None:
-        """Return the reply of one seat, if there is one yet."""
-        channel = prompt.channel
-        if not heard.ready and heard.woke_ns < prompt.wake_ns:
-            prompt.silent_ns = max(prompt.silent_ns, heard.woke_ns - heard.delay_ns)
-            return None
+    def _look(self, prompt: _Open) -> Reply | None:
+        """Wait until there is output, room for unsent input, or time to check the seat. Return its reply, if any."""
+        channel, woke_ns, delay_ns = prompt.channel, monotonic_ns(), 0
+        was_away = woke_ns - prompt.silent_ns > NOISE_NS
+        ready = found = was_away and bool(prompt.ear.poll(0))
+        if not found:
+            if was_away:
+                prompt.silent_ns = woke_ns
+            asleep_ns = woke_ns
+            ready = channel.stdout_fd in _sleep(prompt, max(0, prompt.wake_ns - asleep_ns))
+            woke_ns = monotonic_ns()
+            delay_ns = self._waited_ns() if woke_ns - asleep_ns > NOISE_NS else 0
+            if not ready and woke_ns < prompt.wake_ns:
+                prompt.silent_ns = max(prompt.silent_ns, woke_ns - delay_ns)
+                return None
         began_ns = monotonic_ns()
-        if not heard.ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
+        if not ready and not prompt.ear.poll(0):  # a read would wait for the pipe's lock
             prompt.silent_ns = began_ns
             return self._silent(prompt, began_ns)
         ran_ns = thread_time_ns()
@@ -294,20 +271,13 @@ class PipeTransport:
                 late_ns = prompt.late_ns or prompt.write_ns
                 return made(Reply, (_line(channel, end), wall_ns, None, channel.meter.spent_ns(), late_ns, 0, None))
             return self._decided(prompt, stamp_ns, None, ended, end)
-        evidence = prompt.exact_evidence(stamp_ns, self._unseen_ns(prompt, heard, began_ns, stamp_ns, paused_ns))
-        return self._decided(prompt, stamp_ns, evidence, ended, end)
-
-    def _unseen_ns(self, prompt: _Open, heard: _Round, began_ns: int, stamp_ns: int, paused_ns: int) -> int:
-        """Return how long output read from `began_ns` to `stamp_ns` may have been there before; 0 for mere noise. For
-        `paused_ns` of the read, this host kept us from it.
-        """
-        unseen_ns = heard.delay_ns + began_ns - heard.woke_ns
-        if heard.found:
-            unseen_ns += heard.woke_ns - prompt.silent_ns
+        since_ns = prompt.silent_ns if found else woke_ns
+        unseen_ns = delay_ns + began_ns - since_ns  # how long the output may have been there before it was read
         if stamp_ns > prompt.deadline_ns:
             unseen_ns = max(unseen_ns, began_ns - prompt.silent_ns + paused_ns)
         unseen_ns = min(unseen_ns, stamp_ns - prompt.silent_ns)
-        return unseen_ns if unseen_ns > NOISE_NS else 0
+        evidence = prompt.exact_evidence(stamp_ns, unseen_ns if unseen_ns > NOISE_NS else 0)
+        return self._decided(prompt, stamp_ns, evidence, ended, end)
 
     def _decided(self, prompt: _Open, stamp_ns: int, evidence: Evidence | None, ended: bool, end: int) -> Reply:
         """Decide on a line, or on the end of the output: time first (ruling C-02), then the content."""
@@ -334,7 +304,8 @@ class PipeTransport:
         if past_ns <= 0:
             prompt.wake_ns = _next_look(stamp_ns, prompt.deadline_ns)
             if stamp_ns - max(prompt.beat_ns, prompt.started_ns) >= BEAT_NS and past_ns < -NO_BEAT_NS:
-                self._beat(prompt, stamp_ns)
+                prompt.beat_ns = stamp_ns
+                self._heartbeat()
             return None
         prompt.late_ns = prompt.late_ns or past_ns
         prompt.wake_ns = stamp_ns + max(LOOK_NS, min(WEIGH_NS, past_ns // LOOKS_BACK))
@@ -348,14 +319,13 @@ class PipeTransport:
             return self._timeout(prompt, stamp_ns, evidence)
         if blame is not None:
             raise self._unjudged(prompt, evidence, blame, waiting_ns)
-        prompt.note(evidence)
+        now_ns = monotonic_ns()
+        if not prompt.ear.poll(0):  # still no answer: later unseen time is added to the stolen time so far
+            prompt.silent_ns, prompt.earlier_ns = now_ns, evidence.counted_ns
         if stamp_ns - max(prompt.beat_ns, prompt.deadline_ns) > BEAT_NS:
-            self._beat(prompt, stamp_ns)
+            prompt.beat_ns = stamp_ns
+            self._heartbeat()
         return None
-
-    def _beat(self, prompt: _Open, stamp_ns: int) -> None:
-        prompt.beat_ns = stamp_ns
-        self._heartbeat()
 
     def _timeout(self, prompt: _Open, stamp_ns: int, evidence: Evidence) -> Reply:
         self.convictions.append({"seat": prompt.seat, "limit_ns": prompt.limit_ns, **evidence.as_dict()})
@@ -373,9 +343,7 @@ class PipeTransport:
 
 
 def _next_look(now_ns: int, deadline_ns: int) -> int:
-    """Return when to look at a silent seat: halfway to its deadline, or in time for a heartbeat; once more `LOOK_NS`
-    before it, then at it.
-    """
+    """Return when to look at a silent seat: halfway to its deadline, in time for a heartbeat, then around it."""
     left_ns = deadline_ns - now_ns
     if left_ns > 2 * BEAT_NS:
         return now_ns + BEAT_NS

@@ -1,15 +1,18 @@
 """Boxes as rooms: one long-lived container, the *wall*, in which every match gets rooms of its own.
 
-Theory of operation
--------------------
-A container takes 150 ms of CPU to start, a match of quick bots ten. So the engine starts one container for a process
-that plays, and the launcher in it (images/init.c) makes a room for each bot of each match in milliseconds: namespaces,
-a /tmp, a copy of the program, a user. Nothing is ever used again, so nothing has to be cleaned.
+The engine starts one container for a process that plays, and the launcher in it (images/init.c) makes a room for each
+bot of each match in milliseconds: namespaces, a /tmp, a copy of the program, a user. Nothing is ever used again, so
+nothing has to be cleaned.
 
 *Control groups* below the container's own are made here for each room: limits, weight, and the counters that
 attribution reads. A room's first process joins those of version 1 by descriptors that we opened (`tasks`, because
-`cgroup.procs` takes a lock of the whole kernel for milliseconds), and is born in the unified one, which its maker may
-do because both that group and the common parent are writable for it.
+`cgroup.procs` takes a lock of the whole kernel), and is born in the unified one, which its maker may do because both
+that group and the common parent are writable for it.
+
+*Bots never read from a disk*, where what one has read or looked up is faster for the next. One container per judge
+image, the *keeper*, copies the image's /play (deploy/images/play.py) into a tmpfs volume once, locks all its pages in
+memory and waits; walls mount that volume read-only. All workers of a host find the keeper by its name. It costs the
+size of the tree, 62 MB for core, and outlives them; `deploy/images/build --force` removes it.
 
 *A wall is pinned* to the processors of the match: all rooms that are there together have the same ones, and the maker,
 which evens out what the kernel counts by processor, runs there too. A wall without rooms may be pinned anew.
@@ -26,19 +29,20 @@ import secrets
 import socket
 import stat
 import struct
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import docker
-from docker.types import Mount
+from docker.errors import APIError, NotFound
+from docker.types import DriverConfig, LogConfig, Mount
 
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import BOT_MEMORY_BYTES, ENVIRONMENT, Channel, Exit, Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import remove_group
 from deadheat.sandbox.containers import ACK_TIMEOUT_S, ANSWER_BYTES, ANY_USER, NO_FD, Confined, Container, host_config
 from deadheat.sandbox.pipes import readable
-from deadheat.sandbox.resident import await_tree, resident_tree
 from deadheat.sandbox.runtimes import Runtime
 
 MOST_ROOMS = 8
@@ -49,14 +53,19 @@ WALL = Limits(memory_bytes=MOST_ROOMS * (BOT_MEMORY_BYTES + 2**27), processes=MO
 LOWEST_ROOT, ROOTS = 2_000_000_000, 100_000_000
 """The host's users that are root in a wall, one each: above all bots (`ANY_USER`), and without rights on the host."""
 
-FIFOS = 3
-"""The files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr."""
-
+FIFOS = 3  # the files that a room itself has in its /tmp, without names: the bot's stdin, stdout and stderr
 WARDEN_THREADS = 2  # which count in the room's group
 PAGE_BYTES = 4096
 SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
 JOINED = ("memory", "pids", "cpu", "cpuacct", "freezer")
 """The controllers of version 1 for which a room has groups. The processors are those of the wall."""
+
+KEEPER = "[ -e /resident/complete ] || cp -a /play/. /resident/ && exec /sbin/judge-init --keep /resident"
+COPY_SECONDS = 20.0
+"""How long a wall waits for the copy: nobody renews a series' lease of 30 s meanwhile. The copy then goes on."""
+
+LOOK_SECONDS = 0.1
+CONFLICT = 409
 
 _HOW = "docs/operators.md says what a machine must allow"
 _numbers = itertools.count(1)
@@ -127,12 +136,6 @@ class Wall(Container):
         except OSError as error:
             raise SandboxError("no-runtime", f"no control groups can be made ({error}); {_HOW}") from error
 
-    @property
-    def way_out(self) -> Path:
-        """The file through which a warden leaves its bot's group of memory (see images/init.c)."""
-        memory = self.groups.get("memory")
-        return memory / "tasks" if memory is not None else self.groups[""] / "launcher" / "cgroup.procs"
-
     def pin(self, cpus: str) -> None:
         """Let the wall and its rooms run on these processors only; empty: on any. Raises OSError."""
         if cpus or self.cpus:
@@ -195,6 +198,8 @@ class Room(Confined):
         tasks = [group / "tasks" for group in dict.fromkeys(self._groups.values()) if group != unified]
         tmp = f"size={self._limits.tmp_bytes},nr_inodes={self._limits.tmp_inodes + FIFOS},mode=1777"
         self.user = secrets.choice(ANY_USER)
+        memory = self._wall.groups.get("memory")
+        left = memory / "tasks" if memory is not None else self._wall.groups[""] / "launcher" / "cgroup.procs"
         words = [f"{self.user} {len(tasks)} {int(unified is not None)} {tmp}", *self._command, ""]
         self._line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
@@ -202,10 +207,10 @@ class Room(Confined):
         with (
             theirs,
             _opened(tasks, os.O_WRONLY) as joined,
-            _opened([self._wall.way_out], os.O_WRONLY) as left,
+            _opened([left], os.O_WRONLY) as ways_out,
             _opened([unified] if unified else [], os.O_DIRECTORY) as born,
         ):
-            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *left, *born])
+            self._wall.request("\0".join(words), [theirs.fileno(), *joined, self._packed, *ways_out, *born])
         said, passed, _, _ = self._line.recvmsg(ANSWER_BYTES, 256, socket.MSG_CMSG_CLOEXEC)
         told = {kind: data for _, kind, data in passed}
         if said != b"started" or socket.SCM_RIGHTS not in told:
@@ -280,6 +285,62 @@ class Room(Confined):
         for group in dict.fromkeys(self._groups.values()):
             remove_group(group)
         self._groups = {}
+
+
+def resident_tree(client: docker.APIClient, image_id: str) -> Mount:
+    """Return the mount of the tree for a wall, which its keeper copies if need be. Raises the engine's errors."""
+    name = f"deadheat-play-{image_id.removeprefix('sha256:')[:12]}"
+    give_up_at = time.monotonic() + COPY_SECONDS
+    while True:
+        try:
+            client.start(name)  # which may already run
+            return _volume(name, "/play", read_only=True)
+        except NotFound:
+            if time.monotonic() > give_up_at:
+                raise
+        config = client.create_host_config(
+            network_mode="none",
+            read_only=True,
+            mounts=[_volume(name, "/resident", read_only=False)],
+            cap_drop=["ALL"],
+            cap_add=[
+                "CHOWN",
+                "DAC_OVERRIDE",
+                "FOWNER",
+                "IPC_LOCK",
+                "MKNOD",
+            ],  # the fourth: beyond every limit
+            security_opt=["no-new-privileges:true"],
+            log_config=LogConfig(type="none"),
+        )
+        labels, command = {"deadheat.resident": image_id}, ["/bin/sh", "-c", KEEPER]
+        try:
+            client.create_container(
+                image_id, command=command, name=name, network_disabled=True, labels=labels, host_config=config
+            )
+        except APIError as error:
+            if error.status_code != CONFLICT:
+                raise
+            time.sleep(LOOK_SECONDS)  # another worker does, but the engine does not find it yet
+
+
+def await_tree(client: docker.APIClient, tree: Mount, complete: Callable[[float], bool]) -> None:
+    """Wait until `complete`, which waits for this many seconds, says that the tree is. Raises SandboxError: it takes
+    too long, or its keeper has ended; and the engine's errors.
+    """
+    give_up_at = time.monotonic() + COPY_SECONDS
+    while not complete(LOOK_SECONDS):
+        state = client.inspect_container(tree["Source"])["State"]
+        if not state["Running"]:
+            ended = f"has ended with code {state['ExitCode']}"
+            raise SandboxError("engine", f"the container that holds the bots' files {ended}")
+        if time.monotonic() > give_up_at:
+            raise SandboxError("engine", f"the bots' files are still being copied after {COPY_SECONDS:.0f} s")
+
+
+def _volume(name: str, where: str, *, read_only: bool) -> Mount:
+    memory = DriverConfig("local", {"type": "tmpfs", "device": "tmpfs", "o": "mode=755,nr_inodes=100000"})
+    return Mount(where, name, type="volume", read_only=read_only, no_copy=True, driver_config=memory)
 
 
 def packed(directory: Path) -> tuple[int, int]:

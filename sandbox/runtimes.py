@@ -1,10 +1,7 @@
 """Adapts boxes to container runtimes other than the engine's usual one.
 
-Theory of operation
--------------------
-The usual runtime (runc) confines a bot with the kernel's own means. gVisor's `runsc` puts its own kernel between the
-bot and ours: the *sentry*, an ordinary process without privileges; a second one, the *gofer*, opens files for it. Tried
-with Debian 12's version, 0.0~20221219:
+gVisor's `runsc` puts its own kernel between the bot and ours: the *sentry*, an ordinary process without privileges; a
+second one, the *gofer*, opens files for it. Tried with Debian 12's version, 0.0~20221219:
 
 * Host FIFOs work only with ``--host-fifo=open``, and only from a writable mount: otherwise the gofer refuses to open
   them for writing. The folder belongs to root inside as well, and bots are not root.
@@ -78,22 +75,18 @@ class Runtime:
         config["Ulimits"].append(Ulimit(name="nproc", soft=limits.processes, hard=limits.processes))
 
 
-def refuse_user_namespaces(info: Mapping[str, Any]) -> None:
-    """Refuse an engine's user namespaces, which have no user for a bot: they have 65536, we choose from a billion, and
-    the FIFOs belong to nobody there. Raises SandboxError.
-    """
-    for option, how in _USER_NAMESPACES.items():
-        if option in (info.get("SecurityOptions") or ()):
-            why = f"the Docker Engine {how}, so bots cannot get users of their own; use one that runs as root"
-            raise SandboxError("no-runtime", why)
-
-
 NO_RUNTIME = Runtime("")
 """The runtime of bots outside an engine."""
 
 
 def find_runtime(info: Mapping[str, Any], wanted: str) -> Runtime:
-    """Find the runtime `wanted` ("": the default) in the engine's description. Raises SandboxError: none that works."""
+    """Find the runtime `wanted` ("": the default) in the engine's description. Raises SandboxError: none that works, or
+    the engine maps users. It then has 65536, none of them for a bot: we choose from a billion.
+    """
+    for option, how in _USER_NAMESPACES.items():
+        if option in (info.get("SecurityOptions") or ()):
+            why = f"the Docker Engine {how}, so bots cannot get users of their own; use one that runs as root"
+            raise SandboxError("no-runtime", why)
     name = wanted or info.get("DefaultRuntime") or ""
     known = info.get("Runtimes") or {}
     if wanted and wanted not in known:

@@ -1,47 +1,43 @@
 """The system calls that a bot may make: our own list, stricter than any engine's default.
 
 Calls that are not named here do not exist for a bot (ENOSYS, so that runtimes fall back to older calls; engines before
-23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). Engines' defaults allow AF_VSOCK
-and AF_NETLINK sockets, io_uring, memfd_secret and asynchronous I/O with its host-wide budget; none of these is allowed
-here. Left out on purpose:
+23.0 do not support this and return EPERM), and dangerous calls are refused (EPERM). docs/security.md and
+docs/decisions/sandbox.md say what was done with some of them. Left out on purpose:
 
 * ways out and ways in: namespaces, mounts, chroot, ptrace and reading other processes' memory, kernel modules, kexec,
-  bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports;
+  bpf, perf, userfaultfd, handles to files, quotas, swap, accounting, ports; sockets but of AF_UNIX (engines' defaults
+  allow AF_VSOCK and AF_NETLINK), io_uring;
 * objects that outlive a match or cross containers: System V and POSIX message queues, shared segments and semaphores,
-  keys, asynchronous I/O, fanotify, inotify, and (except in a build) locks: to the kernel, all event descriptors of a
-  host are one file, and the holder of one notices a lock on any other, byte by byte;
-* moving pages instead of copying them (splice, tee, vmsplice, sendfile): docs/security.md says why;
-* memory that belongs to no process (memfd_create, beyond what /tmp, pipes and sockets can hold): when memory runs out,
-  the kernel must find a process of the bot that is larger than init;
+  keys, asynchronous I/O with its host-wide budget, fanotify, inotify, and (except in a build) locks: to the kernel, all
+  event descriptors of a host are one file, and the holder of one notices a lock on any other;
+* moving pages instead of copying them (splice, tee, vmsplice, sendfile);
+* memory that belongs to no process (memfd_create and memfd_secret, beyond what /tmp, pipes and sockets can hold): when
+  memory runs out, the kernel must find a process of the bot that is larger than init;
 * calls that slow down others: evicting files that they are about to read (POSIX_FADV_DONTNEED), making the host flush
   its disks (sync, syncfs), keeping tasks of others off a core (PR_SCHED_CORE), sharing equal pages with them
-  (MADV_MERGEABLE, PR_SET_MEMORY_MERGE);
-* timers that wake all waiters on a descriptor (timerfd, signalfd) and POSIX timers: the kernel walks all waiters in the
-  interrupt; with 100,000 of them that took 12 to 38 ms, which looked like the host's, or another bot's;
-* shared state that bots in different boxes could read: memory policies attached to a file (mbind: 32 bits a page, kept
-  as long as the file), hints about a file's life (F_SET_RW_HINT, which kernels before 6.13 let every reader set),
-  MADV_COLLAPSE, the free space of the pipes' file system (fstatfs), the account of pipes that belong to the referee's
-  user (F_SETPIPE_SZ), the numbers of mounts (statx, which reports them unasked);
-* filters of a bot's own: those of calls (seccomp) can have each call written to the host's audit log (60,000 lines a
-  second), and Landlock has each of its refusals written there; the machine code of those of calls and of sockets
-  (SO_ATTACH_FILTER) counts against a limit of the whole kernel, and is made under a lock that new rooms need: they
-  waited for up to 5 s;
-* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF; new
+  (MADV_MERGEABLE, PR_SET_MEMORY_MERGE), timers that wake all waiters on a descriptor in one interrupt (timerfd,
+  signalfd, POSIX timers);
+* shared state that bots in different boxes could read: memory policies attached to a file (mbind), hints about a file's
+  life (F_SET_RW_HINT, which kernels before 6.13 let every reader set), MADV_COLLAPSE, the free space of the pipes' file
+  system (fstatfs), the account of pipes that belong to the referee's user (F_SETPIPE_SZ), the numbers of mounts (statx,
+  which reports them unasked);
+* filters of a bot's own: those of calls (seccomp) and Landlock write to the host's audit log; the machine code of those
+  of calls and of sockets (SO_ATTACH_FILTER) has a limit and a lock of the whole kernel, for which new rooms waited 5 s;
+* ioctl but for terminals and descriptors: on a local socket it takes the lock of the host's networks (SIOCGIFCONF: new
   rooms waited for more than 10 s), and loads modules (SIOCGIFBR, SIOCGIFVLAN);
 * the host's huge pages (MAP_HUGETLB), which no memory limit of a room counts;
-* the limit on core dumps, which must stay 1 (see `sandbox.containers`); clocks: setting any of them;
-* network: sockets exist for AF_UNIX only.
+* the limit on core dumps, which must stay 1 (see `sandbox.containers`); setting a clock.
 
 Arguments of 32 bits are compared as 64, so rules name allowed values or blocks of them, never "different from" a value:
 otherwise a set upper half would slip through.
 
-init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too; without
-capabilities they are of no use to a bot. A wall also mounts, filters, makes namespaces (clone3) and reads signals from
-a descriptor, and its starter asks for the file system of /proc (fstatfs); init's own filter forbids these in a room.
+init (images/init.c) runs under the same filter before it becomes the bot, so its calls are allowed too. A wall also
+mounts, filters, makes namespaces (clone3) and reads signals from a descriptor, and its starter asks for the file system
+of /proc (fstatfs); init's own filter forbids these in a room.
 
-A build is different: it has no opponent, and its tools need locks (Go) and ask how much memory there is. A match
-reveals no host-wide counts: free memory and the number of processes (sysinfo), the numbers given to processes
-(pidfd_open, CLONE_PIDFD, SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
+A build has no opponent, and its tools need locks (Go) and ask how much memory there is. A match reveals no host-wide
+counts: free memory and the number of processes (sysinfo), the numbers given to processes (pidfd_open, CLONE_PIDFD,
+SO_PEERPIDFD, SO_PASSPIDFD) and to sockets (SO_COOKIE, SO_NETNS_COOKIE).
 """
 
 from __future__ import annotations
@@ -50,42 +46,30 @@ import json
 from collections.abc import Iterable
 from functools import cache
 
-_FILES = """
-access chdir chmod chown close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 fallocate fchdir
-fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fremovexattr fsetxattr fstat fstatfs fsync
-ftruncate futimesat getcwd getdents getdents64 getxattr lchown lgetxattr link linkat listxattr llistxattr
-lremovexattr lseek lsetxattr lstat mkdir mkdirat mknod mknodat newfstatat open openat openat2 pread64 preadv preadv2
-pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv removexattr rename renameat renameat2 rmdir
-setxattr stat symlink symlinkat sync_file_range truncate umask unlink unlinkat utime utimensat
-utimes write writev
-"""
-_MEMORY = """
-brk membarrier mincore mlock mlock2 mlockall mprotect mremap msync munlock munlockall munmap
-pkey_alloc pkey_free pkey_mprotect rseq
-"""
-_PROCESSES = """
-arch_prctl capget capset execve execveat exit exit_group fork futex futex_requeue futex_wait futex_waitv futex_wake
-get_robust_list getcpu getegid geteuid getgid getgroups getpgid getpgrp getpid getppid getpriority getresgid getresuid
-getrlimit getrusage getsid gettid getuid kill pidfd_send_signal restart_syscall sched_get_priority_max
-sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
-sched_setaffinity sched_setattr sched_setparam sched_setscheduler sched_yield set_robust_list set_tid_address setfsgid
-setfsuid setgid setgroups setpgid setpriority setregid setresgid setresuid setreuid setsid setuid tgkill times tkill
-uname vfork wait4 waitid
-"""
-_SIGNALS_AND_TIME = """
-alarm clock_getres clock_gettime clock_nanosleep getitimer gettimeofday nanosleep pause rt_sigaction rt_sigpending
-rt_sigprocmask rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo setitimer sigaltstack
-signalfd signalfd4 time
-"""
-_WAITING_AND_LOCAL_SOCKETS = """
-accept accept4 bind connect epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2
-getpeername getrandom getsockname listen pipe pipe2 poll ppoll pselect6 recvfrom recvmmsg recvmsg select
-sendmmsg sendmsg sendto shutdown
+_ALLOWED = """
+accept accept4 access alarm arch_prctl bind brk capget capset chdir chmod chown clock_getres clock_gettime
+clock_nanosleep close close_range connect copy_file_range creat dup dup2 dup3 epoll_create epoll_create1 epoll_ctl
+epoll_pwait epoll_pwait2 epoll_wait eventfd eventfd2 execve execveat exit exit_group faccessat faccessat2 fallocate
+fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasync fgetxattr flistxattr fork fremovexattr fsetxattr fstat
+fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv futex_wake futimesat get_robust_list getcpu getcwd
+getdents getdents64 getegid geteuid getgid getgroups getitimer getpeername getpgid getpgrp getpid getppid getpriority
+getrandom getresgid getresuid getrlimit getrusage getsid getsockname gettid gettimeofday getuid getxattr kill lchown
+lgetxattr link linkat listen listxattr llistxattr lremovexattr lseek lsetxattr lstat membarrier mincore mkdir mkdirat
+mknod mknodat mlock mlock2 mlockall mprotect mremap msync munlock munlockall munmap nanosleep newfstatat open openat
+openat2 pause pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll pread64 preadv preadv2
+pselect6 pwrite64 pwritev pwritev2 read readahead readlink readlinkat readv recvfrom recvmmsg recvmsg removexattr
+rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo
+rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max sched_get_priority_min
+sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval sched_setaffinity
+sched_setattr sched_setparam sched_setscheduler sched_yield select sendmmsg sendmsg sendto set_robust_list
+set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setpriority setregid setresgid setresuid setreuid
+setsid setuid setxattr shutdown sigaltstack signalfd signalfd4 stat symlink symlinkat sync_file_range tgkill time
+times tkill truncate umask uname unlink unlinkat utime utimensat utimes vfork wait4 waitid write writev
 """
 
 _OF_BUILDS = """
-flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete
-timer_getoverrun timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
+flock get_mempolicy mbind pidfd_open set_mempolicy statfs sysinfo timer_create timer_delete timer_getoverrun
+timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime
 """
 """The calls that builds may use and matches may not; the reasons are above."""
 
@@ -129,7 +113,7 @@ def profile(building: bool = False, says_eperm: bool = False, rooms: bool = Fals
     `rooms`: allow the calls with which rooms are made, and which are then forbidden in them. `says_eperm`: the runtime
     refuses only with EPERM. The C library needs ENOSYS to do without clone3, which gVisor's kernel then says itself.
     """
-    allowed = " ".join((_FILES, _MEMORY, _PROCESSES, _SIGNALS_AND_TIME, _WAITING_AND_LOCAL_SOCKETS)).split()
+    allowed = _ALLOWED.split()
     absent = ["splice", "tee", "vmsplice"]  # named, because engines before 23.0 refuse what is not named (EPERM)
     (allowed if building else absent).extend(_OF_BUILDS.split())
     (allowed if says_eperm or rooms else absent).append("clone3")

@@ -206,7 +206,7 @@ stop_engine() {
 
 stop_own_engine() {
     if [ -z "$engine_started" ]; then return 0; fi
-    # Keepers of the tree that bots play in have no owner (sandbox/resident.py).
+    # Keepers of the tree that bots play in have no owner (sandbox/rooms.py).
     if timeout 20 docker ps --format '{{.Label "deadheat.resident"}}' 2>/dev/null | grep -q '^$'; then
         say "Leaving the Docker Engine running: someone else has containers on it (./scripts/bootstrap --stop-engine)"
         return 0

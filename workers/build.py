@@ -4,10 +4,14 @@ A version qualifies by finishing a match against the house bot without a fault, 
 limits as any rated match: one at the game's smallest table and, if there are larger ones, one at the largest. Its
 author sees its faults with the lines around them and can download the match's transcript. Our own failure puts the
 version back in the queue, however often, and never breaks it. Nor does a time-out on a machine known to be unfit
-(`league.service.series.hosts`). The author can read the log while it grows (`workers.build_log`).
+(`league.service.series.hosts`).
+
+The author can read the log while it grows. It is kept whole here and written to the version's row when the build prints
+something, and between the exchanges of a trial match, when no bot's clock runs. The tools' output is not appended but
+replaced each time (`sandbox.build`), because only the beginning and the end of long output are kept.
 
 What cannot be compiled is refused in seconds, however long the series are that are being played: a compiler begins
-beside them (`Slots.share`), where it has less weight than any bot (`sandbox.host.weight`). If that took too long, the
+beside them (`Slots.share`), where it has less weight than any bot (`sandbox.cgroup`). If that took too long, the
 next attempt has a slot to itself. The trial match always has.
 """
 
@@ -15,8 +19,11 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.engine.core import Fault, Game, Seat, TransportError
@@ -33,6 +40,7 @@ from deadheat.league.service.jobs.builds import (
     claim_next_build,
     finish_build,
     give_back_build,
+    note_build_log,
     renew_build,
 )
 from deadheat.league.service.series.hosts import NOT_SEEN, unfit_reasons
@@ -43,7 +51,6 @@ from deadheat.sandbox.box import Program, SandboxError, bot_limits
 from deadheat.sandbox.build import BuildFailed, build
 from deadheat.sandbox.languages import LANGUAGES, Recipe
 from deadheat.workers import metrics
-from deadheat.workers.build_log import BuildLog
 from deadheat.workers.context import BUILD, Context
 from deadheat.workers.holding import Heartbeat, LeaseLost, failure_of, insist, take
 from deadheat.workers.outcomes import fault_records
@@ -55,9 +62,54 @@ HOUSE_BOT = "random"
 later it tries every command of the game; a better bot would keep to a few."""
 
 TRIAL_ATTEMPTS = 3
+WRITE_SECONDS = 1.0  # at least, between two writes of a log
 
 SHOWN_PROMPTS = 6
 """The number of the candidate's last prompts in the log; the transcript has all of them."""
+
+
+class BuildLog:
+    """Our own lines and the tools' output so far, in order."""
+
+    def __init__(self, context: Context, job: BuildJob) -> None:
+        self._context, self._job = context, job
+        self._said, self._heard = "", ""
+        self._unwritten = False
+        self._due_at = time.monotonic()
+
+    @property
+    def text(self) -> str:
+        """Return the whole log so far."""
+        return self._said + self._heard
+
+    def say(self, lines: str) -> None:
+        """Add our own lines after all of the tools' output. Raises LeaseLost."""
+        before = self.text
+        self._said, self._heard = before + ("\n" if before and not before.endswith("\n") else "") + lines + "\n", ""
+        self._note()
+
+    def hear(self, printed: str) -> None:
+        """Replace the tools' output since our last lines. Raises LeaseLost."""
+        self._heard = printed
+        self._note()
+
+    def write_when_due(self) -> None:
+        """Show the log to the author, at most once a second. Raises LeaseLost if the build is no longer ours."""
+        if not self._unwritten or time.monotonic() < self._due_at:
+            return
+        self._due_at = time.monotonic() + WRITE_SECONDS
+        try:
+            with self._context.database.transaction() as session:
+                if not note_build_log(session, self._job, self.text):
+                    raise LeaseLost
+        except SQLAlchemyError as error:  # the database may come back; the log is also stored when the build ends
+            log.warning("version %d: its log could not be written: %s", self._job.version_id, error)
+            return
+        self._unwritten = False
+
+    def _note(self) -> None:
+        self._unwritten = True
+        self.write_when_due()
 
 
 def build_version(context: Context, version_id: int) -> None:
@@ -112,14 +164,14 @@ def make(context: Context, job: BuildJob) -> BuildOutcome:
         except BadArchive as refused:
             return BuildOutcome(None, f"the build's output cannot be used: {refused.detail}", said.text)
         with context.slots.take(between) as cpus:
-            reason, played = try_out(context, job, recipe, program, cpus, said, between)
+            reason, played = _try_out(context, job, recipe, program, cpus, said, between)
         trial = context.blobs.put(encode(played.transcript))
         if reason:
             return BuildOutcome(None, reason, said.text, trial)
         return BuildOutcome(context.blobs.put(built.tar), "", said.text, trial)
 
 
-def try_out(
+def _try_out(
     context: Context,
     job: BuildJob,
     recipe: Recipe,

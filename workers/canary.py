@@ -3,7 +3,7 @@
 Theory of operation
 -------------------
 Between two series a worker now and then plays a match with known verdicts. Its players are the reference bots, its
-rules are `CanaryGame`. Everything else is as in any match: boxes on the slot's processors, and the same arena, referee,
+rules are a game of its own. All else is as in any match: boxes on the slot's processors, and the same arena, referee,
 clock and attribution in the same process. It belongs to no season, and its result is not stored.
 
 An innocent bot that was convicted, or a guilty one that was acquitted, makes the machine unfit at once, because the
@@ -26,7 +26,7 @@ from deadheat.engine.verdicts import took
 from deadheat.league.service.series.hosts import record_canary, take_canary
 from deadheat.sandbox.arena import Arena
 from deadheat.sandbox.box import bot_limits
-from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SPIN, doubtful, reference_program, sleep, work
+from deadheat.sandbox.host.check import CHATTER, REFERENCE_WATCH_NS, SLEEP, SPIN, WORK, doubtful, reference_program
 from deadheat.workers import metrics
 from deadheat.workers.context import PLAY, Context
 
@@ -50,9 +50,9 @@ class Order:
 
 
 START = Order(CHATTER, limit_ms=START_MS)
-EARLY = Order(sleep(LIMIT_MS - MARGIN_MS))
-LATE = Order(sleep(LIMIT_MS + MARGIN_MS), guilty=True)
-BUSY = Order(work(LIMIT_MS / 10))  # a small share, because otherwise every attempt on a busy host would be void
+EARLY = Order(SLEEP.format(LIMIT_MS - MARGIN_MS))
+LATE = Order(SLEEP.format(LIMIT_MS + MARGIN_MS), guilty=True)
+BUSY = Order(WORK.format(LIMIT_MS / 10))  # a small share, because otherwise every attempt on a busy host would be void
 NOTHING = Order(CHATTER)
 ENDLESS = Order(SPIN, guilty=True)
 
@@ -99,7 +99,7 @@ class Verdict:
         }
 
 
-class CanaryGame:
+class _CanaryGame:
     """A game that follows `SCRIPT` and records the verdicts. See `engine.core.Game`."""
 
     name = "canary"
@@ -160,7 +160,7 @@ def _play(context: Context, cpus: Sequence[int]) -> tuple[list[dict[str, object]
         referee_cpus = context.slots.referee(cpus)
         with Arena(context.sandbox, [program] * 2, bot_limits(cpus), referee_cpus, True, REFERENCE_WATCH_NS) as arena:
             for attempt in range(ATTEMPTS):
-                game, void = CanaryGame(), 0
+                game, void = _CanaryGame(), 0
                 try:
                     arena.play(game, (0, 1), os.urandom(SEED_BYTES), {"canary": context.host.name})
                 except TransportError as error:

@@ -14,10 +14,9 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import Host
 from deadheat.sandbox.box import Sandbox
+from deadheat.sandbox.containers import LockedFolder, sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import LockedFolder, sweep_folders
-from deadheat.sandbox.host.processors import NoRegistry, shared_folder
-from deadheat.sandbox.host.slots import Slots, people
+from deadheat.sandbox.host.slots import NoRegistry, Slots, people, shared_folder
 from deadheat.sandbox.local import LocalSandbox
 
 log = logging.getLogger(__name__)

@@ -112,16 +112,16 @@ def play_exhibition(context: Context, exhibition_id: int) -> bool:
 
 def store(context: Context, transcript: Transcript, heartbeat: Callable[[], None]) -> str:
     """Write the transcript and return its name. Raises BlobsAway (the store stays unavailable), LeaseLost."""
-    give_up_at, told = time.monotonic() + INSIST_SECONDS, False
+    give_up_at, warned = time.monotonic() + INSIST_SECONDS, False
     while True:
         try:
             return context.blobs.put(encode(transcript))
         except BlobsAway as error:
             if time.monotonic() > give_up_at:
                 raise
-            if not told:
+            if not warned:
                 log.warning("the store is away, trying again for %d s: %s", INSIST_SECONDS, error.why)
-            told = True
+            warned = True
         heartbeat()
         time.sleep(RETRY_SECONDS)
 

@@ -29,8 +29,8 @@ from deadheat.league.config import HEARTBEAT_SECONDS
 from deadheat.league.service.course.schedule import seasons_going_on
 from deadheat.league.service.series.hosts import RECHECK_SECONDS, due_check, host_arrives, host_seen, record_check
 from deadheat.league.states import Fitness
+from deadheat.sandbox.containers import sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.host.check import FULL_ROUNDS, QUICK_ROUNDS, check_host, shares, stat
 from deadheat.sandbox.host.fitness import Level, Report
 from deadheat.workers import metrics
@@ -142,13 +142,13 @@ class Keeper:
         began_at = time.monotonic()
         report = self._report(FULL_ROUNDS if thoroughly else QUICK_ROUNDS)
         away = report if isinstance(report, str) else ""
-        told = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
-        found = told | {"slots": len(self._context.slots.slots)}
+        findings: dict[str, object] = {"fit": False} if isinstance(report, str) else report.as_dict() | self._image()
+        findings["slots"] = len(self._context.slots.slots)
         reasons = (f"{NOT_CHECKED}: {report}",) if isinstance(report, str) else report.reasons
         with self._context.database.transaction() as session:
             again_seconds = AWAY_SECONDS if away else RECHECK_SECONDS if thoroughly else 0.0
             self._doubts = self._doubts + 1 if isinstance(report, Report) and report.mostly_void else 0
-            record_check(session, self._context.host, found, reasons, again_seconds, self._doubts)
+            record_check(session, self._context.host, findings, reasons, again_seconds, self._doubts)
         fitness = Fitness.UNFIT if reasons else Fitness.FIT
         metrics.host_checks.labels(fitness.value).inc()
         if not away or away != self._away:  # operators need not read the same every few seconds

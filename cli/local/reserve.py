@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from deadheat.cli.console import INTERRUPTED, USAGE, cannot, fail, note
-from deadheat.sandbox.host.processors import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
+from deadheat.sandbox.host.slots import RETRY_SECONDS, Hold, NoRegistry, Processors, shared_folder
 
 LOOK_ROUNDS = round(1 / RETRY_SECONDS)
 """The number of tries for a lock between two looks at its holder: one look a second."""

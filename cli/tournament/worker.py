@@ -31,7 +31,7 @@ from deadheat.engine.transcript import Transcript, encode
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Program, Sandbox, bot_limits
-from deadheat.sandbox.host.processors import Hold, Processors
+from deadheat.sandbox.host.slots import Hold, Processors
 
 TURN_SECONDS = 2.0
 """The shortest time for which processors are kept while others wait."""

@@ -11,20 +11,20 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, NS_PER_S, Fault, Message, Reply, TransportError
-from deadheat.sandbox.arena import quiet
+from deadheat.sandbox.arena import Holding, quiet
 from deadheat.sandbox.box import Box, Limits, Program, Sandbox, SandboxError
+from deadheat.sandbox.cgroup import wanted_weight
 from deadheat.sandbox.containers import Confined
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.fitness import Facts, Report, judged, percentiles
 from deadheat.sandbox.host.slots import MEMORY_BYTES
-from deadheat.sandbox.host.weight import wanted
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.runtimes import MARGIN_MS, NO_RUNTIME
 
@@ -45,8 +45,9 @@ for line in sys.stdin:
     print("OK", flush=True)
 """
 
-CHATTER, SPIN = "CHATTER", "SPIN"
-"""The orders to answer at once, and to compute forever: late on any host that gives the bot a CPU."""
+CHATTER, SLEEP, WORK, SPIN = "CHATTER", "SLEEP {}", "WORK {}", "SPIN"
+"""The orders to answer at once; after so many ms, most of them asleep; after using so many ms of CPU time, however long
+the host lets that take; and to compute forever, late on any host that gives the bot a CPU."""
 
 REFERENCE_WATCH_NS = 3 * NS_PER_S
 """How long past its deadline a reference bot is watched: a check is repeated anyway, and holds a slot meanwhile."""
@@ -59,26 +60,9 @@ FULL_ROUNDS, QUICK_ROUNDS = 30, 6
 LONGEST_SECONDS = 60
 """After this time in its turns no further round begins: a busy host must not keep a check for minutes."""
 
-Turn = Callable[[], AbstractContextManager[object]]
-"""Waits for the processors, and holds them for a round. Between two rounds, others may play on them."""
-
+EACH = 2  # orders of either truth in each round
 TRIPS = 20  # exchanges with a chatterer in each round
-
-PAUSE_SECONDS = 0.02
-"""The pause before each order, after which the bot is reading unless this host is very busy."""
-
-Order = Callable[[int], str]
-"""Makes an order from the runtime's margin in ms. Where it is large, CPU clocks are coarse: 25 ms by them may be 60."""
-
-
-def sleep(milliseconds: float) -> str:
-    """Make the order to answer after this time, and to sleep most of it."""
-    return f"SLEEP {milliseconds}"
-
-
-def work(milliseconds: float) -> str:
-    """Make the order to answer after using this much CPU time; the host decides how long that takes."""
-    return f"WORK {milliseconds}"
+PAUSE_SECONDS = 0.02  # before each order; then the bot is reading, unless this host is very busy
 
 
 def reference_program(folder: Path) -> Program:
@@ -87,11 +71,12 @@ def reference_program(folder: Path) -> Program:
     return Program(folder, ("/usr/bin/python3", "main.py"), "reference")
 
 
-INNOCENT: tuple[Order, ...] = (
-    lambda margin_ms: sleep(LIMIT_MS - margin_ms),
-    lambda margin_ms: work(WORK_MS * MARGIN_MS / margin_ms),
-)
-GUILTY: tuple[Order, ...] = (lambda margin_ms: sleep(LIMIT_MS + margin_ms), lambda _: SPIN)
+def _orders(margin_ms: int) -> Iterator[tuple[str, str]]:
+    """Yield a round's orders. Where the margin is large, CPU clocks are coarse: 25 ms by them may be 60."""
+    yield "innocent", SLEEP.format(LIMIT_MS - margin_ms)
+    yield "innocent", WORK.format(WORK_MS * MARGIN_MS / margin_ms)
+    yield "guilty", SLEEP.format(LIMIT_MS + margin_ms)
+    yield "guilty", SPIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +104,23 @@ def check_host(
     between: Callable[[], None] = lambda: None,
     host: Host | None = None,
     bots: int = 0,
-    turn: Turn = nullcontext,
+    turn: Holding = nullcontext,
 ) -> Report:
     """Check the host, with the reference bots on the first of `cpus`. `between` is called while no bot's clock runs.
-    `bots` may run here at a time; 0: unknown. Each round is played in a `turn`. Raises TransportError: there was none.
+    `bots` may run here at a time; 0: unknown. A `turn` holds the processors for a round. Raises TransportError.
     """
     host = host or Host()
     runtime = sandbox.runtime if isinstance(sandbox, DockerSandbox) else NO_RUNTIME
     with tempfile.TemporaryDirectory(prefix="deadheat-check-") as name:
-        box = sandbox.open(reference_program(Path(name)), Limits(cpus=str(cpus[0]) if cpus else ""))
-        try:
+        program = reference_program(Path(name))
+        with closing(sandbox.open(program, Limits(cpus=str(cpus[0]) if cpus else ""))) as box:
             before = stat(host)
-            tried = Trial(box, between, runtime.margin_ms)
+            tried = _Trial(box, between, runtime.margin_ms)
             tried.run(rounds, turn)
             stolen, busy = shares(before, stat(host))
             weighed = weights(box, sandbox)
-        finally:
-            box.close()
+    with quiet():
+        realtime = os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO
     groups = host.root / "sys/fs/cgroup"
     unified = (groups / "cgroup.controllers").exists()
     cpu = "sys/devices/system/cpu"
@@ -145,13 +130,13 @@ def check_host(
             cgroups="2" if unified else "1+2" if (groups / "unified").is_dir() else "1",
             signals=tried.signals,
             clock=host.text("sys/devices/system/clocksource/clocksource0/current_clocksource").strip(),
-            realtime=_realtime(),
+            realtime=realtime,
             governors=host.texts(f"{cpu}/cpu[0-9]*/cpufreq/scaling_governor"),
             waiters=int(host.text("proc/sys/fs/epoll/max_user_watches") or 0),
             swap=len(host.text("proc/swaps").splitlines()) > 1,
             shared_cores="; ".join(siblings for siblings in cores if set(siblings) & set(",-")),
-            innocent=len(INNOCENT) * tried.rounds,
-            guilty=len(GUILTY) * tried.rounds,
+            innocent=EACH * tried.rounds,
+            guilty=EACH * tried.rounds,
             convicted=tried.seen["innocent", "timeout"],
             acquitted=tried.seen["guilty", "in time"],
             disturbed=tried.seen["innocent", "void"],
@@ -175,12 +160,12 @@ def weights(box: Box, sandbox: Sandbox) -> dict[str, Any]:
     if not (isinstance(box, Confined) and isinstance(sandbox, DockerSandbox)):
         return {}
     parent, only_plays = box.parent, sandbox.only_plays
-    should = 0.0 if only_plays is None else min(wanted(False, only_plays), parent.greatest)
+    should = 0.0 if only_plays is None else min(wanted_weight(False, only_plays), parent.greatest)
     return {"weight": parent.weight, "weight_wanted": should, "nice": box.nice, "favours": box.can_favour()}
 
 
 @dataclass
-class Trial:
+class _Trial:
     """Reference bots in one box, and their verdicts: `seen` counts (truth, verdict)."""
 
     box: Box
@@ -193,7 +178,7 @@ class Trial:
     rounds: int = 0
     _transport: PipeTransport | None = None
 
-    def run(self, rounds: int, turn: Turn = nullcontext) -> None:
+    def run(self, rounds: int, turn: Holding = nullcontext) -> None:
         """Run the trial. Raises TransportError if not one reference bot could be started."""
         left_seconds: float = LONGEST_SECONDS
         while self.rounds < rounds and left_seconds > 0:
@@ -207,9 +192,8 @@ class Trial:
 
     def _round(self) -> None:
         self.rounds += 1
-        for truth, orders in (("innocent", INNOCENT), ("guilty", GUILTY)):
-            for order in orders:
-                self.seen[truth, self._ask(order(self.margin_ms))] += 1
+        for truth, order in _orders(self.margin_ms):
+            self.seen[truth, self._ask(order)] += 1
         for _ in range(TRIPS):
             try:
                 self.trip_ns.append(self._exchange(CHATTER, NS_PER_S).elapsed_ns)
@@ -249,8 +233,8 @@ class Trial:
         self._transport = PipeTransport([channel], watch_ns=REFERENCE_WATCH_NS)
         self._exchange(CHATTER, 10 * NS_PER_S)
         counters = channel.meter.counters()
-        found = (("pressure", counters.full_ns), ("run-delay", counters.delay_ns))
-        self.signals = tuple(name for name, value in found if value is not None)
+        shown = {"pressure": counters.full_ns, "run-delay": counters.delay_ns}
+        self.signals = tuple(name for name, value in shown.items() if value is not None)
 
 
 def doubtful(reply: Reply, limit_ns: int) -> bool:
@@ -285,8 +269,3 @@ def steal_told(host: Host) -> bool:
     """Return False on a virtual machine whose hypervisor has never reported taking anything."""
     flags = (line for line in host.text("proc/cpuinfo").splitlines() if line.startswith("flags"))
     return stat(host)[-1] > 0 or not any("hypervisor" in line.split() for line in flags)
-
-
-def _realtime() -> bool:
-    with quiet():
-        return os.sched_getscheduler(0) & os.SCHED_FIFO == os.SCHED_FIFO

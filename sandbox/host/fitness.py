@@ -1,15 +1,12 @@
 """A host's fitness to judge: a pure function of the facts, with a remedy for every fault.
 
-Theory of operation
--------------------
 The clock itself protects verdicts: it sees and gives back time that a host takes from a bot. So a busy, shared or slow
-machine judges as fairly as a quiet one, only slower, and what makes it slower is a *remark*. A host is *unfit* if this
-protection is missing, wrong, or endless:
+machine judges as fairly as a quiet one, and what makes it slower is a *remark*. A host is *unfit* if this protection is
+missing, wrong, or endless:
 
 * no counter shows whether a bot was kept from running, so every missed deadline would end as unknown;
 * its clock counts in ticks, which are longer than the differences that decide verdicts;
-* a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it (a
-  hypervisor's pauses of less than a tick, up to 29 ms together, were seen under mixed load);
+* a verdict on a reference bot was wrong, even once: a host may stand still without any counter showing it;
 * more than `MAX_ESCAPE_SHARE` of the late reference bots were not caught, because the attempt was void or in doubt.
 
 A host whose known verdicts are *mostly* void or in doubt is not unfit for that (862 matches without a void were played
@@ -87,7 +84,7 @@ class Facts:
     steal_told: bool = True  # False: a virtual machine whose steal counter has never moved
     busy_share: float = 0.0  # of all CPUs, while the reference bots played
     weight: float | None = 1.0  # of all boxes, by processor; None: they have no group of their own
-    weight_wanted: float = 1.0  # see `sandbox.host.weight`
+    weight_wanted: float = 1.0  # see `sandbox.cgroup`
     favours: bool = True  # the weight of a box can be changed
     nice: int = 0  # of a box's first process, which it has from the engine
     runtime: str = ""  # the engine's runtime that confines bots; "": no engine
@@ -107,11 +104,6 @@ class Report:
     def reasons(self) -> tuple[str, ...]:
         """The reasons why the host must not judge; empty if it may."""
         return tuple(finding.text for finding in self.findings if finding.level is Level.UNFIT)
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The findings that make judging slower or more expensive."""
-        return tuple(finding.text for finding in self.findings if finding.level is Level.REMARK)
 
     @property
     def mostly_void(self) -> bool:
@@ -184,7 +176,12 @@ def _of_the_machine(facts: Facts) -> Iterator[Finding]:
     if facts.shared_cores:
         text = f"CPUs {facts.shared_cores} share a core: opponents on them slow each other."
         yield Finding(Level.REMARK, text, "switch SMT off, or name one CPU of each core in DEADHEAT_SLOTS")
-    yield _of_the_hypervisor(facts)
+    text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
+    if not facts.steal_told:  # some cannot report it: it then looks like a bot's own time, and only verdicts reveal it
+        text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
+        yield Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
+    else:
+        yield _either(facts.steal_share <= MAX_STEAL_SHARE, text, "use a machine whose CPUs are not shared")
 
 
 def _of_the_weight(facts: Facts) -> Iterator[Finding]:
@@ -210,16 +207,6 @@ def _of_the_weight(facts: Facts) -> Iterator[Finding]:
 
 def _times(weight: float) -> str:
     return f"{weight:.2g} times as much as another process"
-
-
-def _of_the_hypervisor(facts: Facts) -> Finding:
-    if not facts.steal_told:
-        # Some cannot report steal. It then looks like the bot's own time, and only wrong verdicts reveal it.
-        text = "The hypervisor has reported no stolen time since this machine started: it took none, or hides it."
-        return Finding(Level.REMARK, text, "if other guests share its CPUs, use a machine that reports it")
-    text = f"The hypervisor took {100 * facts.steal_share:.1f} % of this machine's time."
-    mend = "use a machine whose CPUs are not shared"
-    return _either(facts.steal_share <= MAX_STEAL_SHARE, text, mend)
 
 
 def _of_verdicts(facts: Facts) -> Iterator[Finding]:

@@ -1,22 +1,228 @@
-"""The processors of a match. A slot is a set of CPUs that one match (or build) owns while it runs.
+"""This machine's processors and who holds them: a registry for all users and processes, and in it a league's slots.
 
-A slot is taken in the registry of processors (`sandbox.host.processors`), which tournaments and other programs of this
-host also respect. Others take what is free, and the league keeps its slots: a process that waits in the registry's
-queue makes tournaments let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the
-same and shares the processors with whoever holds them. Time that others take is given back, so that costs no bot
-anything. So a slot has locks of the league's own, too, which exclude only the league's processes from each other.
+A bot that shares its processor with a compiler is slow through no fault of its own. So everything that runs bots, or
+measures, first takes processors here. A processor is a file in one folder that everybody can use; holding it means
+holding a lock (flock) on that file, which the kernel drops with the last process that has it open, and of which it
+tells the holder. The folder is sticky, so nobody can remove another user's file, and links are not followed, so a
+planted file can at most be locked. It is no protection: any program can run without it.
+
+Processes that want processors wait in a queue, which is one more lock: a tournament that releases its processors for a
+moment (`wanted`) cannot take them back before one that waits.
+
+A *slot* is a set of processors that one match or build owns while it runs. The league keeps its slots: while it waits
+in the queue, tournaments let go after the game that they play, and after `PATIENCE_SECONDS` it takes its slot all the
+same and shares the processors with whoever holds them, which costs no bot anything. So a slot has locks of the league's
+own, too, which exclude only its processes from each other.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
+import fcntl
 import os
+import pwd
+import re
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from deadheat.sandbox.box import BOT_MEMORY_BYTES
-from deadheat.sandbox.host.processors import QUEUE, RETRY_SECONDS, Holder, Processors
+
+PARENTS = (Path("/run/lock"), Path("/tmp"))
+"""The parents of the folder; the first that works is used. Not TMPDIR, which may differ between users."""
+
+NAME = "deadheat"
+RETRY_SECONDS = 0.05
+OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+QUEUE = "queue"
+
+MOST_CHARACTERS = 80
+"""The most characters shown of a holder's command."""
+
+_INTERPRETER = re.compile(r"(python|pypy)[0-9.]*|(ba|da|z)?sh")
+_OPTION = re.compile(r"-[BEIPsSu]+")
+"""The options that may precede a script: pipx, for one, starts programs with python -E."""
+
+
+class NoRegistry(Exception):
+    """No folder for locks can be created or used on this machine."""
+
+
+def shared_folder(parents: Sequence[Path] = PARENTS) -> Path:
+    """Return this machine's folder of locks, and create it if needed. Raises NoRegistry."""
+    for parent in parents:
+        folder = parent / NAME
+        with contextlib.suppress(OSError):
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir()
+            about = folder.lstat()
+            if stat.S_ISDIR(about.st_mode):
+                if about.st_uid == os.geteuid() and about.st_mode & 0o1777 != 0o1777:
+                    folder.chmod(0o1777)  # it was created just now, or by a container engine
+                if os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+                    return folder
+    raise NoRegistry(f"neither {' nor '.join(str(parent / NAME) for parent in parents)} can be used for locks")
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """A process that holds processors. `pid` is 0 if the kernel does not tell us."""
+
+    pid: int
+    cpus: tuple[int, ...]
+
+    def __str__(self) -> str:
+        which = f"processor{'s' if len(self.cpus) > 1 else ''} {', '.join(map(str, self.cpus))}"
+        if (known := _known(self.pid)) is None:
+            return f"{which}: {f'process {self.pid}' if self.pid else 'a process that this one cannot see'}"
+        return f"{which}: {known[0]} (process {self.pid}, {known[1]})"
+
+    @property
+    def brief(self) -> str:
+        """The program and its user without arguments, as anybody may know them: "deadheat tournament of ada"."""
+        if (known := _known(self.pid)) is None:
+            return "another program"
+        words = known[0].split()[: 2 if known[0].startswith("deadheat ") else 1]
+        return f"{' '.join(words)} of {known[1]}"
+
+
+class Hold(contextlib.ExitStack):
+    """Locks that are ours until `close`, or until this process ends, among them those of the processors `cpus`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cpus: tuple[int, ...] = ()
+        self.fds: list[int] = []
+
+    def inherit(self) -> None:
+        """Let programs that this process starts, or becomes, keep the processors until the last of them ends."""
+        for fd in self.fds:
+            os.set_inheritable(fd, True)
+
+
+class Processors:
+    """The registry in a folder, shared by everybody who names the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def take(self, count: int, among: Sequence[int], waiting: Callable[[], None] = lambda: None) -> Hold:
+        """Wait until `count` of these processors are free, and hold them. An exception from `waiting` ends the wait."""
+        assert 0 < count <= len(among)
+        with _insisted(lambda: self.locked(QUEUE), waiting):
+            return _insisted(lambda: self.some(count, among), waiting)
+
+    def some(self, count: int, among: Sequence[int]) -> Hold | None:
+        """Hold the first `count` of these processors that are free, or none, without queueing."""
+        hold = Hold()
+        for cpu in among:
+            if len(hold.cpus) < count and self._lock(hold, f"cpu-{cpu}"):
+                hold.cpus += (cpu,)
+        if len(hold.cpus) == count:
+            return hold
+        hold.close()
+        return None
+
+    def locked(self, *names: str) -> Hold | None:
+        """Hold all locks with these names, or none."""
+        hold = Hold()
+        if all(self._lock(hold, name) for name in names):
+            return hold
+        hold.close()
+        return None
+
+    def wanted(self) -> bool:
+        """Say whether any process waits in the queue."""
+        if (hold := self.locked(QUEUE)) is not None:
+            hold.close()
+        return hold is None
+
+    def holders(self) -> list[Holder]:
+        """Return the holders of processors, by process."""
+        files = {self._inode(path): int(path.name.removeprefix("cpu-")) for path in self._folder.glob("cpu-*[0-9]")}
+        taken: dict[int, list[int]] = {}
+        with contextlib.suppress(OSError):
+            for line in Path("/proc/locks").read_text().splitlines():  # those of waiting processes begin with an arrow
+                words = line.split()  # see proc_locks(5)
+                if len(words) > 5 and words[1] == "FLOCK" and (inode := int(words[5].rpartition(":")[2])) in files:
+                    taken.setdefault(max(0, int(words[4])), []).append(files[inode])
+        return [Holder(pid, tuple(sorted(cpus))) for pid, cpus in sorted(taken.items())]
+
+    @staticmethod
+    def _inode(path: Path) -> int:
+        try:
+            return path.lstat().st_ino
+        except OSError:
+            return -1
+
+    def _lock(self, hold: Hold, name: str) -> bool:
+        """Add a lock to the hold; return False if another process has it. That of a removed file does not count."""
+        path = self._folder / name
+        while True:
+            with contextlib.ExitStack() as opened:
+                fd = _opened(path)
+                opened.callback(os.close, fd)
+                try:
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return False
+                if self._inode(path) == os.fstat(fd).st_ino:
+                    hold.fds.append(fd)
+                    hold.push(opened.pop_all())
+                    return True
+
+
+def _insisted(attempt: Callable[[], Hold | None], waiting: Callable[[], None]) -> Hold:
+    while (hold := attempt()) is None:
+        waiting()
+        time.sleep(RETRY_SECONDS)
+    return hold
+
+
+def _opened(path: Path) -> int:
+    """Open a file, or create it. Linux refuses O_CREAT for another's file in a sticky folder (fs.protected_regular)."""
+    for create in (0, os.O_CREAT | os.O_EXCL) * 100:  # another process may remove it, or create it, in between
+        with contextlib.suppress(FileNotFoundError, FileExistsError):
+            fd = os.open(path, OPEN | create, 0o644)
+            if create:
+                os.fchmod(fd, 0o644)  # whatever the umask is: other users open it too
+            if stat.S_ISREG(os.fstat(fd).st_mode):
+                return fd
+            os.close(fd)
+            break
+    raise OSError(errno.EINVAL, "not a plain file", str(path))
+
+
+def _known(pid: int) -> tuple[str, str] | None:
+    """Return a process's command and user, or None if it cannot be seen."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()  # an ending process has only this
+        uid = Path(f"/proc/{pid}").stat().st_uid
+    except OSError:
+        return None
+    user = f"user {uid}"
+    with contextlib.suppress(KeyError):
+        user = pwd.getpwuid(uid).pw_name
+    return _shown([word.decode("utf-8", "replace") for word in words]) or name, user
+
+
+def _shown(words: Sequence[str]) -> str:
+    """Return a command as people know it, on one line: without the interpreter before a script, and without folders."""
+    words = [word for word in words if word]
+    if words[1:3] == ["-m", "deadheat.cli.main"]:  # the form in which a server starts its own processes
+        words = ["deadheat", *words[3:]]
+    while len(words) > 1 and _INTERPRETER.fullmatch(Path(words[0]).name):
+        script = next((place for place, word in enumerate(words[1:], 1) if not _OPTION.fullmatch(word)), 0)
+        if not script or words[script].startswith("-"):
+            break
+        words = words[script:]
+    line = " ".join(" ".join([Path(words[0]).name, *words[1:]]).split()) if words else ""
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
+
 
 SHORT_RETRY_SECONDS = 0.002
 
@@ -113,7 +319,6 @@ class Slots:
                         turn = ahead or patience < 0
                         if (turn and self._own(ours, *(f"cpu-{cpu}" for cpu in slot))) or patience < 0:
                             held.close()  # the queue is for the next one
-                            held.push(ours.pop_all())
                             yield slot
                             return
                 patience -= retry * others_hold

@@ -6,13 +6,11 @@
  *
  * Theory of operation
  * -------------------
- * A *room* is what one bot gets for one match: namespaces of users, mounts, processes and network, the folders (but not
- * the files) of the tree of languages, a /tmp, a copy of its program and a user that nobody else has. All of it is made
- * when the match begins and gone when it ends.
+ * A *room* is what one bot gets for one match: namespaces, folders (but not files) of its own over the tree of languages,
+ * a /tmp, a copy of its program and a user that nobody else has. All of it is gone when the match ends.
  *
  *   launcher (process 1 of the container: the host's root until it has made the maker, then a user without any right)
- *     maker (root of a user namespace below, where no user is the host's root; its root directory is /play; it keeps the
- *     rights to map users, which it needs for rooms)
+ *     maker (root of a user namespace in which no user is the host's root, and of /play; keeps the rights to map users)
  *       warden (process 1 of a room, root of the room's own user namespace: reads stderr, ends the room)
  *         the bot's first process, always number 3 (2 is the warden's other thread)
  *
@@ -31,11 +29,10 @@
  *
  * HOW is E (exited with CODE), S (ended by signal CODE) or K (still running, killed by us). When the bot's first process
  * exits, everything else in the room is killed at once, so the host sees end of file on the bot's output exactly when the
- * bot is gone. End of file on a room's connection ends the room, end of file on the line ends the container: both happen
- * when the host's process is killed.
+ * bot is gone. End of file on a room's connection ends the room, on the line the container: so does the host's end.
  *
- * Nothing in a room is the host's: no proc, sysfs or control groups are mounted in it, its FIFOs live in a file system of
- * its own, so their numbers say nothing, and the tree of languages (/play) is memory that nobody can write.
+ * Nothing in a room is the host's: it has no proc, sysfs or control groups, its FIFOs live in a file system of its own, so
+ * their numbers say nothing, and the tree of languages (/play) is memory that nobody can write.
  *
  * In a container of its own, a program runs as the child of process 1, which keeps to the same protocol on FIFOs in
  * /judge: orders come by `ctl`, answers go by `ack`, and the bot has `in` and `out`. One more order, "tell", asks for
@@ -43,11 +40,10 @@
  *
  * Trust: a warden reads what bots write to stderr, in the bot's own control groups, so a flood costs nobody else anything.
  * By then it has no right but to kill in its room. The first HEAD_BYTES and the last TAIL_BYTES are kept. A thread of its
- * own reads, because a bot can hold the lock of a pipe for as long as it lives, and a read then sleeps where nothing wakes
- * it: orders are obeyed meanwhile, and the end of the bot frees the thread.
+ * own reads, because a bot can hold a pipe's lock for as long as it lives, and a read then sleeps where nothing wakes it.
  *
- * What a bot leaves, such as its page tables, is charged to its group for some milliseconds longer than it lives. Then
- * the kernel would find nobody but the warden to kill there, so a warden leaves that group before it answers.
+ * What a bot leaves, such as its page tables, is charged to its group for milliseconds longer than it lives. Then the
+ * kernel would find nobody but the warden to kill there, so a warden leaves that group before it answers.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -111,8 +107,7 @@ static uid_t bot_uid;
 static int orders, answers;   /* a room's connection is both */
 static int stderr_fd = -1;
 static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER; /* guards stderr_fd and what is kept, once a thread reads */
-static int reader_started = 0;
-static int way_out = -1;      /* the `tasks` of a group whose memory a bot cannot use up */
+static int way_out = -1;      /* in a room, the `tasks` of a group whose memory a bot cannot use up */
 static int listener = -1;     /* tells of pipes and sockets; -1 where they are not counted */
 static int relay_from = -1, relay_fd = -1;
 static char relayed[RELAY_BYTES];
@@ -145,6 +140,12 @@ static void drain_stderr(int rounds) {
             else tail[(stderr_bytes - HEAD_BYTES) % TAIL_BYTES] = buffer[i];
         }
     }
+}
+
+/* Forgets which children have ended: waitpid tells. */
+static void clear_signals(void) {
+    struct signalfd_siginfo information;
+    while (read(signal_fd, &information, sizeof information) > 0) {}
 }
 
 static void keep_only(unsigned rights_kept) {
@@ -194,39 +195,28 @@ static void become_bot(void) {
     if (setgroups(0, NULL) != 0 || setgid(bot_uid) != 0 || setuid(bot_uid) != 0) die("become the bot's user");
 }
 
+#define AT_CALL(number, verdict) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1), BPF_STMT(BPF_RET | BPF_K, verdict)
+#define COUNTED SECCOMP_RET_USER_NOTIF
+#define CLOSED (SECCOMP_RET_ERRNO | EPERM)
+
 /* Closes the calls that the engine's filter allows for the sake of rooms only, to a warden and to all in its room. That
- * filter kills whoever uses numbers of another architecture, so this one need not check for them. No filter can see the
- * flags of clone3, so to a bot it does not exist; those of clone never include namespaces here.
- *
- * The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the number. So
- * the listener that is returned hears of each: a bot may make only a few, and the maker makes up for the rest. Every match
- * moves the counter equally far. */
+ * filter kills whoever uses numbers of another architecture. No filter can see the flags of clone3, so to a bot it does
+ * not exist. The kernel numbers pipes and sockets by one counter per processor, whoever makes them, and fstat tells the
+ * number: the listener that is returned hears of each, and the maker makes up for those that a bot did not make. */
 static int filter_calls(void) {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-#ifdef SYS_pipe
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe, 19, 0),
+#ifdef SYS_pipe /* newer architectures have only the newer forms */
+        AT_CALL(SYS_pipe, COUNTED), AT_CALL(SYS_signalfd, CLOSED),
 #endif
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pipe2, 18, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 17, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socketpair, 16, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept, 15, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_accept4, 14, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mount, 12, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fstatfs, 11, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd, 10, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 9, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_umount2, 8, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pivot_root, 7, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 6, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 4, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 2),
+        AT_CALL(SYS_pipe2, COUNTED), AT_CALL(SYS_socket, COUNTED), AT_CALL(SYS_socketpair, COUNTED),
+        AT_CALL(SYS_accept, COUNTED), AT_CALL(SYS_accept4, COUNTED), AT_CALL(SYS_mount, CLOSED),
+        AT_CALL(SYS_fstatfs, CLOSED), AT_CALL(SYS_signalfd4, CLOSED), AT_CALL(SYS_umount2, CLOSED),
+        AT_CALL(SYS_pivot_root, CLOSED), AT_CALL(SYS_seccomp, CLOSED), AT_CALL(SYS_clone3, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_personality, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ADDR_NO_RANDOMIZE, 2, 0),
+        AT_CALL(ADDR_NO_RANDOMIZE, CLOSED),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};
     long made = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
@@ -282,10 +272,9 @@ static void relay(void) {
 /* Returns when nothing else lives here. One kill is not enough: gVisor lists the processes first, and one that is born
  * meanwhile escapes (31 of 600). */
 static void kill_everything(void) {
-    struct signalfd_siginfo information;
     for (pid_t ended;; poll(&(struct pollfd){signal_fd, POLLIN, 0}, 1, KILL_AGAIN_MS)) {
         kill(-1, SIGKILL);
-        while (read(signal_fd, &information, sizeof information) > 0) {}
+        clear_signals();
         while ((ended = waitpid(-1, NULL, WNOHANG)) > 0) {}
         if (ended < 0) break;
     }
@@ -294,13 +283,12 @@ static void kill_everything(void) {
 
 /* Looks after a run whose first process is `first` until it has ended and the host has asked for its end. */
 static void look_after(pid_t first) {
-    struct signalfd_siginfo information;
     int status, first_status = 0, alive = 1, killed = 0, stopping = 0;
     long long stop_at_ms = 0;
     while (alive || !stopping) {
         int held = relayed_from < relayed_to;
         struct pollfd watched[6] = {{orders, POLLIN, 0}, {signal_fd, POLLIN, 0},
-                                    {reader_started ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
+                                    {way_out >= 0 ? -1 : stderr_fd, POLLIN, 0}, {listener, POLLIN, 0},
                                     {held || relay_fd < 0 ? -1 : relay_from, POLLIN, 0}, {held ? relay_fd : -1, POLLOUT, 0}};
         long long left_ms = stop_at_ms - now_ms();
         if (poll(watched, 6, !stopping || !alive ? -1 : left_ms > 0 ? (int)left_ms : 0) < 0 && errno != EINTR) die("poll");
@@ -308,7 +296,7 @@ static void look_after(pid_t first) {
         else if (watched[3].revents) { close(listener); listener = -1; } /* nobody is left who could make any */
         if (watched[4].revents || watched[5].revents) relay();
         if (watched[2].revents) drain_stderr(4);
-        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        if (watched[1].revents) clear_signals();
         for (pid_t ended; alive && (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
             if (ended != first) continue;
             alive = 0;
@@ -329,7 +317,7 @@ static void look_after(pid_t first) {
             } else if (strncmp(order, "kill", 4) == 0) {
                 if (alive) kill(first, SIGKILL);
             } else {
-                if (!reader_started) drain_stderr(4); /* else the thread does, and may sleep there */
+                if (way_out < 0) drain_stderr(4); /* else the thread does, and may sleep there */
                 answer("told");
             }
         }
@@ -445,20 +433,13 @@ static int make_fifo(const char *path, int *host_end, int host_flags, int bot_fl
     return bot_end;
 }
 
-/* Gives the room folders of its own: an overlay, whose files are those of the tree. Whoever tries to create a file locks
- * the folder before he is refused, and whoever looks up a name that is not there waits for that lock; but a bot that is
- * not asked may keep it for seconds, until it gets the processor. Devices cannot be opened through an overlay that was
- * mounted without the host's rights, so each is mounted on its own. */
+/* Gives the room folders of its own, whose locks no other bot can hold: an overlay, whose files are those of the tree.
+ * Devices cannot be opened through one that was mounted without the host's rights, so each is mounted on its own. */
 static void lay_folders(void) {
     static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
     char device[32], path[64];
     mount_memory("/proc", 0, "mode=755");
-    if (mkdir("/proc/top", 0755) != 0 || mkdir("/proc/top/dev", 0755) != 0) die("/proc/top");
-    if (mkdir("/proc/tree", 0755) != 0) die("/proc/tree");
-    for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
-        snprintf(path, sizeof path, "/proc/top/dev/%s", devices[i]);
-        if (mknod(path, S_IFREG | 0644, 0) != 0) die(path);
-    }
+    if (mkdir("/proc/top", 0755) != 0 || mkdir("/proc/tree", 0755) != 0) die("/proc/tree"); /* it needs two layers */
     if (mount("overlay", "/proc/tree", "overlay", MS_RDONLY | MS_NOSUID, "lowerdir=/proc/top:/") != 0) die("overlay");
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
         snprintf(device, sizeof device, "/dev/%s", devices[i]);
@@ -468,9 +449,8 @@ static void lay_folders(void) {
     move_into("/proc/tree");
 }
 
-/* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, which tells the dynamic linker and Java beside
- * which program to look for libraries, and a map of memory, in which the C library looks for the stack (Mono needs it).
- * The map is right because addresses are not random, see `run_in_room`. */
+/* Fills the room's /bot, /tmp and /proc. The last has two files: `exe`, beside which the dynamic linker and Java look for
+ * libraries, and a map of memory, in which the C library looks for the stack (Mono needs it), at an address not random. */
 static void furnish(int program, int host_ends[3], int bot_ends[3]) {
     static const char map[] = "7ffffff00000-7ffffffff000 rw-p 00000000 00:00 0 [stack]\n";
     static const struct timespec epoch[2];
@@ -525,7 +505,6 @@ static void run_in_room(void) {
     pthread_t reader; /* before the bot, so that its numbers do not depend on who is faster */
     errno = pthread_create(&reader, NULL, read_stderr, NULL);
     if (errno != 0) die("thread");
-    reader_started = 1;
     pid_t first = fork();
     if (first < 0) die("fork");
     if (first == 0) {
@@ -579,15 +558,12 @@ static void forget_ended_rooms(void) {
         }
 }
 
-static void map_users(pid_t of, const char *map) {
-    static const char *const files[] = {"gid_map", "uid_map"};
+static void map_users(pid_t of, const char *file, const char *map) {
     char path[64];
-    for (int i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%d/%s", (int)of, files[i]);
-        int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0 || write(fd, map, strlen(map)) < 0) die(path);
-        close(fd);
-    }
+    snprintf(path, sizeof path, "%d/%s", (int)of, file);
+    int fd = openat(proc_fd, path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, map, strlen(map)) < 0) die(path);
+    close(fd);
 }
 
 /* Starts a process in new namespaces, and in a control group if it is unified; it waits until its users are mapped. */
@@ -609,7 +585,8 @@ static pid_t start_process(uint64_t flags, int group, const char *map) {
     if (started > 0) {
         ino_t taken = next_number() - before;
         if (taken < MOST_EVENED) numbers_of_a_room = taken; /* else the processor has been given further numbers */
-        map_users(started, map);
+        map_users(started, "gid_map", map);
+        map_users(started, "uid_map", map);
         if (write(ends[1], "", 1) != 1) die("go on");
     }
     close(ends[0]);
@@ -686,10 +663,9 @@ static void make_rooms(int line) {
     keep_only(1u << CAP_SETUID | 1u << CAP_SETGID); /* to map the users of rooms; a new namespace needs no right */
     if (write(line, "ready", 5) != 5) die("ready");
     for (;;) {
-        struct signalfd_siginfo information;
         struct pollfd watched[2] = {{line, POLLIN, 0}, {signal_fd, POLLIN, 0}};
         if (poll(watched, 2, -1) < 0 && errno != EINTR) die("poll");
-        while (watched[1].revents && read(signal_fd, &information, sizeof information) > 0) {}
+        if (watched[1].revents) clear_signals();
         forget_ended_rooms();
         if (watched[0].revents) make_room(line);
     }

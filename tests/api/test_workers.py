@@ -14,8 +14,9 @@ from deadheat.league.service.bots.environments import record_environment
 from deadheat.league.service.rulings.operators import ensure_organiser
 from deadheat.league.service.series.hosts import host_arrives, host_seen, record_check
 from deadheat.sandbox.box import Limits
-from deadheat.sandbox.environment import Image, _building, _language, _running
+from deadheat.sandbox.docker import Image
 from deadheat.sandbox.languages import LANGUAGES
+from deadheat.workers.environment import _building, _language, _running
 from tests.api.browser import Browser
 from tests.api.site import Site
 from tests.api.test_operation import metric

@@ -6,7 +6,7 @@ import os
 import time
 from pathlib import Path
 
-from deadheat.sandbox.host import weight
+from deadheat.sandbox import cgroup
 
 ROOT = Path("/sys/fs/cgroup")
 EMPTY_SECONDS = 60
@@ -20,7 +20,7 @@ class MeasuredGroup:
         self._v2 = (ROOT / "cgroup.controllers").exists()
         self._base = ROOT / name if self._v2 else ROOT / "cpuacct" / name
         self._home = ROOT if self._v2 else ROOT / "cpuacct"
-        parents = weight.PLAY, weight.BUILD  # in `engine_of_our_own.measured` they lie in this group from then on
+        parents = cgroup.PLAY, cgroup.BUILD  # in `engine_of_our_own.measured` they lie in this group from then on
         self._boxes = [self._home / f"{parent}{kind}" for parent in parents for kind in ("", ".slice")]
         for child in ("engine", "run"):
             (self._base / child).mkdir(parents=True, exist_ok=True)

@@ -29,14 +29,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from deadheat.engine.core import NS_PER_MS, Fault, Message, TransportError
+from deadheat.engine.core import NS_PER_MS, Fault, Message, Reply, TransportError
 from deadheat.engine.own_time import NOISE_NS
 from deadheat.league.config import Settings
 from deadheat.sandbox.arena import quiet
 from deadheat.sandbox.attribution import Counters
 from deadheat.sandbox.box import Box, Channel, Limits, Meter, Program, Sandbox
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.pipes import PipeTransport, _Open, _Round
+from deadheat.sandbox.pipes import PipeTransport, _Open
 from tests.benchmarks import attacks, referees, tricks
 from tests.benchmarks.programs import HERE, built
 from tests.benchmarks.targets import Targets, arguments
@@ -74,9 +74,9 @@ class Observed(PipeTransport):
 
     deadline_ns = 0
 
-    def _listen(self, prompt: _Open) -> _Round:
+    def _look(self, prompt: _Open) -> Reply | None:
         self.deadline_ns = prompt.deadline_ns
-        return super()._listen(prompt)
+        return super()._look(prompt)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from deadheat.league.config import Settings
-from deadheat.sandbox.host import weight
+from deadheat.sandbox import cgroup
 from tests.benchmarks.cgroups import MeasuredGroup
 from tests.cluster.network import die_with_us
 
@@ -114,14 +114,14 @@ def measured(joined: bool) -> Iterator[tuple[MeasuredGroup, Path]]:
     folder = Path(tempfile.mkdtemp(prefix="deadheat-bench-", dir=in_memory()))
     engine = PrivateEngine(Settings().image, group)
     os.environ["DOCKER_HOST"] = engine.url
-    parents = weight.PLAY, weight.BUILD
-    weight.PLAY, weight.BUILD = (f"{group.name}/{parent}" for parent in parents)  # else boxes would not be in the group
+    parents = cgroup.PLAY, cgroup.BUILD
+    cgroup.PLAY, cgroup.BUILD = (f"{group.name}/{parent}" for parent in parents)  # else boxes would not be in the group
     if joined:
         group.join("run")
     try:
         yield group, folder
     finally:
-        weight.PLAY, weight.BUILD = parents
+        cgroup.PLAY, cgroup.BUILD = parents
         if joined:
             group.leave()
         engine.close()

@@ -10,8 +10,7 @@ from typing import Any
 
 import docker
 
-from deadheat.sandbox.containers import LABEL
-from deadheat.sandbox.folders import is_locked
+from deadheat.sandbox.containers import LABEL, is_locked
 from tests.cluster.cluster import WORKERS, Cluster
 
 WALL = 2

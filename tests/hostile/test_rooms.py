@@ -24,8 +24,7 @@ from deadheat.sandbox.box import ENVIRONMENT, Channel, Limits, SandboxError
 from deadheat.sandbox.cgroup import first_child
 from deadheat.sandbox.containers import Container, host_config
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.resident import resident_tree
-from deadheat.sandbox.rooms import WALL, Room, Wall
+from deadheat.sandbox.rooms import WALL, Room, Wall, resident_tree
 from deadheat.sandbox.runtimes import NO_RUNTIME
 from tests.hostile.test_probes import our_capabilities
 from tests.sandbox.boxes import python

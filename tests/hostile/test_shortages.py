@@ -23,7 +23,6 @@ from deadheat.sandbox.arena import Arena, Played
 from deadheat.sandbox.box import Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import remove_group
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.host import weight
 from deadheat.sandbox.rooms import Room, Wall
 from tests.hostile.test_rooms import makers_of, processes_of, rooms_of
 from tests.hostile.zoo import CASES, HONEST
@@ -270,7 +269,7 @@ def parent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Give walls a parent of this test's own in every hierarchy; return the unified one."""
     name = f"deadheat_test_{os.getpid()}.slice"
     monkeypatch.setattr(cgroup, "OWN_GROUPS", name)
-    monkeypatch.setattr(weight, "parent", lambda building, systemd: name if systemd else f"/{name}")
+    monkeypatch.setattr(cgroup, "parent", lambda building, systemd: name if systemd else f"/{name}")
     group = CONTROL_GROUPS / "unified" / name
     group.mkdir()
     yield group

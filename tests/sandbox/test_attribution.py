@@ -248,7 +248,8 @@ def test_counters_are_read_from_every_kind_of_host(tmp_path: Path, version: str)
     assert (got.leader_cpu_ns, got.delay_ns) == (1000, 77)
     assert got.full_ns == (None if version == "v1 alone" else 5000)
     assert got.frozen_ns == (0 if version == "v1 alone" else 6000)
-    assert cgroup.peak_memory_bytes() == 4096 and cgroup.killed_for_memory() is Blame.BOT
+    assert cgroup.measured(Exit(0, None, False, b"")).peak_memory_bytes == 4096
+    assert cgroup.killed_for_memory() is Blame.BOT
     if version == "v2":
         (root / "x/memory.events").write_text("oom 0\noom_kill 8\n")
         (root / "x/cpu.stat").write_text("usage_usec 5\n")

@@ -14,7 +14,7 @@ import pytest
 
 from deadheat.engine.core import STDERR_KEPT_BYTES
 from deadheat.sandbox.archive import BadArchive, extract_program
-from deadheat.sandbox.build import BUILD_SECONDS, BuildFailed, Built, Hear, build
+from deadheat.sandbox.build import BUILD_SECONDS, BuildFailed, Built, build
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.languages import LANGUAGES
 from tests.sandbox.boxes import alive_after_a_while
@@ -28,13 +28,13 @@ Building = Callable[..., Built]
 def built(docker_sandbox: DockerSandbox, tmp_path: Path) -> Building:
     (tmp_path / "sources").mkdir()
 
-    def built(line: str, hear: Hear | None = None) -> Built:
+    def built(line: str, hear: Callable[[str], None] | None = None) -> Built:
         return build(docker_sandbox, tmp_path / "sources", replace(LANGUAGES["python"], build=line), hear=hear)
 
     return built
 
 
-def failure(built: Building, line: str, hear: Hear | None = None) -> BuildFailed:
+def failure(built: Building, line: str, hear: Callable[[str], None] | None = None) -> BuildFailed:
     with pytest.raises(BuildFailed) as caught:
         built(line, hear)
     return caught.value

@@ -16,23 +16,23 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.sandbox.host import processors
-from deadheat.sandbox.host.processors import (
+from deadheat.sandbox.host.slots import (
+    NAME,
     QUEUE,
     RETRY_SECONDS,
     Holder,
     NoRegistry,
     Processors,
+    Slots,
     _shown,
     shared_folder,
 )
-from deadheat.sandbox.host.slots import Slots
 from tests.sandbox.boxes import until
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from deadheat.sandbox.host.processors import Processors
+from deadheat.sandbox.host.slots import Processors
 cpus = [int(cpu) for cpu in sys.argv[2].split(",")]
 hold = Processors(Path(sys.argv[1])).some(len(cpus), cpus)
 print("held" if hold else "taken", flush=True)
@@ -224,7 +224,7 @@ def test_the_folder_is_for_all_users_and_no_link_is_followed(tmp_path: Path) -> 
         Processors(folder).some(1, [2])
     linked = tmp_path / "linked"
     linked.mkdir()
-    (linked / processors.NAME).symlink_to(folder)
+    (linked / NAME).symlink_to(folder)
     with pytest.raises(NoRegistry):
         shared_folder([linked])
 

@@ -10,9 +10,9 @@ import pytest
 from docker import APIClient
 from docker.errors import APIError, NotFound
 
-from deadheat.sandbox import resident
+from deadheat.sandbox import rooms
 from deadheat.sandbox.box import SandboxError
-from deadheat.sandbox.resident import CONFLICT, await_tree, resident_tree
+from deadheat.sandbox.rooms import CONFLICT, await_tree, resident_tree
 
 
 class Engine(APIClient):
@@ -41,7 +41,7 @@ class Engine(APIClient):
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds slept; each reading of the clock is a second later."""
     slept: list[float] = []
-    monkeypatch.setattr(resident, "time", SimpleNamespace(monotonic=itertools.count().__next__, sleep=slept.append))
+    monkeypatch.setattr(rooms, "time", SimpleNamespace(monotonic=itertools.count().__next__, sleep=slept.append))
     return slept
 
 

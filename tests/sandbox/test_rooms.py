@@ -21,9 +21,8 @@ from deadheat.sandbox import containers, rooms
 from deadheat.sandbox.attribution import Blame
 from deadheat.sandbox.box import Limits, Program, SandboxError
 from deadheat.sandbox.cgroup import first_child, sweep_unified, thaw
-from deadheat.sandbox.containers import ContainerBox
+from deadheat.sandbox.containers import ContainerBox, sweep_folders
 from deadheat.sandbox.docker import DockerSandbox
-from deadheat.sandbox.folders import sweep_folders
 from deadheat.sandbox.pipes import PipeTransport
 from deadheat.sandbox.rooms import MOST_ROOMS, PAGE_BYTES, WALL, Room, Wall, packed
 from tests.sandbox.boxes import INSIDER, SMALL, asker, inside, leader_of, own_containers, python, stop, until
@@ -159,7 +158,7 @@ def test_a_room_has_its_limits_whatever_the_version_of_control_groups(
 def test_a_limit_that_cannot_be_set_is_our_failure(tmp_path: Path) -> None:
     (tmp_path / "program").mkdir()
     wall = WallOfFiles({"": tmp_path})
-    room = Room(cast(Wall, wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
+    room = Room(cast("Wall", wall), Program(tmp_path / "program", ("main",), ""), SMALL, None)
     with pytest.raises(SandboxError, match=r"no room could be made: .*memory.max"):
         room.start()
     assert wall.broken

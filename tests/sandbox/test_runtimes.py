@@ -22,7 +22,6 @@ from deadheat.sandbox.runtimes import (
     HOST_THREADS_PER_PROCESS,
     Runtime,
     find_runtime,
-    refuse_user_namespaces,
     why_not_started,
 )
 from tests.sandbox.boxes import Stub
@@ -63,9 +62,9 @@ def test_gvisor_without_the_flags_that_it_needs_is_refused() -> None:
 @pytest.mark.parametrize(("option", "how"), [("name=rootless", "is rootless"), ("name=userns", "maps users")])
 def test_an_engine_in_a_user_namespace_is_refused(option: str, how: str) -> None:
     """On a rootless engine init could not become the bot's user, and every bot "exited"."""
-    refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", "name=cgroupns"]})
+    find_runtime(INFO | {"SecurityOptions": ["name=seccomp,profile=default", "name=cgroupns"]}, "")
     with pytest.raises(SandboxError, match=f"{how}.*cannot get users of their own") as refused:
-        refuse_user_namespaces({"SecurityOptions": ["name=seccomp,profile=default", option]})
+        find_runtime(INFO | {"SecurityOptions": ["name=seccomp,profile=default", option]}, "")
     assert refused.value.cause == "no-runtime"  # a worker does not wait for it to recover
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from deadheat.league.config import Settings
 from deadheat.sandbox.box import Limits
+from deadheat.sandbox.cgroup import ALONE, MOST, SHARED, Parent, parent, wanted_weight
 from deadheat.sandbox.containers import ContainerBox
 from deadheat.sandbox.docker import DockerSandbox
 from deadheat.sandbox.host.check import reference_program
-from deadheat.sandbox.host.weight import ALONE, MOST, SHARED, Parent, parent, wanted
 from deadheat.sandbox.rooms import Room
 
 V1, V2 = "cpu.shares", "cpu.weight"
@@ -60,7 +60,12 @@ def test_what_cannot_be_written_or_read_is_no_error(tmp_path: Path) -> None:
 
 
 def test_builds_outweigh_nobody() -> None:
-    assert [wanted(building, alone) for alone in (False, True) for building in (False, True)] == [SHARED, 1, ALONE, 1]
+    assert [wanted_weight(building, alone) for alone in (False, True) for building in (False, True)] == [
+        SHARED,
+        1,
+        ALONE,
+        1,
+    ]
 
 
 def test_systemd_wants_slices_and_no_dash_nests_them() -> None:
@@ -80,7 +85,7 @@ def test_boxes_are_in_our_groups_with_the_weight_that_was_asked_for(tmp_path: Pa
             assert isinstance(box, Room | ContainerBox)
             try:
                 box.start()
-                asked = min(wanted(building, only_plays), box.parent.greatest)
+                asked = min(wanted_weight(building, only_plays), box.parent.greatest)
                 assert box.parent.weigh(asked) and box.parent.weight == pytest.approx(asked, rel=0.01)
                 box.favour(False)
                 assert box.parent.weight == pytest.approx(asked, rel=0.01), "nothing else changes it"

@@ -47,7 +47,7 @@ from deadheat.league.service.rankings.standings import seasons_to_refit
 from deadheat.league.service.series import carrying_out, hosts
 from deadheat.league.states import JobState, VersionState
 from deadheat.league.tables import Attempt, BotVersion, Exhibition, WorkerHost
-from deadheat.workers import build, build_log, exhibitions, holding, play, stopping, tasks
+from deadheat.workers import build, exhibitions, holding, play, stopping, tasks
 from deadheat.workers.broker.queue import task_name
 from tests.invariants import broken, every, unfinished
 from tests.league.clock import START
@@ -341,6 +341,7 @@ class Simulator:
         """Replace the real world by the simulated one during a block."""
         fetch_program = self.context.fetch_program
         arena: Any = lambda _sandbox, programs, *_, **__: Arena(self, programs)  # noqa: E731
+        dice = SimpleNamespace(urandom=self.stage.entropy)
         replaced: list[tuple[Any, dict[str, Any]]] = [
             (
                 tasks,
@@ -357,8 +358,7 @@ class Simulator:
                 {"Arena": arena, "time": self, "fetch_program": fetch_program, "play_canary_when_due": lambda *_: None},
             ),
             (holding, {"time": self}),
-            (build, {"Arena": arena, "build": Builder(self), "os": SimpleNamespace(urandom=self.stage.entropy)}),
-            (build_log, {"time": self}),
+            (build, {"Arena": arena, "build": Builder(self), "os": dice, "time": self}),
             (exhibitions, {"Arena": arena, "time": self, "fetch_program": fetch_program, "LOOK_SECONDS": 3.0}),
             (stopping, {"look": self.look}),
         ]

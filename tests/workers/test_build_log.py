@@ -19,9 +19,8 @@ from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, finish_b
 from deadheat.league.states import VersionState
 from deadheat.sandbox import arena
 from deadheat.sandbox.languages import LANGUAGES
-from deadheat.workers import build, build_log, holding
-from deadheat.workers.build import build_version
-from deadheat.workers.build_log import BuildLog
+from deadheat.workers import build, holding
+from deadheat.workers.build import BuildLog, build_version
 from deadheat.workers.holding import LeaseLost
 from tests.league.ground import settings
 from tests.league.people import GAME
@@ -53,7 +52,7 @@ def read(world: BuildingWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 (tmp_path / f"seen{number}").touch()
         return taken
 
-    monkeypatch.setattr(build_log, "note_build_log", noted)
+    monkeypatch.setattr(build, "note_build_log", noted)
     return found
 
 
@@ -84,7 +83,7 @@ def test_the_log_grows_with_its_build(
 
 def test_it_is_written_at_most_once_a_second(world: BuildingWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = SimpleNamespace(at=100.0)
-    monkeypatch.setattr(build_log, "time", SimpleNamespace(monotonic=lambda: clock.at))
+    monkeypatch.setattr(build, "time", SimpleNamespace(monotonic=lambda: clock.at))
     job = claimed(world)
     said = BuildLog(world.context, job)
     said.say("first")
@@ -117,10 +116,10 @@ def test_a_log_that_cannot_be_written_is_written_later(world: BuildingWorld, mon
     said = BuildLog(world.context, job)
     away = mock.Mock(side_effect=OperationalError("update", {}, Exception("away")))
     with monkeypatch.context() as patch:
-        patch.setattr(build_log, "note_build_log", away)
+        patch.setattr(build, "note_build_log", away)
         said.say("first")
     assert log_of(world, job) == ""
-    monkeypatch.setattr(build_log, "WRITE_SECONDS", 0)
+    monkeypatch.setattr(build, "WRITE_SECONDS", 0)
     said._due_at = 0
     said.write_when_due()
     assert log_of(world, job) == "first\n"

@@ -87,8 +87,15 @@ def _by_mail(context: Context, parcel: Parcel) -> Sent:
 
 def _by_webhook(context: Context, parcel: Parcel) -> Sent:
     with reading(catalogue(parcel.language)):
-        told = payload(parcel, context.settings)
-    status = _post(parcel, told, context.settings)
+        body = json.dumps(payload(parcel, context.settings)).encode()
+    timestamp = int(time.time())
+    headers = {
+        "Content-Type": "application/json",
+        "Deadheat-Delivery": str(parcel.delivery_id),
+        "Deadheat-Timestamp": str(timestamp),
+        "Deadheat-Signature": f"sha256={channels.signature(parcel.secret, timestamp, body)}",
+    }
+    status = post(parcel.address, body, headers, inside=context.settings.webhooks_inside)
     return 200 <= status < 300, status == HTTPStatus.GONE, str(status)
 
 
@@ -97,18 +104,6 @@ SENDERS: Mapping[ChannelKind, Callable[[Context, Parcel], Sent]] = {
     ChannelKind.MAIL: _by_mail,
 }
 """The function that sends to each kind of channel. They raise NotReached."""
-
-
-def _post(parcel: Parcel, told: dict[str, object], settings: Settings) -> int:
-    body = json.dumps(told).encode()
-    timestamp = int(time.time())
-    headers = {
-        "Content-Type": "application/json",
-        "Deadheat-Delivery": str(parcel.delivery_id),
-        "Deadheat-Timestamp": str(timestamp),
-        "Deadheat-Signature": f"sha256={channels.signature(parcel.secret, timestamp, body)}",
-    }
-    return post(parcel.address, body, headers, inside=settings.webhooks_inside)
 
 
 def _reset(context: Context, parcel: Parcel) -> Letter:

@@ -18,7 +18,7 @@ from deadheat.league.tables import JudgingEnvironment
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentInfo:
-    """A description (see `sandbox.environment.describe`), and when a worker last found it true."""
+    """A description (see `workers.environment.describe`), and when a worker last found it true."""
 
     document: Mapping[str, Any]
     described_at: datetime
