@@ -47,7 +47,8 @@ from deadheat.league.pairing.seating import around
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
 from deadheat.league.pairing.tournament import Form, rounds_in
 from deadheat.league.records.seasons import FinalsProgress
-from deadheat.league.service.course.stages import plan_stages
+from deadheat.league.service.contests.life import running
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import counts, disqualified, may_be_drawn, taking_part
@@ -58,6 +59,7 @@ from deadheat.league.service.series.planning import Table, add_series, in_turns,
 from deadheat.league.states import (
     UNFINISHED,
     WITH_RESULT,
+    ContestKind,
     EvaluationFormat,
     FinalsFormat,
     MatchState,
@@ -77,8 +79,11 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     on_ladder = (Purpose.LADDER, Purpose.RATED_EVALUATION)
     if season.qualified_at is None and (open_series(session, season.id, *on_ladder) or not _qualify(session, season)):
         return []
-    plan = plan_stages if season.finals is FinalsFormat.STAGES else _plan_rounds
-    made, is_over = plan(session, season)
+    if season.finals is FinalsFormat.STAGES:
+        made = plan(session, season, ContestKind.STAGE)
+        is_over = not running(session, season.id, ContestKind.STAGE)
+    else:
+        made, is_over = _plan_rounds(session, season)
     if is_over:
         season.finals_done_at = now(session)
         session.flush()

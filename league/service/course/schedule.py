@@ -32,11 +32,10 @@ from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant,
 from deadheat.league.pairing.pairs import parts
 from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.running_low import open_of_season
 from deadheat.league.service.course.states import past_its_ladder, turn_season
-from deadheat.league.service.duels.planning import plan_duels
 from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
@@ -95,20 +94,20 @@ def go_on(session: Session, season_id: int) -> list[int]:
         rest_failing(session, season)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
         if beside.evaluation:  # the season may be waiting for its end
-            planned += plan_evaluation(session, season)
+            planned += plan(session, season, ContestKind.EVALUATION)
     elif season.state in ON_LADDER:
         if season.panel or beside.panel:
-            planned += plan_duels(session, season, ContestKind.PANEL)
+            planned += plan(session, season, ContestKind.PANEL)
         if season.evaluations or beside.evaluation:
-            planned += plan_evaluation(session, season)
+            planned += plan(session, season, ContestKind.EVALUATION)
             if (late := falls_behind(session, season)) is not None:
                 notices.falls_behind(session, season, *late)
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         if beside.asked:
-            planned += plan_duels(session, season, ContestKind.REQUEST)
+            planned += plan(session, season, ContestKind.REQUEST)
     if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
-        planned += plan_duels(session, season, ContestKind.GATE)
+        planned += plan(session, season, ContestKind.GATE)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
     return planned

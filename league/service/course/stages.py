@@ -16,36 +16,36 @@ their divisions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlalchemy import bindparam
 from sqlmodel import Session, col, select, update
 
 from deadheat.league.pairing.stages import stages
 from deadheat.league.service.contests.life import Players
 from deadheat.league.service.evaluations.beginning import begin_stage, last_places
-from deadheat.league.service.evaluations.playing import carry_on
 from deadheat.league.service.ground.counting import taking_part
 from deadheat.league.service.ground.steps import set_each, touch_log
 from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Season
 
 
-def plan_stages(session: Session, season: Season) -> tuple[list[int], bool]:
-    """Do what can be done next, and return the new series. The second value is True when the finals are over. The
-    caller has locked the season, and the finalists have their seeds.
+def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
+    """Yield the stage that is played, and each that follows when the one before is over; after the last one everybody
+    has a place. The caller has locked the season, and the finalists have their seeds.
     """
     declared = stages(season.stages)
     row = _newest(session, season.id)
     while True:
         if row is not None and row.state is ContestState.RUNNING:
-            made = carry_on(session, season, row)
-            session.refresh(row)
+            yield row
             if row.state is ContestState.RUNNING:
-                return made, False
+                return
         number = 0 if row is None else row.stage or 0
         field = _finalists(session, season.id) if row is None else _survivors(session, row)
         if number == len(declared) or len(field) < season.seats:
             _place(session, season.id, field)
-            return [], True
+            return
         row = begin_stage(session, season, number + 1, declared[number], field)
 
 

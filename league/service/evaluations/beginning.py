@@ -15,7 +15,7 @@ the next one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
@@ -67,10 +67,13 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
     record(session, organiser.name, "timetable-set", f"season/{season_id}", {"evaluations": season.evaluations})
 
 
-def begin_due(session: Session, season: Season) -> Contest | None:
-    """Begin the earliest evaluation due. The caller has locked the season, and no evaluation is being played."""
-    found = due(session, season)
-    return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
+def in_turn(session: Session, season: Season) -> Iterator[Contest]:
+    """Yield the evaluation that is played, or else the earliest due, which begins. The caller has locked the season."""
+    row = running_evaluation(session, season.id)
+    if row is None and (found := due(session, season)) is not None:
+        row = _begin(session, season, found[1], found[0], SYSTEM)
+    if row is not None and row.state is ContestState.RUNNING:
+        yield row
 
 
 def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:

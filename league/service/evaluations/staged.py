@@ -14,8 +14,7 @@ from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.pairing.tournament import ties
 from deadheat.league.records import evaluations as records
-from deadheat.league.service.evaluations.playing import UNSETTLED, form_of, meetings, players_of
-from deadheat.league.service.evaluations.points import drawn, points_of
+from deadheat.league.service.evaluations.playing import UNSETTLED, drawn, form_of, meetings, players_of, points_of
 from deadheat.league.states import ContestKind, ContestState, EvaluationFormat, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Season, User
 

@@ -18,8 +18,7 @@ from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.contests.life import matches_of
 from deadheat.league.service.evaluations.beginning import due, existing_evaluation
-from deadheat.league.service.evaluations.playing import meetings, standings_of
-from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, with_players
+from deadheat.league.service.evaluations.playing import Drawn, drawn, meetings, points_of, standings_of, with_players
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing

@@ -16,7 +16,7 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.states import ContestKind
-from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry
+from deadheat.league.tables import Bot, BotVersion, Contest, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
@@ -116,8 +116,8 @@ def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version that played the season's panel."""
     statement = (
         RUNS.add_columns(Bot, BotVersion.number)
-        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
-        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+        .join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
         .where(Contest.season_id == scope.season_id, Contest.id > after, *scope.about(Bot.id))
         .limit(limit)
     )
@@ -128,14 +128,14 @@ def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "bot": bot.name,
             "bot_id": bot.id,
             "version": number,
-            "version_id": version_id,
+            "version_id": row.candidate_id,
             **cells(row, "state"),
             "games": row.matches,
             "minimum": row.terms["minimum"],
             **row.result,
             **cells(row, "created_at", "ended_at"),
         }
-        for row, version_id, bot, number in found
+        for row, bot, number in found
     ]
     return rows, found[-1][0].id if len(found) == limit else None
 
