@@ -16,20 +16,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from deadheat.engine.figures import counted
-from deadheat.engine.language import N_, _, gettext
-from deadheat.league.pairing.figures import NEWEST, choice_faults, named
-from deadheat.league.pairing.tournament import Form, rounds_in
-from deadheat.league.states import EvaluationFormat
+from deadheat.engine.language import _, gettext
+from deadheat.league.pairing.figures import NEWEST, named
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.terms import STAGE
 
 MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
 """The largest value of each option."""
-
-WORDS = {
-    EvaluationFormat.SWISS: "Swiss",
-    EvaluationFormat.ROUND_ROBIN: N_("round robin"),
-    EvaluationFormat.KNOCKOUT: N_("knock-out"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +40,17 @@ class Stage:
 
     def form(self, players: int, matches: int, rules: int = NEWEST, seats: int = 2) -> Form:
         """Return the tournament's form for that many players; `matches` per table, in whole turns."""
-        rounds = rounds_in(self.format, players, self.rounds, seats)
+        rounds = self.format.rules.rounds_in(players, self.rounds, seats)
         further = self.further // matches
         return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks, seats)
 
     @property
     def words(self) -> str:
         """The line in words."""
-        form = gettext(WORDS[self.format])
+        form = gettext(self.format.rules.words)
         said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
         said.append(_("%(matches)s per meeting", matches=counted(self.matches, "match", "matches")))
-        if self.further and self.format is EvaluationFormat.KNOCKOUT:
+        if self.further and self.format.rules.has_winner:
             said.append(_("up to %(n)s more if two are level", n=self.further))
         elif self.further:
             level = _("up to %(n)s more if places %(keep)s and %(next)s are close")
@@ -105,16 +99,14 @@ def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:
 
 
 def _faults(stage: Stage, seats: int, *, is_last: bool) -> Iterator[str]:
-    knockout = stage.format is EvaluationFormat.KNOCKOUT
+    knockout = stage.format.rules.has_winner
     if not is_last and stage.keep < seats and stage.keep > 1:
         yield _("“keep” must leave enough for a table of %(seats)s", seats=seats)
-    if (stage.format is EvaluationFormat.SWISS) != (stage.rounds is not None):
-        yield _("a Swiss needs rounds") if stage.rounds is None else _("only a Swiss has rounds")
+    yield from stage.format.rules.faults(stage.rounds, stage.tie_breaks)
     if stage.third_place and not knockout:
         yield _("only a knock-out has a match for third place")
     elif stage.third_place and seats > 2:
         yield _("the final table decides the third place; leave “third-place” out")
-    yield from choice_faults(stage.format, stage.tie_breaks or ())
     if is_last and stage.keep > 1:
         yield _("the last stage has a winner; leave “keep” out")
     if knockout and not is_last:

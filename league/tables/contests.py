@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import ContestKind, ContestState, EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 
 

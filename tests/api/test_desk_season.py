@@ -9,6 +9,7 @@ import pytest
 from sqlmodel import select
 
 from deadheat.api.pages.organiser.timetable import steps
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.seasons import DeclaredDate
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
@@ -17,7 +18,7 @@ from deadheat.league.service.people.users import check_password
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rulings.appeals import open_appeal
 from deadheat.league.service.seasons.seasons import edit_season
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Entry
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import OURS, Browser

@@ -15,6 +15,7 @@ from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.bots.bots import bot_info
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.evaluations.beginning import begin_now
@@ -29,7 +30,7 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import EVALUATIONS, ContestKind, EvaluationFormat, FinalsFormat
+from deadheat.league.states import EVALUATIONS, ContestKind, FinalsFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site

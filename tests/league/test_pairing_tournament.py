@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.bracket import Tie, bracket, bracket_standings, next_ties, rounds_of
+from deadheat.league.pairing.evidence import are_apart, comparisons
 from deadheat.league.pairing.figures import Meeting
-from deadheat.league.pairing.lead import are_apart, compare
-from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.knockout import bracket, bracket_standings, next_ties
+from deadheat.league.pairing.tournament import Form, Tie, next_rounds, rounds_of, standings
 from tests.lanes import examples, scaled
 from tests.league.meetings import Pair
 
@@ -96,11 +96,11 @@ def test_what_two_are_compared_by() -> None:
         Pair(4, 2, None, 4),
     ]
     everybody = {1, 2, 3, 4}
-    assert compare(1, 2, played, 4, everybody) == (1 + 0.75, 1 + 0.75**2)
-    assert compare(2, 1, played, 4, everybody) == (-1.75, 1 + 0.75**2)
-    assert compare(1, 2, played, 4, {1, 2}) == (1, 1), "who is gone is no measure"
+    assert comparisons(1, 2, played, 4, everybody, 3) == [1, 0.75]
+    assert comparisons(2, 1, played, 4, everybody, 3) == [-1, -0.75]
+    assert comparisons(1, 2, played, 4, {1, 2}, 3) == [1], "who is gone is no measure"
     table = [Meeting(1, (1, 2, 3), (3.0, 1.0, 2.0)), Meeting(2, (2, 1, 4), (0.0, 4.0, 2.0))]
-    assert compare(1, 2, table, 4, everybody) == (0.5 + 1, 0.25 + 1), "of a table only the two count"
+    assert comparisons(1, 2, table, 4, everybody, 3) == [0.5, 1], "of a table only the two count"
 
 
 PAIRS = st.lists(
@@ -114,7 +114,8 @@ def test_a_round_never_tells_two_apart_more_than_its_pairs(pairs: list[tuple[tup
     """A match that was not played counts as (0, 0)."""
     exact = [sum(mine - theirs for mine, theirs in pair) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
-    lead, squares = compare(1, 2, [Pair(1, 1, 2, *points)], 2 * len(pairs), {1, 2})
+    shares = comparisons(1, 2, [Pair(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, 3)
+    lead, squares = float(sum(shares)), float(sum(share**2 for share in shares))
     assert lead == sum(exact) and squares >= sum(one**2 for one in exact)
 
 

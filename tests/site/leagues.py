@@ -11,6 +11,7 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
@@ -18,7 +19,7 @@ from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.states import ContestKind, EvaluationFormat, SeasonState
+from deadheat.league.states import ContestKind, SeasonState
 from deadheat.league.tables import Match, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.workers.outcomes import latencies

@@ -42,10 +42,11 @@ from sqlmodel import Session, case, col, func, select
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import around
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
-from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.seasons import FinalsProgress
 from deadheat.league.service.contests.life import running
 from deadheat.league.service.course.planning import plan
@@ -56,16 +57,7 @@ from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import (
-    UNFINISHED,
-    WITH_RESULT,
-    ContestKind,
-    EvaluationFormat,
-    FinalsFormat,
-    MatchState,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, FinalsFormat, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Entry, Match, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -213,7 +205,7 @@ def divisions(session: Session, season: Season) -> list[Division]:
 def finals_form(season: Season, finalists: int) -> Form:
     """Return the form of finals with rounds. `finalists`: how many bots qualified, including those that left."""
     format_ = EvaluationFormat(season.finals.value)
-    rounds = rounds_in(format_, finalists, season.finals_rounds)
+    rounds = format_.rules.rounds_in(finalists, season.finals_rounds, 2)
     return Form(format_, rounds, whole_groups(season, season.finals_games), seats=season.seats)
 
 

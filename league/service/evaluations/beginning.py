@@ -25,7 +25,7 @@ from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
 from deadheat.league.pairing.stages import Stage
-from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import may_be_drawn
@@ -165,7 +165,7 @@ def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_a
     field = _seeded(session, season)
     many = len(field)
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
-    rounds = rounds_in(declared.format, many, declared.rounds, season.seats)
+    rounds = declared.format.rules.rounds_in(many, declared.rounds, season.seats)
     form = Form(declared.format, rounds, declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < season.seats:

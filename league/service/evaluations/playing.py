@@ -27,23 +27,14 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
 from deadheat.league.causes import Cause
-from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import Meeting as Met
 from deadheat.league.pairing.rounds import points_taken
-from deadheat.league.pairing.tournament import Form, next_rounds, standings
+from deadheat.league.pairing.tournament import Form, Placed, next_rounds, standings
 from deadheat.league.service.contests.life import POLICIES, Progress, add_meetings, end
 from deadheat.league.service.ground.steps import set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
 from deadheat.league.service.series.planning import Table, series_at_once, whole_groups
-from deadheat.league.states import (
-    UNFINISHED,
-    WITH_RESULT,
-    ContestKind,
-    ContestState,
-    EvaluationFormat,
-    MatchState,
-    Ranks,
-)
+from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, ContestState, MatchState, Ranks
 from deadheat.league.tables import (
     AbsentEntry,
     Attempt,
@@ -232,8 +223,7 @@ def draw(session: Session, season: Season, row: Contest) -> bool:
     form = form_of(season, row)
     rounds = next_rounds(form, seeded, set(seeded) - gone, meetings(session, row.id))
     last = last_round(session, row.id)
-    # In a round robin every player sits out equally often, so a bye is worth nothing.
-    bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
+    bye_points = float(form.matches) if row.format.rules.bye_wins else 0.0
     places = [
         (number, board, players)
         for number, (tables, byes) in enumerate(rounds, last + 1)

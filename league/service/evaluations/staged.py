@@ -9,13 +9,12 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
-from deadheat.league.pairing.bracket import Tie
 from deadheat.league.pairing.figures import Meeting
 from deadheat.league.pairing.stages import Stage, stages
-from deadheat.league.pairing.tournament import ties
+from deadheat.league.pairing.tournament import Tie
 from deadheat.league.records import evaluations as records
 from deadheat.league.service.evaluations.playing import UNSETTLED, drawn, form_of, meetings, players_of, points_of
-from deadheat.league.states import ContestKind, ContestState, EvaluationFormat, EvaluationState
+from deadheat.league.states import ContestKind, ContestState, EvaluationState
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Season, User
 
 NAMED = 10
@@ -56,14 +55,14 @@ def _progress(
 
 def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
     """Return a knockout's bracket, with the points of unsettled ties too; for other formats, nothing."""
-    if row.format is not EvaluationFormat.KNOCKOUT:
+    if not row.format.rules.has_winner:
         return []
     seeded, _ = players_of(session, row.id)
     seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
     settled = meetings(session, row.id)
     by_now = _unsettled(session, row)
     form = form_of(session.get_one(Season, row.season_id), row)
-    return [_tie(tie, seats, by_now) for tie in ties(form, seeded, settled)]
+    return [_tie(tie, seats, by_now) for tie in form.format.rules.ties(form, seeded, settled)]
 
 
 def _unsettled(session: Session, row: Contest) -> list[Meeting]:
@@ -75,7 +74,7 @@ def _unsettled(session: Session, row: Contest) -> list[Meeting]:
 def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Meeting]) -> records.BracketTie:
     points = dict(zip(tie.players, tie.points, strict=True))
     for meeting in by_now:
-        if {*meeting.players} == points.keys():
+        if tie.advancing is None and {*meeting.players} == points.keys():
             for player, taken in zip(meeting.players, meeting.points, strict=True):
                 points[player] += taken
     there = [player for player in tie.players if player is not None]

@@ -12,8 +12,8 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.database import now
-from deadheat.league.pairing.contest import Placed
-from deadheat.league.pairing.figures import USUAL
+from deadheat.league.pairing.formats import USUAL, EvaluationFormat
+from deadheat.league.pairing.tournament import Placed
 from deadheat.league.records import evaluations as records
 from deadheat.league.records import from_row
 from deadheat.league.service.contests.life import matches_of
@@ -22,15 +22,7 @@ from deadheat.league.service.evaluations.playing import Drawn, drawn, meetings, 
 from deadheat.league.service.evaluations.staged import bracket_of, seats_of
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.steps import existing
-from deadheat.league.states import (
-    EVALUATIONS,
-    HOLDING,
-    ON_LADDER,
-    ContestKind,
-    ContestState,
-    EvaluationFormat,
-    EvaluationState,
-)
+from deadheat.league.states import EVALUATIONS, HOLDING, ON_LADDER, ContestKind, ContestState, EvaluationState
 from deadheat.league.tables import Bot, Contest, ContestPlayer, Meeting, MeetingPlayer, Season, Team, User
 from deadheat.league.timetable import timetable
 
