@@ -22,7 +22,7 @@ from deadheat.league.records.panels import PanelOpponent, PanelResult
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup, duel_of, matchups
-from deadheat.league.service.duels.panels import RUNNING, RUNS, played_first, runs
+from deadheat.league.service.duels.panels import RUNNING, played_first, runs
 from deadheat.league.service.ground.lookups import existing_entry, newest_first
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -225,15 +225,15 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
     """List the panel results of the caller's bot, or of one version; the newest `SHOWN` first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
-        RUNS.add_columns(BotVersion.number, Season.name, Entry)
+        select(Contest, BotVersion.number, Season.name, Entry)
         .join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
         .join(Season, col(Season.id) == Contest.season_id)
         .join(Entry, col(Entry.id) == Contest.entry_id)
-        .where(BotVersion.bot_id == bot_id)
+        .where(Contest.kind == ContestKind.PANEL, BotVersion.bot_id == bot_id)
     )
     if version is not None:
         statement = statement.where(BotVersion.number == version)
-    newest = statement.order_by(None).order_by(col(Contest.id).desc()).limit(SHOWN)
+    newest = statement.order_by(col(Contest.id).desc()).limit(SHOWN)
     rows = session.exec(newest).all()
     opponents = _opponents(session, [row.id for row, *_ in rows])
     entered = col(Contest.entry_id).in_([row.entry_id for row, *_ in rows])

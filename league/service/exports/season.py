@@ -8,7 +8,6 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup
-from deadheat.league.service.duels.panels import RUNS
 from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
@@ -115,10 +114,12 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version that played the season's panel."""
     statement = (
-        RUNS.add_columns(Bot, BotVersion.number)
+        select(Contest, Bot, BotVersion.number)
         .join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
         .join(Bot, col(Bot.id) == BotVersion.bot_id)
-        .where(Contest.season_id == scope.season_id, Contest.id > after, *scope.about(Bot.id))
+        .where(Contest.kind == ContestKind.PANEL, Contest.season_id == scope.season_id, Contest.id > after)
+        .where(*scope.about(Bot.id))
+        .order_by(col(Contest.id))
         .limit(limit)
     )
     found = session.exec(statement).all()
