@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import Any
 
 from deadheat.engine.language import _
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.states import FinalsFormat
 from deadheat.league.terms import TERMS
 from deadheat.league.timetable import DeclaredEvaluation
@@ -68,7 +69,13 @@ SETTINGS: Mapping[Kind, Mapping[str, str]] = {
 }
 """For each kind, its words that are settings. An evaluation has the words of `DeclaredEvaluation`."""
 
-REQUIRED = {Kind.PANEL: "against", Kind.FINALS: "format"}
+REQUIRED = {Kind.PANEL: "against", Kind.STAGE: "format", Kind.FINALS: "format"}
+
+FORMATS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.STAGE: tuple(EvaluationFormat),
+    Kind.FINALS: (FinalsFormat.SWISS, FinalsFormat.ROUND_ROBIN),
+}
+"""The formats of a kind. `DeclaredEvaluation` checks those of an evaluation."""
 
 ABSENT: Mapping[str, Any] = {
     "ladder": False,
@@ -194,15 +201,19 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
     wrong = [(word, unknown(word, known)) for word in words if word not in known]
     if kind in REQUIRED and REQUIRED[kind] not in words:
         wrong.append((REQUIRED[kind], _("this is required")))
-    if kind is Kind.FINALS and words.get("format") in (FinalsFormat.NONE, FinalsFormat.STAGES):
-        wrong.append(("format", _("choose one of %(all)s", all="swiss, round-robin")))
+    formats = FORMATS.get(kind, ())
+    if formats and words.get("format", formats[0]) not in formats:
+        del words["format"]
+        wrong.append(("format", _("choose one of %(all)s", all=", ".join(formats))))
     found: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
     if kind is Kind.LADDER:
         found.append(("ladder", "", True))
     elif kind is Kind.GATE and not found:
         found.append(("challenge_games", "", TERMS["challenge_games"].default))
     elif kind is Kind.STAGE:
-        found += [("finals", "", FinalsFormat.STAGES.value), ("stages", "", _line_of(words))]
+        found.append(("finals", "", FinalsFormat.STAGES.value))
+        if "format" in words:
+            found.append(("stages", "", _line_of(words)))
     return found, wrong
 
 

@@ -179,4 +179,4 @@ def test_a_mistake_is_said_without_its_consequences(boss: Browser) -> None:
     text = boss.form("/desk/season-file").fields["document"].replace('"round-robin"\n', '"robin"\n', 1)
     boss.submit("/desk/season-file", 422, document=text)
     (wrong,) = re.findall(r"<li><code>([^<]*)</code>", boss.answer.text)
-    assert wrong == "contests.5"
+    assert wrong == "contests.5.format"
