@@ -16,13 +16,14 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, bindparam, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func, or_, select
+from sqlmodel import Session, col, exists, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.chance import SEED_BYTES
@@ -30,7 +31,6 @@ from deadheat.league.config import SETTLED_SECONDS
 from deadheat.league.database import now, surroundings
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
 from deadheat.league.pairing.pairs import parts
-from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
 from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.running_low import open_of_season
@@ -47,6 +47,7 @@ from deadheat.league.service.series.planning import Table, add_series, in_turns,
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
     ENTERABLE,
+    EVALUATIONS,
     GOING_ON,
     HOLDING,
     IN_PLAY,
@@ -54,11 +55,41 @@ from deadheat.league.states import (
     UNFINISHED,
     UNRATED,
     ContestKind,
+    ContestState,
     JobState,
     Precedence,
     SeasonState,
 )
-from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+from deadheat.league.tables import BotVersion, Contest, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way, or a
+    bot is to enter when its version is ready.
+    """
+
+    panel: bool
+    evaluation: bool
+    asked: bool
+    gates: bool
+    wished: bool
+
+
+def beside_the_ladder(session: Session, season_id: int) -> Beside:
+    """Look for all of it in one statement."""
+    session.flush()
+    return Beside(*session.connection().execute(BESIDE, {"season_id": season_id}).one())
+
+
+_HERE: Any = bindparam("season_id")
+_WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
+_WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
+_PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
+_KINDS = ((ContestKind.PANEL,), EVALUATIONS, (ContestKind.REQUEST,), (ContestKind.GATE,))
+_PANEL, *_OTHERS = (_PLAYED.where(col(Contest.kind).in_(kinds)) for kinds in _KINDS)
+BESIDE: Any = columns(_PANEL | _WAITS, *_OTHERS, _WISHED)
+
 
 log = logging.getLogger(__name__)
 
