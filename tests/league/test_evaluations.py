@@ -13,8 +13,7 @@ from deadheat.league import states
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import Failure
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.service.course.running_low import low_after, runs_low
-from deadheat.league.service.course.schedule import go_on, has_unplayed
+from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
 from deadheat.league.service.evaluations import beginning, playing, views
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.results import season_log
