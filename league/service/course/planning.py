@@ -26,9 +26,9 @@ from sqlalchemy import bindparam
 from sqlmodel import Session, col, exists, func, or_, select
 
 from deadheat.league.service.contests.life import POLICIES, Progress
-from deadheat.league.service.course.stages import stages_in_turn
 from deadheat.league.service.duels import counting, gates, panels, requests
 from deadheat.league.service.evaluations import beginning, playing
+from deadheat.league.service.evaluations.beginning import stages_in_turn
 from deadheat.league.service.series.capacity import open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns
 from deadheat.league.states import EVALUATIONS, UNFINISHED, Asked, ContestKind, ContestState

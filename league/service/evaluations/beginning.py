@@ -19,17 +19,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from sqlmodel import Session, col, func, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, func, select, update
 
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.pairing.stages import Stage
+from deadheat.league.pairing.stages import Stage, stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import may_be_drawn
-from deadheat.league.service.ground.steps import lock_season, move
+from deadheat.league.service.ground.counting import may_be_drawn, taking_part
+from deadheat.league.service.ground.steps import lock_season, move, set_each, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import EVALUATIONS, ON_LADDER, ContestKind, ContestState
@@ -231,3 +232,53 @@ def last_places(session: Session, season_id: int) -> Mapping[int, int]:
     before = select(ContestPlayer.bot_id, ContestPlayer.place).where(ContestPlayer.contest_id == last)
     found = session.exec(before).all()
     return defaultdict(lambda: len(found) + 1, {bot_id: place for bot_id, place in found if place is not None})
+
+
+def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
+    """Yield the stage that is played, and each that follows when the one before is over; after the last one everybody
+    has a place. The caller has locked the season, and the finalists have their seeds.
+    """
+    declared = stages(season.stages)
+    row = _newest(session, season.id)
+    while True:
+        if row is not None and row.state is ContestState.RUNNING:
+            yield row
+            if row.state is ContestState.RUNNING:
+                return
+        number = 0 if row is None else row.stage or 0
+        field = _finalists(session, season.id) if row is None else _survivors(session, row)
+        if number == len(declared) or len(field) < season.seats:
+            _place(session, season.id, field)
+            return
+        row = begin_stage(session, season, number + 1, declared[number], field)
+
+
+def _newest(session: Session, season_id: int) -> Contest | None:
+    found = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
+    return session.exec(found.order_by(col(Contest.stage).desc()).limit(1)).first()
+
+
+def _finalists(session: Session, season_id: int) -> Players:
+    seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None), taking_part(season_id))
+    places = last_places(session, season_id)
+    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed), col(Entry.division))).all()
+    return sorted(by_ladder, key=lambda player: places[player[1]])
+
+
+def _survivors(session: Session, row: Contest) -> Players:
+    """Return the players that advance from a finished stage, the best first; the others get their final places now."""
+    players = select(ContestPlayer.version_id, ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+    is_gone = col(ContestPlayer.gone_after).is_not(None)
+    there = session.exec(players.where(~is_gone).order_by(col(ContestPlayer.place))).all()
+    gone = session.exec(players.where(is_gone).order_by(col(ContestPlayer.place))).all()
+    going_on = there[: row.keep]
+    _place(session, row.season_id, [*there, *gone], len(going_on) if len(going_on) > 1 else 0)
+    return going_on
+
+
+def _place(session: Session, season_id: int, order: Players, before: int = 0) -> None:
+    """Record the places of all players after the first `before`."""
+    rows = [{"bot": bot_id, "at": place} for place, (_, bot_id) in enumerate(order[before:], before + 1)]
+    mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
+    set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)
+    touch_log(session, season_id)
