@@ -69,7 +69,7 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 _OPTION = r"( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)"
 STAGE = rf"^({'|'.join(EvaluationFormat)}){_OPTION}*$"
-"""A stage of the finals (`league.pairing.stages`)."""
+"""A stage of the finals (`league.pairing.notation`)."""
 
 MOST_STAGES = 20
 

@@ -14,8 +14,8 @@ from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import DIGITS, Meeting
 from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.rounds import points_taken
-from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.states import EvaluationState, FinalsFormat, MatchState, Ranks
 

@@ -11,7 +11,7 @@ from sqlmodel import col, update
 
 from deadheat.league.errors import NotAllowed, NotFound
 from deadheat.league.pairing.formats import EvaluationFormat
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.entries import Waiting
 from deadheat.league.records.forecasts import ForecastEvaluation

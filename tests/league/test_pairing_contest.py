@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from deadheat.league.pairing.figures import CHOICE, Meeting
 from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.notation import stage_faults
 from deadheat.league.pairing.rounds import berger, points_taken
-from deadheat.league.pairing.stages import stage_faults
 from deadheat.league.pairing.swiss import draw
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from deadheat.league.pairing.tournament import placed as placed_by

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from deadheat.league import season_file
 from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
-from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind, stages
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import PATHS
 from deadheat.league.service.ground.audit import audit_log

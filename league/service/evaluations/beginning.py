@@ -25,7 +25,7 @@ from sqlmodel import Session, col, func, select, update
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.pairing.stages import Stage, stages
+from deadheat.league.pairing.notation import Stage, stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record

@@ -10,7 +10,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
 from deadheat.league.pairing.figures import Meeting
-from deadheat.league.pairing.stages import Stage, stages
+from deadheat.league.pairing.notation import Stage, stages
 from deadheat.league.pairing.tournament import Tie
 from deadheat.league.records import evaluations as records
 from deadheat.league.service.evaluations.playing import UNSETTLED, drawn, form_of, meetings, players_of, points_of

@@ -24,7 +24,7 @@ from statistics import fmean, linear_regression
 from typing import NamedTuple
 
 from deadheat.engine.language import _
-from deadheat.league.pairing.stages import Stage
+from deadheat.league.pairing.notation import Stage
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import ForecastEvaluation
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, next_after, stamp

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import _, ngettext
 from deadheat.league.database import now
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.course.finals import finals_form
