@@ -4,6 +4,11 @@ Each table of `[[contests]]` has a `kind`. The other words mean the same for eve
 tables are the whole list: what is not listed is not played. They are translated to the season's settings before these
 are checked, and mistakes in the settings are translated back to the contest that caused them.
 
+A season stores each stage of its finals as a line, such as `swiss rounds=50 keep=100`: the format; then, in any order,
+`rounds` (of a Swiss), `matches` (per pair; in a Swiss, per pair and round), `keep` (how many advance; omitted in the
+last stage, which has a winner), `further` (the most further matches between the two at the cut, or between two that are
+level in a knock-out), `ties` (the tie-breaks, joined by `+`) and `third-place` (of a knock-out).
+
 This module is pure, as `league.terms` is.
 """
 
@@ -99,7 +104,7 @@ STAGE_WORDS = ("format", *NUMBERS, "tie_breaks", "third_place")
 
 
 def _line_of(words: Mapping[str, Any]) -> str:
-    """Return a stage in the form that a season stores (`league.pairing.notation`), which is checked like all settings."""
+    """Return a stage in the form that a season stores, which is checked like all settings."""
     given = [f"{name}={json.dumps(words[name], default=str)}" for name in NUMBERS if name in words]
     ties, third = words.get("tie_breaks"), words.get("third_place", False)
     if ties is not None:
@@ -287,15 +292,9 @@ def stages(declared: Sequence[str] | None) -> list[Stage]:
 
 
 def _stage(line: str) -> Stage:
-    format_, *words = line.split()
-    given = dict(word.split("=") for word in words if "=" in word)
-    ties = given.pop("ties", None)
-    return Stage(
-        EvaluationFormat(format_),
-        third_place="third-place" in words,
-        tie_breaks=None if ties is None else tuple(ties.split("+")),
-        **{name: int(value) for name, value in given.items()},
-    )
+    words = _words_of(line)
+    ties = words.pop("tie_breaks", None)
+    return Stage(EvaluationFormat(words.pop("format")), tie_breaks=None if ties is None else tuple(ties), **words)
 
 
 def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:

@@ -9,8 +9,8 @@ Theory of operation
    played has no place and does not qualify, unless all bots do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two seats
-   a round seats neighbours by score at tables; players left over sit out. For stages, `league.service.evaluations.beginning`
-   replaces this step and the next.
+   a round seats neighbours by score at tables; players left over sit out. Stages are contests
+   (`league.service.course.planning`) and replace this step and the next.
 4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
    such neighbours play each other again, as many series at once as pairs need it; then the ranking is computed again.
 5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open

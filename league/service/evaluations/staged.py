@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, func, select
 
-from deadheat.league.pairing.figures import Meeting
+from deadheat.league.pairing.figures import Meeting as Met
 from deadheat.league.pairing.notation import Stage, stages
 from deadheat.league.pairing.tournament import Tie
 from deadheat.league.records import evaluations as records
@@ -65,13 +65,13 @@ def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
     return [_tie(tie, seats, by_now) for tie in form.format.rules.ties(form, seeded, settled)]
 
 
-def _unsettled(session: Session, row: Contest) -> list[Meeting]:
+def _unsettled(session: Session, row: Contest) -> list[Met]:
     found = drawn(session, UNSETTLED, contest_id=row.id)
     points = points_of(session, row.season_id, found)
-    return [Meeting(one.round, one.players, points[one.id]) for one in found]
+    return [Met(one.round, one.players, points[one.id]) for one in found]
 
 
-def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Meeting]) -> records.BracketTie:
+def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Met]) -> records.BracketTie:
     points = dict(zip(tie.players, tie.points, strict=True))
     for meeting in by_now:
         if tie.advancing is None and {*meeting.players} == points.keys():
