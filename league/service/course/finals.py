@@ -17,11 +17,9 @@ Theory of operation
    (`league.service.course.states`).
 
 Finalists are ranked by ratings, like everybody else (`Season.finals_log` says from which matches), and come before all
-bots that did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that the service fails to
-play is not replaced: the ratings can handle unequal numbers of games. Extra games that the service fails to play do not
-use up the budget. A bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as
-everybody finds a new opponent; a round in which a bot had no table that counts (no opponent, an opponent disqualified
-since, our failure) counts as won.
+bots that did not qualify; points of rounds serve the Swiss pairing alone (`league.pairing.finals`). A series of a round
+that the service fails to play is not replaced: the ratings can handle unequal numbers of games. A bot that leaves
+during the finals is no longer paired.
 """
 
 from __future__ import annotations

@@ -2,15 +2,13 @@
 
 Theory of operation
 -------------------
-An author asks for a gate when entering a bot (`TEST`). From then on a version that becomes ready does not take
-over, but begins a duel. If its test passes, the new version becomes active. If it fails, or the budget of games is
-spent without a verdict, the old one stays.
+An author asks for a gate when entering a bot. From then on a version that becomes ready begins a duel, and takes over
+if its test passes. These games are never rated: both sides are one author's. A ranking ties a version that passed less
+closely to its predecessor (`league.service.rankings.lineage`).
 
-These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
-version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program gets one test. A program that failed against a version is not tried again, even as another
-upload of the same archive. A duel that ended undecided (the season froze, the author chose another version) continues
-from its games when the same two programs meet at this gate again.
+With enough attempts anything passes, so each program gets one test: a program that failed against a version is not
+tried again, even as another upload. A duel that ended undecided (the season froze, the author chose another version)
+continues from its games when the same two programs meet at this gate again.
 """
 
 from __future__ import annotations

@@ -2,10 +2,9 @@
 
 Theory of operation
 -------------------
-A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
-turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
-duel; the contest holds them together, with the terms of that moment: who is in the panel, how many games, and how many
-points are needed. Later changes by an organiser apply to later arrivals.
+A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, unrated and
+before anything else is played. Each opponent is a duel; the contest has the terms of that moment, and later changes by
+an organiser apply to later arrivals.
 
 With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps its previous
 version; an entry without one is stored, but no matches are drawn for it (`Entry.waits_for_panel`). An entry that

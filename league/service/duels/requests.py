@@ -2,19 +2,13 @@
 
 Theory of operation
 -------------------
-The league's machines play them to answer a question that the author's own machine cannot. They must not affect anything
-that counts:
+They must not affect anything that counts: they enter no log of results, no figure of a bot and no pairing; their dice
+are not drawn from the season's secret, so they reveal nothing about any rated deal; and they are played after rated
+matches, but for a share of the slots (`league.service.series.turns`), one duel of each author at a time.
 
-* their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
-* they are played after rated matches, but for a share of the slots (`league.service.series.turns`), few series of a
-  season at a time, and one duel of each author at a time, the oldest first (`league.service.course.planning`);
-* they enter no log of results, no figure of a bot and no pairing;
-* an author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
-  switches them off). A duel is charged with all games that it may play while it runs, and with those that were begun
-  once it is over.
-
-Both versions are fixed when a duel begins. It ends when the season's ladder ends, or one of the two bots leaves the
-season.
+An author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
+switches them off). A duel is charged with all games that it may play while it runs, and with those that were begun once
+it is over. Both versions are fixed when it begins. It ends with the season's ladder, or when one of the bots leaves.
 """
 
 from __future__ import annotations

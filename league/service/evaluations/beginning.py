@@ -1,15 +1,14 @@
-"""How evaluations begin and end: by the timetable, by an organiser, or with the season.
+"""How evaluations and stages of the finals begin and end.
 
-Theory of operation
--------------------
-A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, because the standings
-of each seed the next; one that falls due meanwhile follows it. Each line of the timetable plays only its newest past
-time: those missed while another evaluation was played, or while no scheduler ran, would add nothing. Times before the
-timetable was declared are never due.
+An evaluation is due by the season's timetable (`league.timetable`). One is played at a time, because the standings of
+each seed the next; one that falls due meanwhile follows it. Each line of the timetable plays only its newest past time.
+Its field is frozen at that moment, with each entry's active version. `(season, name, due_at)` is unique, and the season
+is locked, so nothing is begun twice.
 
-An evaluation is begun once: `(season, name, due_at)` is unique, at most one runs in a season, and the season is locked
-when it begins. Its field is frozen into rows at that moment, with each entry's active version; later uploads play in
-the next one.
+Stages follow each other. Seeds of the first are the finalists' places in the last evaluation, then those by the ladder
+(of equal ones, the higher division comes first); seeds of later stages are the places of the stage before, of which the
+first `keep` that were not taken out advance. All others then have their places in the finals (`Entry.finals_place`),
+and nothing changes it: a bot that is disqualified later leaves the ranking, where others move up.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from sqlmodel import Session, col, func, select, update
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.pairing.notation import Stage, stages
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record
@@ -102,19 +101,25 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
         NotAllowed, NotFound, BadSetting.
         WrongState: the season's ladder is not played, or an evaluation is.
     """
+    season = _free_season(session, organiser, season_id)
+    for fault in declared.faults:
+        raise BadSetting("format", fault)
+    newest = select(func.max(Contest.due_at)).where(Contest.season_id == season_id, Contest.name == declared.name)
+    before = session.exec(newest).one()
+    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
+    return _begin(session, season, declared, at, organiser.name)
+
+
+def _free_season(session: Session, organiser: Person, season_id: int) -> Season:
+    """Lock a season in which an organiser may have an evaluation played now."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    for fault in declared.faults:
-        raise BadSetting("format", fault)
     if (other := running_evaluation(session, season_id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
-        raise WrongState(ContestState.RUNNING, said)
-    same_name = (Contest.season_id == season_id, Contest.name == declared.name)
-    before = session.exec(select(Contest.due_at).where(*same_name).order_by(col(Contest.due_at).desc())).first()
-    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
-    return _begin(session, season, declared, at, organiser.name)
+        why = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
+        raise WrongState(ContestState.RUNNING, why)
+    return season
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
@@ -136,17 +141,11 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
 
     Raises:
-        NotAllowed, NotFound.
-        WrongState: it was not cancelled or had no field, another one is played, or the season's ladder is over.
+        NotAllowed, NotFound. WrongState: it was not cancelled, another one is played, or the ladder is over.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
-    season = lock_season(session, row.season_id)
-    if season.state not in ON_LADDER:
-        raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    if (other := running_evaluation(session, season.id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
-        raise WrongState(ContestState.RUNNING, said)
+    season = _free_season(session, organiser, row.season_id)
     again = {"reason": "", "ended_at": None}
     cancelled, after = ContestState.CANCELLED, ContestState.RUNNING
     if row.reason == _too_few(season) or not move(session, Contest, row.id, cancelled, after, **again):
@@ -154,12 +153,6 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     session.refresh(row)
     data = {"evaluation": row.id, "number": row.number, "name": row.name}
     record(session, organiser.name, "evaluation-resumed", f"season/{season.id}", data)
-
-
-def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Players) -> Contest:
-    """Begin a stage of the finals. `field`: at least enough for a table."""
-    form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
-    return _add(session, season, f"Stage {number}", form, field, stage=number)
 
 
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
@@ -250,7 +243,9 @@ def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
         if number == len(declared) or len(field) < season.seats:
             _place(session, season.id, field)
             return
-        row = begin_stage(session, season, number + 1, declared[number], field)
+        stage, number = declared[number], number + 1
+        form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
+        row = _add(session, season, f"Stage {number}", form, field, stage=number)
 
 
 def _newest(session: Session, season_id: int) -> Contest | None:

@@ -2,17 +2,14 @@
 
 Theory of operation
 -------------------
-1. A meeting is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
-   decisions about held matches, do not change an evaluation, so it waits for nobody.
-2. When everything drawn is settled, the next round is drawn from the points of all rounds
-   (`league.pairing.tournament`). A round robin is drawn as a whole.
-3. Series of drawn meetings are planned board by board.
-4. When the last round is settled, everybody has a place.
+A meeting is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
+decisions about held matches, do not change an evaluation, so it waits for nobody. When everything drawn is settled, the
+next round is drawn from the points of all rounds (`league.pairing.tournament`). Series are planned board by board.
 
 A match that the service failed to play is worth nothing to either side; in a stage of the finals, and in a meeting of
 which a cancellation dropped a series before the evaluation was resumed, another is played in its place, up to the
-planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
-meet win the unplayed matches.
+planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to meet win the unplayed
+matches.
 """
 
 from __future__ import annotations
