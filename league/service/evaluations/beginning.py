@@ -105,7 +105,7 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
     for fault in declared.faults:
         raise BadSetting("format", fault)
     newest = select(func.max(Contest.due_at)).where(Contest.season_id == season_id, Contest.name == declared.name)
-    before = session.exec(newest).one()
+    before = session.exec(newest).first()
     at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
     return _begin(session, season, declared, at, organiser.name)
 
