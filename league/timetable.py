@@ -63,9 +63,8 @@ class DeclaredEvaluation(BaseModel):
     @property
     def words(self) -> str:
         """The line as a sentence."""
-        what = gettext(self.format.rules.words)
-        if self.rounds:
-            what = _("%(form)s, %(rounds)s", form=what, rounds=counted(self.rounds, "round"))
+        rounds = [counted(self.rounds, "round")] if self.rounds else []
+        what = ", ".join([gettext(self.format.rules.words), *rounds])
         each = _("%(matches)s per meeting", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:

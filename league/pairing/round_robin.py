@@ -38,6 +38,7 @@ class RoundRobin(Rules):
 
     words = N_("round robin")
     usual = (SONNEBORN_BERGER,)
+    no_rounds = N_("a round robin has as many rounds as its field needs; leave “rounds” out")
 
     def rounds_in(self, players: int, chosen: int | None, seats: int) -> int:
         return max(0, players - 1 + players % 2) if seats == 2 else len(block_rounds(players, seats))

@@ -25,7 +25,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deadheat.engine.language import _
+from deadheat.engine.language import N_, _, gettext
 from deadheat.league.pairing.evidence import apart, comparisons
 from deadheat.league.pairing.figures import CHOICE, DIGITS, NEWEST, Figure, Meeting, choice_faults, points
 from deadheat.league.pairing.seating import around
@@ -115,7 +115,9 @@ class Rules:
     """What breaks ties, in order, unless an organiser chose others."""
 
     has_rounds = False
-    """Whether an organiser says how many rounds it has."""
+    """Whether an organiser says how many rounds it has; if not, `no_rounds` says so."""
+
+    no_rounds = N_("only a Swiss has rounds")
 
     has_winner = False
     """Whether a bracket decides the places. So it can only be the last stage, and has no tie-breaks."""
@@ -153,7 +155,7 @@ class Rules:
     def faults(self, rounds: int | None, tie_breaks: Sequence[str] | None) -> Iterator[str]:
         """Yield the reasons why it cannot be played so, as ends of sentences."""
         if rounds is not None and not self.has_rounds:
-            yield _("only a Swiss has rounds")
+            yield gettext(self.no_rounds)
         if tie_breaks and self.has_winner:
             yield _("a knock-out has no tie-breaks")
         yield from choice_faults(tie_breaks or ())

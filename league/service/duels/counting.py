@@ -195,7 +195,7 @@ Tests = Callable[[Session, Contest, Sequence[Matchup]], Mapping[int, Sequence[Ma
 
 
 class Judged(NamedTuple):
-    """A duel with its games so far. `outcome`: why it is over; None: it goes on."""
+    """A duel with its games so far. `outcome`: why it is over; None: it continues."""
 
     duel: Matchup
     games: Count
