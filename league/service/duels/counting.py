@@ -194,6 +194,11 @@ Tests = Callable[[Session, Contest, Sequence[Matchup]], Mapping[int, Sequence[Ma
 """For each of a contest's duels, by meeting: itself and others of the same two programs, whose games count too."""
 
 
+def alone(_session: Session, _row: Contest, duels: Sequence[Matchup]) -> Mapping[int, Sequence[Matchup]]:
+    """Return the duels, for whose tests no other games count."""
+    return {one.meeting.id: [one] for one in duels}
+
+
 class Judged(NamedTuple):
     """A duel with its games so far. `outcome`: why it is over; None: it continues."""
 

@@ -13,8 +13,6 @@ it is over. Both versions are fixed when it begins. It ends with the season's la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlalchemy import ColumnElement, and_, case, literal
 from sqlmodel import Session, col, select
 
@@ -27,7 +25,7 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
 from deadheat.league.service.contests.life import FIELD, Progress, end, numbered, running
-from deadheat.league.service.duels.counting import Ends, Matchup, begin_duels, test_terms
+from deadheat.league.service.duels.counting import Ends, begin_duels, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.duels.views import asked_challenge
 from deadheat.league.service.ground.lookups import entry_of
@@ -168,11 +166,6 @@ def allowed(session: Session, season: Season) -> list[Contest]:
             continue
         end(session, row, ContestState.ENDED, why)
     return [row for row in rows if row.state is ContestState.RUNNING]
-
-
-def tests_of(_session: Session, _row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:
-    """Return a request's duel: no other games count."""
-    return {one.meeting.id: [one] for one in duels}
 
 
 ENDS: Ends = {

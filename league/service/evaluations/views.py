@@ -12,7 +12,6 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, exists, func, select
 
 from deadheat.league.database import now
-from deadheat.league.pairing.figures import Meeting as Met
 from deadheat.league.pairing.formats import USUAL, EvaluationFormat
 from deadheat.league.pairing.notation import Stage, stages
 from deadheat.league.pairing.tournament import Placed, Tie
@@ -79,24 +78,23 @@ def bracket_of(session: Session, row: Contest) -> list[records.BracketTie]:
         return []
     seeded, _ = players_of(session, row.id)
     seats = {version: one.seat for version, one in seats_of(session, row.id).items()}
-    settled = meetings(session, row.id)
-    by_now = _unsettled(session, row)
     form = form_of(session.get_one(Season, row.season_id), row)
-    return [_tie(tie, seats, by_now) for tie in form.format.rules.ties(form, seeded, settled)]
+    unsettled = drawn(session, UNSETTLED, contest_id=row.id)
+    so_far = points_of(session, row.season_id, unsettled)
+    in_play: dict[frozenset[int | None], Mapping[int | None, float]] = {
+        frozenset(one.players): dict(zip(one.players, so_far[one.id], strict=True)) for one in unsettled
+    }
+    ties = row.format.rules.ties(form, seeded, meetings(session, row.id))
+    return [_tie(tie, seats, in_play.get(frozenset(tie.players), {})) for tie in ties]
 
 
-def _unsettled(session: Session, row: Contest) -> list[Met]:
-    found = drawn(session, UNSETTLED, contest_id=row.id)
-    points = points_of(session, row.season_id, found)
-    return [Met(one.round, one.players, points[one.id]) for one in found]
-
-
-def _tie(tie: Tie, seats: Mapping[int, records.EvaluationSeat], by_now: list[Met]) -> records.BracketTie:
+def _tie(
+    tie: Tie, seats: Mapping[int, records.EvaluationSeat], in_play: Mapping[int | None, float]
+) -> records.BracketTie:
+    """Return a tie; if it is not decided, with the points so far of its meeting that is played."""
     points = dict(zip(tie.players, tie.points, strict=True))
-    for meeting in by_now:
-        if tie.advancing is None and {*meeting.players} == points.keys():
-            for player, taken in zip(meeting.players, meeting.points, strict=True):
-                points[player] += taken
+    for player, taken in in_play.items() if tie.advancing is None else ():
+        points[player] += taken
     there = [player for player in tie.players if player is not None]
     both: list[int | None] = [*tie.players, None, None]
     first, second = both[:2]
@@ -125,9 +123,8 @@ class Seated(NamedTuple):
 
 def seats_of(session: Session, evaluation_id: int, versions: Collection[int] | None = None) -> dict[int, Seated]:
     """Return each version of the field, or only these."""
-    found = session.connection().execute(
-        SEATS if versions is None else SEATS_AMONG, {"evaluation": evaluation_id, "versions": list(versions or ())}
-    )
+    seats = SEATS if versions is None else SEATS_AMONG
+    found = session.connection().execute(seats, {"evaluation": evaluation_id, "versions": list(versions or ())})
     return {
         version_id: Seated(records.EvaluationSeat(bot_id, bot, number, version_id), author, gone_after is not None)
         for version_id, bot_id, bot, number, author, gone_after in found
