@@ -5,12 +5,12 @@ meet in the final at the earliest, the first four in the semifinals, and so on. 
 matches play as many again, up to a declared number of times; then the better seed advances. Optionally, the losers of
 the semifinals play for the third place.
 
-*At tables of three to six* the better half of each table advances, until one table is left.
-A round seats as many full tables as the field fills; the best seeds have a bye if it fills none with them. The others
-are dealt to the tables in turn, to and fro by seed, so the best seeds meet late and no table is stronger than another.
-From each table the better half advances, rounded down, or more if less than a table would remain. So if the better seed
-always wins, nobody is knocked out before a worse seed. At the final table the first one wins; its order gives the other
-places, the third among them.
+*At tables of three to six* the better half of each table advances, until one table is left. A round seats as many full
+tables as the field fills; the best seeds have a bye if it fills none with them. The others are dealt to the tables in
+turn, to and fro by seed, so the best seeds meet late and no table is stronger than another. From each table the better
+half advances, rounded down, or more if less than a table would remain. So if the better seed always wins, nobody is
+knocked out before a worse seed. At the final table the first one wins; its order gives the other places, the third
+among them.
 
 The order at a table is by points, then by seed. Two that are level at its cut have the whole table play as many matches
 again, with the seats in reverse order, up to a declared number of times.

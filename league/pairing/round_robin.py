@@ -1,15 +1,11 @@
 """A round robin: everybody meets everybody; at tables of three to six about equally often.
 
-Two meet by Berger's table (`league.pairing.rounds`). *Ties* are broken by Sonneborn-Berger, which is the sum of each
-opponent's score times the points taken from it (at larger tables, of the opponents' mean score times the points taken
-there); then by the seed.
-
-*Larger tables.* A round is drawn on a circle.
-The field sits on a circle, by seed. A *block* is a table on that circle. Turned by each step, it gives as many tables
-as there are players: each player sits in each of its seats once, and two players meet as often as the distance between
-them occurs in the block. So all play equally many tables, equally often in each seat, whatever the blocks are, and
-nobody needs a bye. What remains is to choose blocks in which each distance occurs, and about equally often. Blocks in
-which all occur equally often are a difference family; their tables are a balanced block design (Bose 1939).
+Two meet by Berger's table (`league.pairing.rounds`). At larger tables, the field sits on a circle, by seed. A *block*
+is a table on that circle. Turned by each step, it gives as many tables as there are players: each player sits in each
+of its seats once, and two players meet as often as the distance between them occurs in the block. So all play equally
+many tables, equally often in each seat, whatever the blocks are, and nobody needs a bye. What remains is to choose
+blocks in which each distance occurs, and about equally often. Blocks in which all occur equally often are a difference
+family; their tables are a balanced block design (Bose 1939).
 
 `_blocks` looks for blocks in which no distance occurs more often than a bound, for the lowest bound with which it
 succeeds, so it finds difference families. A block begins with a distance that occurs least, so there are at most n / 2

@@ -5,10 +5,6 @@ met everybody left, it meets the first of those that it has met least often. At 
 first of those whom the players already at the table have met least often, all together. Of a field that does not fill
 its tables, the lowest score among those with the fewest byes gets a bye; among equals, the weakest seed. A bye is worth
 as much as a won round, but does not count as a round won outright.
-
-*Ties* are broken in this order: rounds won outright (more points in them than the opponent); the sum of the opponents'
-scores; the sum of the player's scores after each round ("cumulative"); the sum of the opponents' cumulative scores
-("opposition's cumulative"); the seed. An opponent counts once for each round.
 """
 
 from __future__ import annotations
