@@ -3,8 +3,7 @@
 Few series are open at a time (`league.service.series.capacity.ladder_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
-empty the queue between two ticks: where one ends and few are left, more are made at once
-(`low_after`).
+empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
 
 `league.pairing.ladder` decides the pairings; this module provides the facts. A version's expected rating comes from the
 newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only when
