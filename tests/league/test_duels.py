@@ -16,6 +16,8 @@ from deadheat.engine.core import Result
 from deadheat.league import errors, sprt
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.service.contests.life import POLICIES
+from deadheat.league.service.course.planning import KINDS
 from deadheat.league.service.duels import requests
 from deadheat.league.service.duels.counting import matchups
 from deadheat.league.service.duels.panels import runs as runs_of
@@ -24,7 +26,8 @@ from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import carrying_out
-from deadheat.league.states import ContestKind, ContestState, JobState, MatchState, SeasonState
+from deadheat.league.service.views.uncounted import BY_KIND
+from deadheat.league.states import UNRATED, ContestKind, ContestState, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Contest, Entry, Match, Meeting, Participant, Series
 from tests.lanes import scaled
 from tests.league.ground import settings
@@ -244,6 +247,12 @@ class History:
                 now[f"series {series.id}"] = f"{what} {series.state}: {' '.join(seats[series.id])}"
         self.lines += (f"{key}: {text}" for key, text in now.items() if self.seen.get(key) != text)
         self.seen = now
+
+
+def test_each_kind_of_contest_says_how_it_is_planned_and_why_its_matches_do_not_count() -> None:
+    assert KINDS.keys() == POLICIES.keys() == {*ContestKind}
+    unrated = {kind for kind, policy in POLICIES.items() if policy.purposes[0] in UNRATED}
+    assert unrated - BY_KIND.keys() == {ContestKind.STAGE}, "the matches of stages are rated"
 
 
 @pytest.mark.parametrize("seed", range(scaled(3, 2)))
