@@ -68,7 +68,7 @@ def test_a_format_plays_to_the_end_what_it_foresees(format_: EvaluationFormat, p
     assert sorted(one.player for one in places) == seeded
     assert [one.place for one in places] == seeded, "places are from 1, without gaps"
     foreseen = sum(often * tables for often, tables in format_.rules.pools(form, players))
-    assert foreseen - 1 <= sum(one.second is not None for one in played) <= foreseen
+    assert abs(foreseen - sum(one.second is not None for one in played)) <= 1, "a last match may not be needed"
     assert format_.rules.words and all(figure.name in places[0].figures for figure in format_.rules.usual)
 
 
