@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from deadheat.engine.language import N_, _
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.terms import STAGE
 
 PLAINLY = {

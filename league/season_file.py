@@ -17,11 +17,12 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from itertools import accumulate
+from operator import itemgetter
 from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
@@ -139,9 +140,16 @@ class Read:
     """None: the file says in the notation of 0.2 what is played."""
 
     def located(self, mistakes: Iterable[Mistake]) -> list[Mistake]:
-        """Return mistakes with those in contests at the contests, and with their lines."""
-        found = [self.contests.located(one) if self.contests else one for one in mistakes]
-        return [(path, f"{_line(self.text, path)}{why}") for path, why in found]
+        """Return mistakes in the order of the file's lines, with those in contests at the contests."""
+        bare = _TEXTS.sub(lambda found: "\n" * found[0].count("\n"), self.text).splitlines()
+        found = []
+        for mistake in mistakes:
+            path, why = self.contests.located(mistake) if self.contests else mistake
+            number = _line(bare, path)
+            in_contest = number and path.startswith(f"{CONTESTS}.")
+            said = _("line %(number)s: ", number=number) if in_contest else ""
+            found.append((number or len(bare) + 1, path, f"{said}{why}"))
+        return [(path, why) for _line_number, path, why in sorted(found, key=itemgetter(0))]
 
     @property
     def outdated(self) -> list[str]:
@@ -178,22 +186,22 @@ def read(text: str) -> Read:
     return Read(declared, tuple(mistakes[:MOST_MISTAKES]), text, contests)
 
 
-def _line(text: str, path: str) -> str:
-    """Return the line of a contest's word, or of the contest, as the beginning of a sentence; empty for other paths."""
+def _line(bare: Sequence[str], path: str) -> int:
+    """Return the number of the line of a key, or else of its table; 0 if there is none. `bare`: the lines without
+    strings, comments and spaces.
+    """
     table, *rest = path.split(".")
-    if table != CONTESTS or not rest:
-        return ""
-    bare = _TEXTS.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
-    headers = [number for number, line in enumerate(bare) if line == f"[[{CONTESTS}]]"]
-    if len(headers) < (place := int(rest[0])):
-        return ""  # they are not written as tables
+    place = int(rest[0]) if table == CONTESTS and rest else 1
+    headers = [number for number, line in enumerate(bare, 1) if line in (f"[{table}]", f"[[{table}]]")]
+    if len(headers) < place:
+        return 0  # they are not written as tables
     at = headers[place - 1]
-    for number, line in enumerate(bare[at + 1 :], at + 1):
-        if line.startswith("[["):
+    for number, line in enumerate(bare[at:], at + 1):
+        if re.match(r"\[\[?[a-z]", line):
             break
-        if line.startswith(f"{rest[-1]}="):
-            at = number
-    return _("line %(number)s: ", number=at + 1)
+        if rest and line.startswith(f"{rest[-1]}="):
+            return number
+    return at
 
 
 _TEXTS = re.compile(

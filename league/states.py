@@ -262,14 +262,6 @@ class ContestState(StrEnum):
     ENDED = "ended"
 
 
-class EvaluationFormat(StrEnum):
-    """The format of an evaluation, or of a stage of the finals."""
-
-    SWISS = "swiss"  # each round pairs equal scores
-    ROUND_ROBIN = "round-robin"  # everybody meets everybody once
-    KNOCKOUT = "knockout"  # the loser is out; only as a stage
-
-
 class EvaluationState(StrEnum):
     """The state of an evaluation, from its draw on."""
 

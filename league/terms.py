@@ -23,6 +23,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, 
 from pydantic.fields import FieldInfo
 
 from deadheat.engine.games.variants import WORD
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.states import Admission, FinalsFormat, FinalsLog, Ranks, SeasonState, SourcesFrom, TranscriptsFrom
 
 Date = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), le=datetime(2200, 1, 1, tzinfo=UTC))]
@@ -66,8 +67,9 @@ PANEL_BOT = r"^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9][A-Za-z0-9_-]*$"
 """A bot in a panel: the name of its author or team, and its own."""
 
 
-STAGE = r"^(swiss|round-robin|knockout)( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)*$"
-"""A stage of the finals (`league.pairing.stages`)."""
+_OPTION = r"( (rounds|matches|keep|further)=[1-9][0-9]{0,4}| ties=[a-z_+]+| third-place)"
+STAGE = rf"^({'|'.join(EvaluationFormat)}){_OPTION}*$"
+"""A stage of the finals (`league.pairing.notation`)."""
 
 MOST_STAGES = 20
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from deadheat.engine.figures import counted
-from deadheat.engine.language import _
-from deadheat.league.pairing.figures import CHOICE, choice_faults, named
-from deadheat.league.states import EvaluationFormat
+from deadheat.engine.language import _, gettext
+from deadheat.league.pairing.figures import CHOICE, named
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.terms import Date, SeasonName
 
 MOST_DECLARED = 50
@@ -63,8 +63,8 @@ class DeclaredEvaluation(BaseModel):
     @property
     def words(self) -> str:
         """The line as a sentence."""
-        swiss = _("Swiss, %(rounds)s", rounds=counted(self.rounds or 0, "round"))
-        what = swiss if self.rounds else _("round robin")
+        rounds = [counted(self.rounds, "round")] if self.rounds else []
+        what = ", ".join([gettext(self.format.rules.words), *rounds])
         each = _("%(matches)s per meeting", matches=counted(self.matches, "match", "matches"))
         when = ", ".join(stamp(at) for at in self.at)
         if self.every_minutes is not None and self.first_at and self.last_at:
@@ -77,13 +77,9 @@ class DeclaredEvaluation(BaseModel):
     @property
     def faults(self) -> Iterator[str]:
         """The reasons why it is impossible at any time, as ends of sentences."""
-        if self.format is EvaluationFormat.KNOCKOUT:
+        if self.format.rules.has_winner:
             yield _("a knock-out is played as a stage of the finals only")
-        if self.format is EvaluationFormat.SWISS and self.rounds is None:
-            yield _("a Swiss needs rounds")
-        if self.format is EvaluationFormat.ROUND_ROBIN and self.rounds is not None:
-            yield _("a round robin has as many rounds as its field needs; leave “rounds” out")
-        yield from choice_faults(self.format, self.tie_breaks or ())
+        yield from self.format.rules.faults(self.rounds, self.tie_breaks)
 
     @property
     def time_faults(self) -> Iterator[str]:

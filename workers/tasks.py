@@ -20,8 +20,7 @@ from sqlmodel import Session
 
 from deadheat.league import telemetry
 from deadheat.league.config import Settings
-from deadheat.league.service.course.running_low import low_after, runs_low
-from deadheat.league.service.course.schedule import go_on, seasons_going_on
+from deadheat.league.service.course.schedule import go_on, low_after, runs_low, seasons_going_on
 from deadheat.league.service.evaluations.playing import keep_standings
 from deadheat.league.service.ground.life import Life
 from deadheat.league.service.jobs import sweep as league_sweep

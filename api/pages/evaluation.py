@@ -12,7 +12,6 @@ from deadheat.api.pages.pictures.bracket import name_of, picture
 from deadheat.api.pages.pictures.charts import courses
 from deadheat.api.pages.render import ROWS, everyones, first_of, render
 from deadheat.api.schemas.base import RowId
-from deadheat.league.pairing.figures import figures
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.seasons.seasons import season_info
 
@@ -83,6 +82,6 @@ def evaluation(
         boards=boards,
         board_pages=-(-drawn // ROWS_OF_ONE),
         picture=picture(info.bracket, info.seats),
-        ties=figures(info.format, info.tie_breaks),
+        ties=info.format.rules.figures(info.tie_breaks),
         names=[name_of(tie, info.bracket[-1].round) for tie in info.bracket],
     )

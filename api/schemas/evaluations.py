@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import Field
 
 from deadheat.api.schemas.base import Input, Items
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.evaluations import EvaluationPairing
-from deadheat.league.states import EvaluationFormat
 from deadheat.league.terms import SeasonName
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
 

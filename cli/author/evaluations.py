@@ -12,7 +12,8 @@ from deadheat.cli.console import USAGE, fail
 from deadheat.cli.output import Column, Columns, Output, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, visits
-from deadheat.league.pairing.figures import CHOICE, NEWEST, USUAL, Figure
+from deadheat.league.pairing.figures import CHOICE, NEWEST, Figure
+from deadheat.league.pairing.formats import USUAL
 from deadheat.league.records.evaluations import (
     BracketTie,
     Evaluation,

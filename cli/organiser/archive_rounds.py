@@ -20,10 +20,11 @@ from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.finals import Played, due_tables
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import whole_turns
-from deadheat.league.pairing.tournament import Form, rounds_in
-from deadheat.league.states import Absence, EvaluationFormat, MatchState, Purpose, Ranks
+from deadheat.league.pairing.tournament import Form
+from deadheat.league.states import Absence, MatchState, Purpose, Ranks
 
 OUT = {f"entry-{absence.value}" for absence in Absence}
 BACK = {"entry-rejoined", "entry-reinstated"}
@@ -100,7 +101,7 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
     said, wrong = [], []
     for number, found in groupby(entries, lambda row: row["division"]):
         finalists = {row["version_id"]: row for row in found}
-        rounds = rounds_in(format_, len(finalists), season["finals_rounds"]) if len(finalists) >= seats else 0
+        rounds = format_.rules.rounds_in(len(finalists), season["finals_rounds"], 2) if len(finalists) >= seats else 0
         form = Form(format_, rounds, whole(season, season["finals_games"]), seats=seats)
         theirs = [table for table in tables if finalists.keys() >= {*table.seated}]
         known, is_over = bytes.fromhex(seed or ""), bool(season["finals_done_at"])

@@ -13,10 +13,11 @@ from deadheat.cli.organiser.archive_rounds import rounds_again, whole
 from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.league.pairing.figures import DIGITS, Meeting
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.rounds import points_taken
-from deadheat.league.pairing.stages import stages
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat, EvaluationState, FinalsFormat, MatchState, Ranks
+from deadheat.league.states import EvaluationState, FinalsFormat, MatchState, Ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
     for row in told.drawn:
         players, points = _seated(row), _points(row)
         if told.row["stage"] is not None and row["pairing_id"] not in taken and gone.isdisjoint(players):
-            is_bye = len(players) == 1 and told.form.format is EvaluationFormat.SWISS
+            is_bye = len(players) == 1 and told.form.format.rules.bye_wins
             if sum(points or ()) != (told.row["matches"] if is_bye else 0):
                 yield f"the points of pairing {row['pairing_id']} come from no match"
         matches = taken.get(row["pairing_id"])

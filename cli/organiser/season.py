@@ -23,9 +23,10 @@ from deadheat.cli.output import Column, Columns, Output, commands, says, table, 
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
 from deadheat.engine.figures import counted
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Division, Season, SeasonDetail
-from deadheat.league.states import SEASON_STEPS, EvaluationFormat, SeasonState, SeasonStep, dated_steps
+from deadheat.league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
 from deadheat.league.terms import TERMS, Term
 from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS
 

@@ -1,8 +1,7 @@
 """The figures that break ties between players of an evaluation. Each is defined once.
 
-For each format, `USUAL` lists the figures that decide, in order, unless an organiser chose others (`CHOICE`). Higher
-values are better; after the last figure, the better seed decides. Places, records, and the columns of the site and the
-terminal follow from this table.
+Each format says which figures decide, in order, unless an organiser chose others (`CHOICE`). Higher values are better;
+after the last figure, the better seed decides. Places, records, and the columns of the site and the terminal follow.
 
 An evaluation keeps the version of the rules under which it began (`Form.rules`). So published rules never change: other
 figures, or another order, are a new version, and new evaluations use the newest.
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from deadheat.engine.language import N_, _, gettext
-from deadheat.league.states import EvaluationFormat
 
 
 class Meeting(NamedTuple):
@@ -130,12 +128,6 @@ SONNEBORN_BERGER = Figure(
 )
 TIES_WON = Figure("rounds_won", N_("Rounds won"), "won", N_("of the bracket, without byes"))
 
-USUAL: Mapping[EvaluationFormat, tuple[Figure, ...]] = {
-    EvaluationFormat.SWISS: (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS),
-    EvaluationFormat.ROUND_ROBIN: (SONNEBORN_BERGER,),
-    EvaluationFormat.KNOCKOUT: (TIES_WON,),
-}
-
 NEWEST = 3
 """The version of the rules, counted from 1. All have the same figures, but each another test at a stage's cut
 (`league.pairing.lead`).
@@ -145,12 +137,7 @@ CHOICE: Mapping[str, Figure] = {
     figure.name: figure
     for figure in (ROUNDS_WON, OPPONENTS_POINTS, EARLY_POINTS, OPPONENTS_EARLY_POINTS, SONNEBORN_BERGER)
 }
-"""The figures that an organiser may choose, for any format but a knock-out."""
-
-
-def figures(format_: EvaluationFormat, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
-    """Return the figures in the order in which they decide: the chosen ones, or those of the format."""
-    return USUAL[format_] if chosen is None else tuple(CHOICE[name] for name in chosen)
+"""The figures that an organiser may choose, for any format with standings by points."""
 
 
 def named(chosen: Sequence[str]) -> str:
@@ -158,10 +145,8 @@ def named(chosen: Sequence[str]) -> str:
     return _(", then ").join(gettext(CHOICE[name].heading) for name in chosen)
 
 
-def choice_faults(format_: EvaluationFormat, chosen: Sequence[str]) -> Iterator[str]:
+def choice_faults(chosen: Sequence[str]) -> Iterator[str]:
     """Yield the reasons why these figures cannot break ties, as ends of sentences. It is valid to choose none."""
-    if chosen and format_ is EvaluationFormat.KNOCKOUT:
-        yield _("a knock-out has no tie-breaks")
     for name in chosen:
         if name not in CHOICE:
             yield _("there is no tie-break %(name)s; choose from %(all)s", name=name, all=", ".join(CHOICE))

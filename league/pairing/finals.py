@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.pairs import pair_key
 from deadheat.league.pairing.rounds import NoRound, Score, berger, swiss, tables
 from deadheat.league.pairing.tournament import Form
-from deadheat.league.states import EvaluationFormat
 
 Field = Sequence[int]
 """The finalists' versions of one division, the best seed first."""

@@ -4,6 +4,11 @@ Each table of `[[contests]]` has a `kind`. The other words mean the same for eve
 tables are the whole list: what is not listed is not played. They are translated to the season's settings before these
 are checked, and mistakes in the settings are translated back to the contest that caused them.
 
+A season stores each stage of its finals as a line, such as `swiss rounds=50 keep=100`: the format; then, in any order,
+`rounds` (of a Swiss), `matches` (per pair; in a Swiss, per pair and round), `keep` (how many advance; omitted in the
+last stage, which has a winner), `further` (the most further matches between the two at the cut, or between two that are
+level in a knock-out), `ties` (the tie-breaks, joined by `+`) and `third-place` (of a knock-out).
+
 This module is pure, as `league.terms` is.
 """
 
@@ -12,15 +17,20 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from itertools import pairwise
 from typing import Any
 
-from deadheat.engine.language import _
+from deadheat.engine.figures import counted
+from deadheat.engine.language import _, gettext
+from deadheat.league.pairing.figures import NEWEST, named
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.states import FinalsFormat
-from deadheat.league.terms import TERMS
+from deadheat.league.terms import STAGE, TERMS
 from deadheat.league.timetable import DeclaredEvaluation
 
 CONTESTS = "contests"
@@ -68,7 +78,13 @@ SETTINGS: Mapping[Kind, Mapping[str, str]] = {
 }
 """For each kind, its words that are settings. An evaluation has the words of `DeclaredEvaluation`."""
 
-REQUIRED = {Kind.PANEL: "against", Kind.FINALS: "format"}
+REQUIRED = {Kind.PANEL: "against", Kind.STAGE: "format", Kind.FINALS: "format"}
+
+FORMATS: Mapping[Kind, tuple[str, ...]] = {
+    Kind.STAGE: tuple(EvaluationFormat),
+    Kind.FINALS: (FinalsFormat.SWISS, FinalsFormat.ROUND_ROBIN),
+}
+"""The formats of a kind. `DeclaredEvaluation` checks those of an evaluation."""
 
 ABSENT: Mapping[str, Any] = {
     "ladder": False,
@@ -88,7 +104,7 @@ STAGE_WORDS = ("format", *NUMBERS, "tie_breaks", "third_place")
 
 
 def _line_of(words: Mapping[str, Any]) -> str:
-    """Return a stage in the form that a season stores (`league.pairing.stages`), which is checked like all settings."""
+    """Return a stage in the form that a season stores, which is checked like all settings."""
     given = [f"{name}={json.dumps(words[name], default=str)}" for name in NUMBERS if name in words]
     ties, third = words.get("tie_breaks"), words.get("third_place", False)
     if ties is not None:
@@ -194,15 +210,19 @@ def _settings_of(kind: Kind, words: dict[str, Any], again: bool) -> tuple[_Found
     wrong = [(word, unknown(word, known)) for word in words if word not in known]
     if kind in REQUIRED and REQUIRED[kind] not in words:
         wrong.append((REQUIRED[kind], _("this is required")))
-    if kind is Kind.FINALS and words.get("format") in (FinalsFormat.NONE, FinalsFormat.STAGES):
-        wrong.append(("format", _("choose one of %(all)s", all="swiss, round-robin")))
+    formats = FORMATS.get(kind, ())
+    if formats and words.get("format", formats[0]) not in formats:
+        del words["format"]
+        wrong.append(("format", _("choose one of %(all)s", all=", ".join(formats))))
     found: _Found = [(setting, word, words[word]) for word, setting in own.items() if word in words]
     if kind is Kind.LADDER:
         found.append(("ladder", "", True))
     elif kind is Kind.GATE and not found:
         found.append(("challenge_games", "", TERMS["challenge_games"].default))
     elif kind is Kind.STAGE:
-        found += [("finals", "", FinalsFormat.STAGES.value), ("stages", "", _line_of(words))]
+        found.append(("finals", "", FinalsFormat.STAGES.value))
+        if "format" in words:
+            found.append(("stages", "", _line_of(words)))
     return found, wrong
 
 
@@ -223,3 +243,94 @@ def contests_of(season: Mapping[str, Any]) -> list[tuple[Kind, dict[str, Any]]]:
     elif season["finals"] is not FinalsFormat.NONE:
         found.append((Kind.FINALS, words(Kind.FINALS)))
     return found
+
+
+MOST = {"rounds": 200, "matches": 1000, "keep": 10_000, "further": 2000}
+"""The largest value of each option."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A parsed line. `further`: matches; `keep` 1 is the winner."""
+
+    format: EvaluationFormat
+    rounds: int | None = None
+    matches: int = 2
+    keep: int = 1
+    further: int = 0
+    third_place: bool = False
+    tie_breaks: tuple[str, ...] | None = None
+
+    def form(self, players: int, matches: int, rules: int = NEWEST, seats: int = 2) -> Form:
+        """Return the tournament's form for that many players; `matches` per table, in whole turns."""
+        rounds = self.format.rules.rounds_in(players, self.rounds, seats)
+        further = self.further // matches
+        return Form(self.format, rounds, matches, self.keep, further, self.third_place, rules, self.tie_breaks, seats)
+
+    @property
+    def words(self) -> str:
+        """The line in words."""
+        form = gettext(self.format.rules.words)
+        said = [_("%(form)s of %(rounds)s", form=form, rounds=counted(self.rounds, "round")) if self.rounds else form]
+        said.append(_("%(matches)s per meeting", matches=counted(self.matches, "match", "matches")))
+        if self.further and self.format.rules.has_winner:
+            said.append(_("up to %(n)s more if two are level", n=self.further))
+        elif self.further:
+            level = _("up to %(n)s more if places %(keep)s and %(next)s are close")
+            said.append(level % {"n": self.further, "keep": self.keep, "next": self.keep + 1})
+        if self.third_place:
+            said.append(_("with a match for third place"))
+        if self.tie_breaks:
+            said.append(_("ties by %(names)s", names=named(self.tie_breaks)))
+        said.append(_("%(n)s advance", n=self.keep) if self.keep > 1 else _("one wins"))
+        return ", ".join(said)
+
+
+def stages(declared: Sequence[str] | None) -> list[Stage]:
+    """Parse the lines of stages; each matches `STAGE`."""
+    return [_stage(line) for line in declared or ()]
+
+
+def _stage(line: str) -> Stage:
+    words = _words_of(line)
+    ties = words.pop("tie_breaks", None)
+    return Stage(EvaluationFormat(words.pop("format")), tie_breaks=None if ties is None else tuple(ties), **words)
+
+
+def stage_faults(declared: Sequence[str], seats: int = 2) -> Iterator[str]:
+    """Yield the reasons why finals cannot be played in these stages, as ends of sentences."""
+    for number, line in enumerate(declared, 1):
+        if not re.fullmatch(STAGE, line):
+            yield _('number %(number)s is not like "round-robin matches=6 keep=10"', number=number)
+            return
+        for name, most in MOST.items():
+            if any(int(found) > most for found in re.findall(rf"{name}=(\d+)", line)):
+                yield _("number %(number)s: %(name)s is at most %(most)s", number=number, name=name, most=most)
+    found = stages(declared)
+    for number, stage in enumerate(found, 1):
+        wrong = _faults(stage, seats, is_last=number == len(found))
+        yield from (_("number %(number)s: %(fault)s", number=number, fault=fault) for fault in wrong)
+    kept = [stage.keep for stage in found]
+    if any(later >= earlier for earlier, later in pairwise(kept)):
+        yield _("each stage must keep fewer than the one before")
+
+
+def _faults(stage: Stage, seats: int, *, is_last: bool) -> Iterator[str]:
+    knockout = stage.format.rules.has_winner
+    if not is_last and stage.keep < seats and stage.keep > 1:
+        yield _("“keep” must leave enough for a table of %(seats)s", seats=seats)
+    yield from stage.format.rules.faults(stage.rounds, stage.tie_breaks)
+    if stage.third_place and not knockout:
+        yield _("only a knock-out has a match for third place")
+    elif stage.third_place and seats > 2:
+        yield _("the final table decides the third place; leave “third-place” out")
+    if is_last and stage.keep > 1:
+        yield _("the last stage has a winner; leave “keep” out")
+    if knockout and not is_last:
+        yield _("a knock-out comes last, because it ends with a winner")
+    elif not is_last and stage.keep == 1:
+        yield _("it needs “keep”: how many advance")
+    if stage.further and stage.matches % 2 and not knockout and seats == 2:
+        yield _("with further matches, “matches” must be even, so that both sides count equally")
+    if 0 < stage.further < stage.matches:
+        yield _("“further” must be at least “matches”, because that many are played at a time")

@@ -1,16 +1,18 @@
 """A tournament of any format, from its draw to its places.
 
 Everything is a pure function of the seeds, the remaining players and the results, so anybody can recompute the whole
-course: `league.pairing.contest` has the rules of a Swiss and the standings of a round robin, `league.pairing.bracket`
-those of a knock-out. At larger tables, `league.pairing.blocks` draws a round robin, and `league.pairing.heats` has the
-rules of a knock-out.
+course. Each format is a module with its `Rules`: `swiss`, `round_robin`, `knockout`; `formats` lists them.
+
+*Scores.* Points of matches: win 1, draw 1/2, loss and own failure 0; at larger tables `league.pairing.rounds` has the
+points of a match. Matches that the service failed to play give nobody points, so nobody gains by causing a failure.
+With two players, all points are multiples of a half, and all figures of a quarter, so floats hold them exactly. Larger
+tables share points in thirds and fifths, so figures are rounded before they are compared.
 
 *Stages.* A tournament may be a stage, from which the first `keep` advance. If the last one in and the first one out are
-not apart at the 5 % level (`league.pairing.lead`), these two meet again until they are, or at most `further` times.
+not apart at the 5 % level (`league.pairing.evidence`), these two meet again until they are, or at most `further` times.
 Then the one with more points advances, counting the stage's rounds and these further matches; if their points are
 equal, the one that is higher in the standings without them. Nobody else's place depends on further matches. Players
-that were taken out rank behind everybody else. (A stage that began under version 1 or 2 of the rules keeps their test,
-`league.pairing.evidence`.)
+that were taken out rank behind everybody else.
 
 The test is about two players in one stage. The results determine which two, but these are the closest at the cut, so
 their rounds show a difference less often, not more often, than those of two players named beforehand.
@@ -18,20 +20,18 @@ their rounds show a difference less often, not more often, than those of two pla
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from deadheat.league.pairing.blocks import block_rounds
-from deadheat.league.pairing.bracket import Tie, bracket, bracket_standings, next_ties, rounds_of
-from deadheat.league.pairing.contest import Placed, draw, placed
-from deadheat.league.pairing.evidence import APART, comparisons, evidence
-from deadheat.league.pairing.figures import NEWEST, Meeting, figures
-from deadheat.league.pairing.heats import heat_tables, heats
-from deadheat.league.pairing.lead import are_apart, compare
-from deadheat.league.pairing.rounds import berger
+from deadheat.engine.language import N_, _, gettext
+from deadheat.league.pairing.evidence import apart, comparisons
+from deadheat.league.pairing.figures import CHOICE, DIGITS, NEWEST, Figure, Meeting, choice_faults, points
 from deadheat.league.pairing.seating import around
-from deadheat.league.states import EvaluationFormat
+
+if TYPE_CHECKING:
+    from deadheat.league.pairing.formats import EvaluationFormat
 
 Drawn = tuple[list[tuple[int, ...]], tuple[int, ...]]
 """A drawn round: its tables, the best first, and the players with a bye."""
@@ -57,17 +57,113 @@ class Form:
     seats: int = 2
 
 
-INTERVAL_SINCE = 3
-"""The version of the rules since which an interval tells the two at a cut apart."""
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A player in the standings. `seed` and `place` are from 1.
+
+    `figures`: the points, then the tie-breaks of its format, by the names of `league.pairing.figures`.
+    """
+
+    player: int
+    seed: int
+    place: int
+    figures: Mapping[str, float]
+
+    @property
+    def points(self) -> float:
+        """The sum of the points taken."""
+        return self.figures["points"]
 
 
-def rounds_in(format_: EvaluationFormat, players: int, chosen: int | None = None, seats: int = 2) -> int:
-    """Return the number of rounds: of a Swiss those chosen, or as many as a knock-out of these players takes."""
-    if format_ is EvaluationFormat.ROUND_ROBIN:
-        return max(0, players - 1 + players % 2) if seats == 2 else len(block_rounds(players, seats))
-    if format_ is EvaluationFormat.KNOCKOUT and seats > 2:
-        return len(heat_tables(players, seats))
-    return chosen or rounds_of(players)
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A place in the bracket where two meet, or a table. `round` and `slot` count from 1. The
+    final is slot 1 of the last round, and the match for the third place slot 2.
+
+    `players`: None until they are known; at a table by seat, and none until all are known. The second of two stays None
+    if the first has a bye (`is_bye`); at tables, who has one is alone. `points`: theirs. `times`: how often they have
+    met here. `advancing`: the best first; None: not decided.
+    """
+
+    round: int
+    slot: int
+    players: tuple[int | None, ...] = ()
+    points: tuple[float, ...] = ()
+    times: int = 0
+    advancing: tuple[int, ...] | None = None
+    is_bye: bool = False
+
+    @property
+    def winner(self) -> int | None:
+        """The first of those that advance, once it is decided."""
+        return self.advancing[0] if self.advancing else None
+
+    @property
+    def loser(self) -> int | None:
+        """The other one of two, once it is decided; None for a bye."""
+        first, second = self.players
+        return None if self.winner is None or self.is_bye else second if self.winner == first else first
+
+
+class Rules:
+    """The rules of a format. What a format does not say itself is as in a round robin."""
+
+    words: str
+    """What it is called in a sentence."""
+
+    usual: tuple[Figure, ...] = ()
+    """What breaks ties, in order, unless an organiser chose others."""
+
+    has_rounds = False
+    """Whether an organiser says how many rounds it has; if not, `no_rounds` says so."""
+
+    no_rounds = N_("only a Swiss has rounds")
+
+    has_winner = False
+    """Whether a bracket decides the places. So it can only be the last stage, and has no tie-breaks."""
+
+    bye_wins = False
+    """Whether a bye is worth as much as a won round; else everybody sits out equally often, and it is worth nothing."""
+
+    def rounds_in(self, players: int, chosen: int | None, seats: int) -> int:
+        """Return the number of rounds: as many as a knock-out of these players takes, unless others were chosen."""
+        return chosen or rounds_of(players)
+
+    def draw(
+        self, form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
+    ) -> list[Drawn]:
+        """Draw the rounds that follow, once all earlier ones are settled: none after the last. See `next_rounds`."""
+        raise NotImplementedError
+
+    def pools(self, form: Form, players: int) -> list[tuple[int, int]]:
+        """Return the tables that are played at a time, one after another, as pairs of how often and how many."""
+        raise NotImplementedError
+
+    def ties(self, form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Tie]:
+        """Return the bracket, round by round, with the results so far; without one, nothing."""
+        return []
+
+    def places(self, form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
+        """Return all players after the rounds, without further matches at a cut, the best first."""
+        breaks = self.figures(form.tie_breaks)
+        return placed(breaks, seeded, [one for one in played if one.round <= form.rounds])
+
+    def figures(self, chosen: Sequence[str] | None = None) -> tuple[Figure, ...]:
+        """Return the figures in the order in which they decide: the chosen ones, or the usual ones."""
+        return self.usual if chosen is None else tuple(CHOICE[name] for name in chosen)
+
+    def faults(self, rounds: int | None, tie_breaks: Sequence[str] | None) -> Iterator[str]:
+        """Yield the reasons why it cannot be played so, as ends of sentences."""
+        if rounds is not None and not self.has_rounds:
+            yield gettext(self.no_rounds)
+        if tie_breaks and self.has_winner:
+            yield _("a knock-out has no tie-breaks")
+        yield from choice_faults(tie_breaks or ())
+
+
+def rounds_of(players: int) -> int:
+    """Return the number of rounds that halve the field down to one."""
+    return (players - 1).bit_length()
 
 
 def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Drawn]:
@@ -76,34 +172,15 @@ def next_rounds(form: Form, seeded: Sequence[int], present: AbstractSet[int], pl
 
     `seeded`: all players, the best seed first; `present`: those that were not taken out.
     """
-    last = max((one.round for one in played), default=0)
-    if form.format is EvaluationFormat.KNOCKOUT:
-        tables = next_ties(ties(form, seeded, played))
-        return [(tables, ())] if tables else []
-    if form.format is EvaluationFormat.ROUND_ROBIN and last == 0:
-        if form.seats > 2:
-            rounds = block_rounds(len(seeded), form.seats)
-            return [([tuple(seeded[place] for place in table) for table in tables], ()) for tables in rounds]
-        return [([*one.pairs], () if one.bye is None else (one.bye,)) for one in berger(list(seeded))]
-    if form.format is EvaluationFormat.SWISS and last < form.rounds and len(present) >= form.seats:
-        return [draw(seeded, present, played, form.seats)]
-    again = _at_the_cut(form, seeded, present, played)
-    return [([again], ())] if again else []
-
-
-def ties(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Tie]:
-    """Return the bracket of a knock-out, round by round, with the results so far."""
-    if form.seats > 2:
-        return heats(seeded, played, form.seats, form.further)
-    return bracket(seeded, played, form.further, form.third_place)
+    drawn = form.format.rules.draw(form, seeded, present, played)
+    again = None if drawn or form.format.rules.has_winner else _at_the_cut(form, seeded, present, played)
+    return [([again], ())] if again else drawn
 
 
 def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]) -> list[Placed]:
     """Return all players, the best first."""
-    if form.format is EvaluationFormat.KNOCKOUT:
-        return bracket_standings(seeded, ties(form, seeded, played))
-    found = _of_the_rounds(form, seeded, played)
-    if form.keep is None:
+    found = form.format.rules.places(form, seeded, played)
+    if form.keep is None or form.format.rules.has_winner:
         return found
     order = sorted(found, key=lambda one: one.player not in present)
     two = _cut(form, order, present)
@@ -113,11 +190,6 @@ def standings(form: Form, seeded: Sequence[int], present: AbstractSet[int], play
         if lead < 0:
             order[form.keep - 1], order[form.keep] = below, above
     return [replace(one, place=place) for place, one in enumerate(order, 1)]
-
-
-def _of_the_rounds(form: Form, seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
-    breaks = figures(form.format, form.tie_breaks)
-    return placed(breaks, seeded, [one for one in played if one.round <= form.rounds])
 
 
 def _further(form: Form, played: Sequence[Meeting]) -> list[Meeting]:
@@ -130,19 +202,13 @@ def _cut(form: Form, order: Sequence[Placed], present: AbstractSet[int]) -> tupl
     return (there[form.keep - 1], there[form.keep]) if form.keep is not None and len(there) > form.keep else None
 
 
-def _apart(form: Form, one: int, other: int, played: Sequence[Meeting], present: AbstractSet[int]) -> bool:
-    if form.rules < INTERVAL_SINCE:
-        return evidence(comparisons(one, other, played, form.matches, present, form.rules)) >= APART
-    return are_apart(*compare(one, other, played, form.matches, present))
-
-
 def _at_the_cut(
     form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
 ) -> tuple[int, ...] | None:
     """Return the two who meet again, taking turns at the first seat, with their neighbours at a larger table; or None
     if they are apart or have met often enough.
     """
-    order = _of_the_rounds(form, seeded, played)
+    order = form.format.rules.places(form, seeded, played)
     two = _cut(form, order, present) if form.further and len(present) >= form.seats else None
     if two is None:
         return None
@@ -151,7 +217,8 @@ def _at_the_cut(
     times = len(_leads(one, other, further))
     rounds = [meeting for meeting in played if meeting.round <= form.rounds]
     theirs = [meeting for meeting in further if {one, other} <= {*meeting.players}]
-    if times >= form.further or _apart(form, one, other, [*rounds, *theirs], present):
+    shares = comparisons(one, other, [*rounds, *theirs], form.matches, present, form.rules)
+    if times >= form.further or apart(shares, form.rules):
         return None
     table = around([placed.player for placed in order if placed.player in present], one, form.seats)
     return table if times % 2 == 0 else table[::-1]
@@ -161,3 +228,11 @@ def _leads(one: int, other: int, played: Sequence[Meeting]) -> list[float]:
     """Return the first player's lead in points in each meeting of the two."""
     points = (dict(zip(meeting.players, meeting.points, strict=True)) for meeting in played)
     return [taken[one] - taken[other] for taken in points if one in taken and other in taken]
+
+
+def placed(ties: Sequence[Figure], seeded: Sequence[int], played: Sequence[Meeting]) -> list[Placed]:
+    """Return all players, the best first: by points, then by the figures that break ties, then by seed."""
+    found = {"points": points(played)} | {tie.name: tie.of(played) for tie in ties if tie.of is not None}
+    figured = [{name: round(figure[player], DIGITS) for name, figure in found.items()} for player in seeded]
+    order = sorted(range(len(seeded)), key=lambda one: [-figure for figure in figured[one].values()])  # stable: by seed
+    return [Placed(seeded[one], one + 1, place, figured[one]) for place, one in enumerate(order, 1)]

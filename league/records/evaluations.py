@@ -15,8 +15,9 @@ from deadheat.league.pairing.figures import (
     ROUNDS_WON,
     SONNEBORN_BERGER,
 )
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records import Record
-from deadheat.league.states import EvaluationFormat, EvaluationState
+from deadheat.league.states import EvaluationState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

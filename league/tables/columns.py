@@ -45,13 +45,15 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-def word(kind: type[StrEnum], name: str, *, nullable: bool = False, primary_key: bool = False) -> Column[Any]:
-    """Return a column that holds one of an enumeration's values; the database checks it."""
+def word(
+    kind: type[StrEnum], name: str, *, nullable: bool = False, primary_key: bool = False, checked: bool = True
+) -> Column[Any]:
+    """Return a column that holds one of an enumeration's values. `checked`: the database checks it."""
     words = Enum(
         kind,
         name=name,
         native_enum=False,
-        create_constraint=True,
+        create_constraint=checked,
         length=16,
         values_callable=lambda members: [member.value for member in members],
     )

@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false
 from sqlmodel import Field, SQLModel
 
-from deadheat.league.states import ContestKind, ContestState, EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.states import ContestKind, ContestState
 from deadheat.league.tables.columns import Staged, UtcDateTime, index_where, json_column, word
 
 
@@ -22,7 +23,7 @@ class Contest(Staged, table=True):
     (`league.pairing.tournament`). `rules`: the version of its tie-breaks, `tie_breaks`: those chosen in their place
     (`league.pairing.figures`).
 
-    At a gate, at a request of somebody (`asker_id`) or against a panel, the first seed, its candidate, meets each of
+    At a gate, at a request of somebody (`asker_id`) or against a panel, the first seed, `candidate_id`, meets each of
     the others once, unrated. `entry_id`: for which entry. `private`: who may see its matches
     (`league.service.series.privacy`). `terms`: those of the test at a gate or a request (`league.sprt`; empty: there is
     none); or of a panel at the version's arrival: the names in it, the points needed (None: none), and whether its
@@ -48,11 +49,13 @@ class Contest(Staged, table=True):
         CheckConstraint("keep >= 1", name="keep"),
         CheckConstraint("further >= 0", name="further"),
         CheckConstraint("(kind IN ('evaluation', 'stage')) = (number IS NOT NULL)", name="evaluation"),
+        CheckConstraint("(kind IN ('evaluation', 'stage')) = (candidate_id IS NULL)", name="candidate"),
         CheckConstraint("(kind IN ('gate', 'panel')) = (entry_id IS NOT NULL)", name="entry"),
         CheckConstraint("(kind = 'request') = (asker_id IS NOT NULL)", name="asker"),
         CheckConstraint("kind = 'request' OR NOT private", name="private"),
         Index(None, "season_id", "kind", "state"),
         index_where("ix_contest_entry_id", "entry_id", where="entry_id IS NOT NULL"),
+        index_where("ix_contest_candidate_id", "candidate_id", where="candidate_id IS NOT NULL"),
         index_where("ix_contest_asker_id", "asker_id", "created_at", where="asker_id IS NOT NULL"),
         index_where("ix_contest_former_id", "kind", "former_id", unique=True, where="former_id IS NOT NULL"),
     )
@@ -61,7 +64,9 @@ class Contest(Staged, table=True):
     kind: ContestKind = Field(sa_column=word(ContestKind, "kind"))
     number: int = Field(default=None, nullable=True)
     name: str = Field(default="", max_length=64)
-    format: EvaluationFormat = Field(default=None, sa_column=word(EvaluationFormat, "format", nullable=True))
+    format: EvaluationFormat = Field(
+        default=None, sa_column=word(EvaluationFormat, "format", nullable=True, checked=False)
+    )
     rounds: int = 1
     matches: int
     rated: bool = False
@@ -71,6 +76,7 @@ class Contest(Staged, table=True):
     third_place: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     rules: int = Field(default=1, sa_column_kwargs={"server_default": "1"})
     tie_breaks: list[str] | None = Field(default=None, sa_column=json_column(nullable=True))
+    candidate_id: int = Field(default=None, foreign_key="bot_version.id", nullable=True)
     entry_id: int | None = Field(default=None, foreign_key="entry.id")
     asker_id: int | None = Field(default=None, foreign_key="user_account.id")
     private: bool = Field(default=False, sa_column_kwargs={"server_default": false()})

@@ -9,6 +9,7 @@ import pytest
 from sqlmodel import select
 
 from deadheat.api.pages.organiser.timetable import steps
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.seasons import DeclaredDate
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
@@ -17,7 +18,7 @@ from deadheat.league.service.people.users import check_password
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.rulings.appeals import open_appeal
 from deadheat.league.service.seasons.seasons import edit_season
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Entry
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import OURS, Browser
@@ -178,4 +179,4 @@ def test_a_mistake_is_said_without_its_consequences(boss: Browser) -> None:
     text = boss.form("/desk/season-file").fields["document"].replace('"round-robin"\n', '"robin"\n', 1)
     boss.submit("/desk/season-file", 422, document=text)
     (wrong,) = re.findall(r"<li><code>([^<]*)</code>", boss.answer.text)
-    assert wrong == "contests.5"
+    assert wrong == "contests.5.format"

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from deadheat.api.pages import evaluation as evaluation_page
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.evaluations import views
 from deadheat.league.service.evaluations.beginning import set_timetable
-from deadheat.league.states import EvaluationFormat, EvaluationState
+from deadheat.league.states import EvaluationState
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser
 from tests.api.site import Site

@@ -15,10 +15,10 @@ from sqlmodel import Session, SQLModel, col, select, update
 
 from deadheat.league import tables
 from deadheat.league.causes import NOT_CHECKED, Cause
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.bots.bots import bot_info
-from deadheat.league.service.duels.planning import plan_duels
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.evaluations.beginning import begin_now
-from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.teams import create_team
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -30,7 +30,7 @@ from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import edit_season
 from deadheat.league.service.series.hosts import hosts
 from deadheat.league.service.views import matches as league_matches
-from deadheat.league.states import EVALUATIONS, ContestKind, EvaluationFormat, FinalsFormat
+from deadheat.league.states import EVALUATIONS, ContestKind, FinalsFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import Exported
 from tests.api.site import Site
@@ -75,13 +75,13 @@ class Furnished:
                 session.execute(named.values(name=name))
             swiss = DeclaredEvaluation(name="Now", format=EvaluationFormat.SWISS, rounds=1)
             begin_now(session, world.boss, self.season, swiss)
-            plan_evaluation(session, lock_season(session, self.season))
+            plan(session, lock_season(session, self.season), ContestKind.EVALUATION)
             first, third = (bot_info(session, self.bots[number]).name for number in (0, 2))
             names = [f"us/{first}", f"{owners[2].name}/{third}"]
             edit_season(session, world.boss, self.season, panel=names, panel_minimum=1)
         world.build(world.upload(owners[1], self.bots[1]))  # plays the panel
         with world.db.transaction() as session:
-            plan_duels(session, lock_season(session, self.season), ContestKind.PANEL)
+            plan(session, lock_season(session, self.season), ContestKind.PANEL)
             why = update(tables.Participant).where(col(tables.Participant.fault).is_not(None))
             session.execute(why.values(fault_why='+1\n=2, "3";4'))
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlmodel import select
 
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState
+from deadheat.league.states import FinalsFormat, SeasonState
 from deadheat.league.tables import Contest, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.api.browser import Browser

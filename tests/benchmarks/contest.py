@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.benchmarks.contests import pages, second
 from tests.benchmarks.contests.ledger import Ledger

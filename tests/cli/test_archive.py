@@ -22,13 +22,14 @@ from deadheat.engine.memory import MemoryTransport, Player
 from deadheat.engine.referee import run_match
 from deadheat.engine.transcript import Transcript, encode
 from deadheat.league.jobs import MatchJob, MatchOutcome
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
 from deadheat.league.service.rankings import standings
 from deadheat.league.service.rankings.publishing import publish
 from deadheat.league.service.seasons import divisions
 from deadheat.league.service.series.carrying_out import programs_of
-from deadheat.league.states import EvaluationFormat, FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom
+from deadheat.league.states import FinalsFormat, SeasonState, SourcesFrom, TranscriptsFrom
 from deadheat.league.tables import BotVersion, ContestPlayer, Entry, Season
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.verification.agreement import verdict

@@ -115,7 +115,7 @@ LATER: Mapping[tuple[str, str], Callable[[Values], Any]] = {
 """The value of a column that was added later, computed from the row. Those in `MOVED` keep theirs."""
 
 MOVED = {
-    "contest": {"entry_id", "asker_id", "private", "former_id", "terms", "result"},
+    "contest": {"candidate_id", "entry_id", "asker_id", "private", "former_id", "terms", "result"},
     "meeting": {"planned", "score"},
 }
 """Columns that a migration fills with what other tables had, by table."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlmodel import col, select
 
 from deadheat.league.pairing.figures import Meeting
-from deadheat.league.service.evaluations.points import drawn, with_players
+from deadheat.league.service.evaluations.playing import drawn, with_players
 from deadheat.league.tables import Contest, Series
 from deadheat.league.tables import Meeting as Row
 from tests.league.world import World

@@ -14,8 +14,9 @@ from sqlmodel import col, select
 from deadheat.league import errors, sprt
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.service.duels import planning, requests, views
-from deadheat.league.service.duels.planning import OPEN_SERIES
+from deadheat.league.service.contests.life import OPEN_SERIES
+from deadheat.league.service.course import planning
+from deadheat.league.service.duels import requests, views
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
 from deadheat.league.service.rankings.standings import leaderboard, refit

@@ -13,9 +13,9 @@ from deadheat.api.schemas.entries import GateRequest
 from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
+from deadheat.league.service.contests.life import OPEN_SERIES
 from deadheat.league.service.duels import views
 from deadheat.league.service.duels.gates import TEST
-from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit

@@ -16,16 +16,18 @@ from deadheat.engine.core import Result
 from deadheat.league import errors, sprt
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.service.contests.life import POLICIES
+from deadheat.league.service.course.planning import KINDS
 from deadheat.league.service.duels import requests
 from deadheat.league.service.duels.counting import matchups
-from deadheat.league.service.duels.panels import Run
 from deadheat.league.service.duels.panels import runs as runs_of
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series import carrying_out
-from deadheat.league.states import ContestKind, ContestState, JobState, MatchState, SeasonState
+from deadheat.league.service.views.uncounted import BY_KIND
+from deadheat.league.states import UNRATED, ContestKind, ContestState, JobState, MatchState, SeasonState
 from deadheat.league.tables import BotVersion, Contest, Entry, Match, Meeting, Participant, Series
 from tests.lanes import scaled
 from tests.league.ground import settings
@@ -208,10 +210,10 @@ class History:
         ]
         self.write(seasons.edit_season, self.world.boss, self.season, **self.chance.choice(changed))
 
-    def whose(self, row: Contest, runs: list[Run]) -> str:
+    def whose(self, row: Contest, runs: list[Contest]) -> str:
         """Say for whom a duel is played."""
         if row.kind is ContestKind.PANEL:
-            return f"panel_id {[run.contest.id for run in runs].index(row.id) + 1}"
+            return f"panel_id {[run.id for run in runs].index(row.id) + 1}"
         return f"asker_id {row.asker_id}" if row.kind is ContestKind.REQUEST else f"entry_id {row.entry_id}"
 
     def note(self) -> None:
@@ -232,8 +234,8 @@ class History:
                 of = f"{sides} {state} {won} of {row.matches}, {llr}, planned {one.meeting.planned}. {reason}"
                 now[f"duel {one.meeting.id}"] = of
             for number, run in enumerate(runs, 1):
-                row = run.contest
-                now[f"run {number}"] = f"{name[run.version_id]} {row.state} {run.points} of {run.minimum} {row.reason}"
+                points, minimum = run.result["points"], run.terms["minimum"]
+                now[f"run {number}"] = f"{name[run.candidate_id]} {run.state} {points} of {minimum} {run.reason}"
             for entry in session.exec(select(Entry).order_by(col(Entry.id))):
                 now[f"entry {entry.id}"] = f"{name[entry.version_id]} {'waits' if entry.waits_for_panel else 'plays'}"
             seats: dict[int, list[str]] = {}
@@ -245,6 +247,12 @@ class History:
                 now[f"series {series.id}"] = f"{what} {series.state}: {' '.join(seats[series.id])}"
         self.lines += (f"{key}: {text}" for key, text in now.items() if self.seen.get(key) != text)
         self.seen = now
+
+
+def test_each_kind_of_contest_says_how_it_is_planned_and_why_its_matches_do_not_count() -> None:
+    assert KINDS.keys() == POLICIES.keys() == {*ContestKind}
+    unrated = {kind for kind, policy in POLICIES.items() if policy.purposes[0] in UNRATED}
+    assert unrated - BY_KIND.keys() == {ContestKind.STAGE}, "the matches of stages are rated"
 
 
 @pytest.mark.parametrize("seed", range(scaled(3, 2)))

@@ -12,8 +12,8 @@ from sqlmodel import Session, col, func, select, update
 from deadheat.league import states
 from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import Failure
-from deadheat.league.service.course.running_low import low_after, runs_low
-from deadheat.league.service.course.schedule import go_on, has_unplayed
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
 from deadheat.league.service.evaluations import beginning, playing, views
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.results import season_log
@@ -33,7 +33,7 @@ from tests.league.meetings import pairings
 from tests.league.outcomes import abandoned, forfeited, lower_wins, won
 from tests.league.world import World, release_series
 
-SWISS, ROUND_ROBIN = states.EvaluationFormat.SWISS, states.EvaluationFormat.ROUND_ROBIN
+SWISS, ROUND_ROBIN = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN
 HOUR = 3600.0
 
 

@@ -10,7 +10,8 @@ import pytest
 from sqlmodel import col, update
 
 from deadheat.league.errors import NotAllowed, NotFound
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.entries import Waiting
 from deadheat.league.records.forecasts import ForecastEvaluation
@@ -36,7 +37,7 @@ from deadheat.league.service.series.pace import (
 )
 from deadheat.league.service.views.forecasts import season_forecast
 from deadheat.league.service.views.waiting import NOT_LATELY, NOTHING_PLAYED, waiting
-from deadheat.league.states import EvaluationFormat, FinalsFormat, JobState, Precedence, SeasonState
+from deadheat.league.states import FinalsFormat, JobState, Precedence, SeasonState
 from deadheat.league.tables import Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.league.words import NoticeKind

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.contest import draw
-from deadheat.league.pairing.contest import placed as placed_by
-from deadheat.league.pairing.figures import CHOICE, Meeting, figures
+from deadheat.league.pairing.figures import CHOICE, Meeting
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.notation import stage_faults
 from deadheat.league.pairing.rounds import berger, points_taken
-from deadheat.league.pairing.stages import stage_faults
+from deadheat.league.pairing.swiss import draw
 from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat, Ranks
+from deadheat.league.pairing.tournament import placed as placed_by
+from deadheat.league.states import Ranks
 from tests.lanes import examples
 from tests.league.meetings import Pair
 
@@ -119,7 +120,7 @@ def check_places(format_: EvaluationFormat, chosen: Sequence[str] | None, seeded
     names = usual if chosen is None else chosen
     told = {player: [score(met, player), *(FIGURES[name](met, player) for name in names)] for player in seeded}
     order = sorted(seeded, key=lambda player: [-figure for figure in told[player]])
-    placed = placed_by(figures(format_, chosen), seeded, met)
+    placed = placed_by(format_.rules.figures(chosen), seeded, met)
     assert [(one.place, one.player) for one in placed] == list(enumerate(order, 1))
     for one in placed:
         assert list(one.figures.values()) == pytest.approx([float(its) for its in told[one.player]], abs=1e-5)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from deadheat.league.pairing.finals import Played, due_tables, extra_games
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.pairs import lot
 from deadheat.league.pairing.rounds import tables
-from deadheat.league.pairing.tournament import Form, rounds_in
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.tournament import Form
 
 pytestmark = pytest.mark.quick
 
@@ -31,7 +31,7 @@ def drawn(number: int, due: Callable[..., Sequence[Any]] = due_tables) -> list[A
     format_ = EvaluationFormat.SWISS if some(4) else EvaluationFormat.ROUND_ROBIN
     seats = 2 if format_ is EvaluationFormat.ROUND_ROBIN else (2, 2, 3, 4)[some(4)]
     size = seats + some(14) * (4 if some(8) == 0 else 1)
-    form = Form(format_, rounds_in(format_, size, some(7) or None), 1 + some(4), seats=seats)
+    form = Form(format_, format_.rules.rounds_in(size, some(7) or None, 2), 1 + some(4), seats=seats)
     field, away = list(range(10, 10 + size)), set[int]()
     played: list[Played] = []
     taken: list[dict[int, Fraction]] = []

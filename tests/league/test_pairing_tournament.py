@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deadheat.league.pairing.bracket import Tie, bracket, bracket_standings, next_ties, rounds_of
+from deadheat.league.pairing.evidence import are_apart, comparisons
 from deadheat.league.pairing.figures import Meeting
-from deadheat.league.pairing.lead import are_apart, compare
-from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.knockout import Ties, bracket, bracket_standings, next_ties
+from deadheat.league.pairing.tournament import Form, Tie, next_rounds, rounds_of, standings
 from tests.lanes import examples, scaled
 from tests.league.meetings import Pair
 
@@ -43,7 +43,7 @@ def test_draws_of_pairs_are_those_of_every_earlier_version() -> None:
     for seed in range(60):
         chance = random.Random(seed)
         players = chance.sample(range(1, 100), chance.randrange(2, 20))
-        for format_ in EvaluationFormat:
+        for format_ in (SWISS, ROUND_ROBIN, KNOCKOUT):
             played: list[Pair] = []
             form = Form(format_, chance.randrange(1, 6), 2, keep=1, third_place=bool(seed % 2))
             while due := next_rounds(form, players, set(players[seed % 3 :]), played):
@@ -55,6 +55,29 @@ def test_draws_of_pairs_are_those_of_every_earlier_version() -> None:
             found = standings(form, players, set(players[seed % 3 :]), played)
             digest.update(repr([(one.player, one.place, sorted(one.figures.items())) for one in found]).encode())
     assert digest.hexdigest() == "e26a282393d81df8b68a3c705271bb71b382a9169156ab0c5687f83196246885"
+
+
+@pytest.mark.parametrize("format_", EvaluationFormat)
+@pytest.mark.parametrize("players", [2, 4, 8])
+def test_a_format_plays_to_the_end_what_it_foresees(format_: EvaluationFormat, players: int) -> None:
+    chance = random.Random(players)
+    form = Form(format_, format_.rules.rounds_in(players, None, 2), 2)
+    seeded = [*range(1, players + 1)]
+    played = play(form, seeded, lambda *_: chance.choice([(2.0, 0.0), (0.0, 2.0)]))
+    places = standings(form, seeded, set(seeded), played)
+    assert sorted(one.player for one in places) == seeded
+    assert [one.place for one in places] == seeded, "places are from 1, without gaps"
+    foreseen = sum(often * tables for often, tables in format_.rules.pools(form, players))
+    assert abs(foreseen - sum(one.second is not None for one in played)) <= 1, "a last match may not be needed"
+    assert format_.rules.words and all(figure.name in places[0].figures for figure in format_.rules.usual)
+
+
+def test_two_that_meet_in_two_ties_have_the_points_of_each() -> None:
+    ties = Ties([1, 2], [Pair(1, 1, 2, 1, 1), Pair(2, 2, 1, 0, 2), Pair(3, 1, 2, 0, 2), Pair(4, 1, 2, 1, 1)], 1)
+    first, second, third = (ties.make(number, 1, (1, 2)) for number in (1, 2, 3))
+    assert (first.times, first.points, first.winner) == (2, (3, 1), 1), "level at first, then decided"
+    assert (second.times, second.points, second.winner) == (1, (0, 2), 2)
+    assert (third.times, third.points, third.winner) == (1, (1, 1), None), "it may meet again"
 
 
 def better_wins(matches: int) -> Points:
@@ -96,11 +119,11 @@ def test_what_two_are_compared_by() -> None:
         Pair(4, 2, None, 4),
     ]
     everybody = {1, 2, 3, 4}
-    assert compare(1, 2, played, 4, everybody) == (1 + 0.75, 1 + 0.75**2)
-    assert compare(2, 1, played, 4, everybody) == (-1.75, 1 + 0.75**2)
-    assert compare(1, 2, played, 4, {1, 2}) == (1, 1), "who is gone is no measure"
+    assert comparisons(1, 2, played, 4, everybody, 3) == [1, 0.75]
+    assert comparisons(2, 1, played, 4, everybody, 3) == [-1, -0.75]
+    assert comparisons(1, 2, played, 4, {1, 2}, 3) == [1], "who is gone is no measure"
     table = [Meeting(1, (1, 2, 3), (3.0, 1.0, 2.0)), Meeting(2, (2, 1, 4), (0.0, 4.0, 2.0))]
-    assert compare(1, 2, table, 4, everybody) == (0.5 + 1, 0.25 + 1), "of a table only the two count"
+    assert comparisons(1, 2, table, 4, everybody, 3) == [0.5, 1], "of a table only the two count"
 
 
 PAIRS = st.lists(
@@ -114,7 +137,8 @@ def test_a_round_never_tells_two_apart_more_than_its_pairs(pairs: list[tuple[tup
     """A match that was not played counts as (0, 0)."""
     exact = [sum(mine - theirs for mine, theirs in pair) / 2 for pair in pairs]
     points = [sum(match[side] for pair in pairs for match in pair) for side in (0, 1)]
-    lead, squares = compare(1, 2, [Pair(1, 1, 2, *points)], 2 * len(pairs), {1, 2})
+    shares = comparisons(1, 2, [Pair(1, 1, 2, *points)], 2 * len(pairs), {1, 2}, 3)
+    lead, squares = float(sum(shares)), float(sum(share**2 for share in shares))
     assert lead == sum(exact) and squares >= sum(one**2 for one in exact)
 
 

@@ -24,6 +24,7 @@ from deadheat.league.service.series.turns import claim_next_series
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
+from deadheat.league.tables import Contest as ContestRow
 from deadheat.league.tables import Entry as EntryRow
 from tests.league.outcomes import abandoned, forfeited, won
 from tests.league.refusals import refused
@@ -72,11 +73,11 @@ class Contest:
     def upload(self, program: str = "") -> int:
         return self.world.version(self.owner, self.bot_id, program=program)
 
-    def runs(self) -> list[panels.Run]:
+    def runs(self) -> list[ContestRow]:
         return self.world.read(panels.runs)
 
     def states(self) -> list[str]:
-        return [run.contest.state.value for run in self.runs()]
+        return [run.state.value for run in self.runs()]
 
     def planned(self) -> list[int]:
         """Plan, and return the new series against the panel."""
@@ -135,7 +136,7 @@ def test_a_version_plays_each_bot_of_the_panel_from_both_sides_and_then_plays_fo
     assert not any(entered.world.row(Match, match_id).rated for match_id in played)
     entered.world.tick()  # one of four points: too few
     (run,) = entered.runs()
-    assert (run.contest.state, run.points, run.minimum) == (ContestState.FAILED, 1.0, 2.0)
+    assert (run.state, run.result["points"], run.terms["minimum"]) == (ContestState.FAILED, 1.0, 2.0)
     assert entered.waits()
 
 
@@ -214,7 +215,7 @@ def test_a_newer_version_goes_first_and_the_older_one_goes_on_with_its_results(e
     entered.world.tick()
     assert len(entered.play(lose)) == 2  # the rest of version 1's games
     entered.world.tick()
-    assert [(run.contest.state, run.points) for run in entered.runs()] == [("passed", 2.0), ("failed", 0.0)]
+    assert [(run.state, run.result["points"]) for run in entered.runs()] == [("passed", 2.0), ("failed", 0.0)]
     assert (entered.entry().version, len(played)) == (1, 2)
 
 
@@ -248,7 +249,7 @@ def test_an_own_failure_is_worth_nothing_and_ours_is_played_again_from_the_same_
     entered.world.finish(job, [won(match, 0) for match in job.matches])
     entered.world.tick()
     (run,) = entered.runs()
-    assert (run.contest.state, run.points) == ("passed", 2.0)
+    assert (run.state, run.result["points"]) == ("passed", 2.0)
 
 
 def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> None:
@@ -258,7 +259,7 @@ def test_a_match_that_an_organiser_voids_is_played_again(entered: Contest) -> No
     entered.play(win, series=[second])
     assert len(entered.play(lose)) == 1
     entered.world.tick()
-    assert entered.runs()[0].points == 3
+    assert entered.runs()[0].result["points"] == 3
 
 
 def test_what_arrived_before_the_freeze_is_judged_after_it(entered: Contest) -> None:
@@ -295,7 +296,7 @@ def test_the_close_ends_what_is_left_without_a_verdict(entered: Contest) -> None
     made = entered.planned()
     entered.state(SeasonState.CLOSED)
     (run,) = entered.runs()
-    assert (run.contest.state, run.contest.reason) == ("ended", "The season is closed.")
+    assert (run.state, run.reason) == ("ended", "The season is closed.")
     assert {entered.world.row(Series, one).state for one in made} == {JobState.ABANDONED}
     assert entered.world.tick() == []
 
@@ -313,7 +314,7 @@ def test_a_bot_of_the_panel_that_cannot_play_is_left_out_and_the_minimum_is_less
     contest.enter()
     assert len(contest.planned()) == 1
     (run,) = contest.runs()
-    assert run.minimum == 1
+    assert run.terms["minimum"] == 1
 
 
 def test_a_panel_that_cannot_play_keeps_nobody_out(contest: Contest) -> None:
@@ -431,7 +432,7 @@ def test_two_schedulers_and_a_worker_that_dies_do_nothing_twice(entered: Contest
     entered.judged(lose, series=[made[1]])
     entered.world.tick()
     (run,) = entered.runs()
-    assert (run.contest.state, run.points) == ("failed", 1.0)
+    assert (run.state, run.result["points"]) == ("failed", 1.0)
     told = [notice.text for notice in entered.world.read(notices.inbox, entered.owner)]
     assert len([text for text in told if text.startswith("Version 1 of newcomer has 1 of 4 points")]) == 1
 

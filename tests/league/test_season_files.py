@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from deadheat.league import season_file
 from deadheat.league.errors import BadSeasonFile, NotAllowed, NotFound
-from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import ABSENT, COVERED, MEANINGS, SETTINGS, STAGE_WORDS, Kind, stages
 from deadheat.league.records.seasons import Declared
 from deadheat.league.season_file import PATHS
 from deadheat.league.service.ground.audit import audit_log
@@ -591,6 +590,7 @@ def test_what_is_not_among_the_contests_is_not_played(world: World) -> None:
         ("further = 20", "further = 2", "contests.6.further", "line 40: “further” must be at least “matches”"),
         ("further = 20", "at = 2027-08-12T09:00:00Z", "contests.6.at", "line 40: there is no such key"),
         ("[[contests]]", "[matches]\nladder = true\n[[contests]]", "contests", "they decide matches.ladder"),
+        ('"knockout"', '"league"', "contests.6.format", "line 38: choose one of swiss, round-robin, knockout"),
         ('"knockout"', '"round-robin"', "contests.6", "line 36: only a knock-out has a match for third place"),
     ],
 )
@@ -599,6 +599,15 @@ def test_a_mistake_in_a_contest_is_at_its_line(world: World, before: str, after:
     assert before in CONTESTS
     found = refused(world, CONTESTS.replace(before, after, 1))
     assert said in found[path]
+
+
+def test_mistakes_are_told_in_the_order_of_the_lines(world: World) -> None:
+    text = "[entry]\nrank = 3\n" + CONTESTS.replace("matches = 20\n", "matches = 0\n", 1).replace(
+        '"knockout"', '"league"'
+    )
+    found = list(refused(world, text + "\n[dates]\nopens_at = 3\n"))
+    assert found[0] == "entry.rank" and found[-1] == "dates.opens_at", found
+    assert found.index("contests.1.matches") < found.index("contests.2.against") < found.index("contests.6.format")
 
 
 VALUES = ('"swiss"', '"none"', '"a b"', "3", "-1", "0", "true", "inf", '["x"]', "[3]", "{a = 1}", "2027-08-02")

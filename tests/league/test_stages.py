@@ -9,12 +9,13 @@ import pytest
 from sqlmodel import Session, col, select
 
 from deadheat.league.errors import BadSetting, WrongState
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.schedule import go_on
 from deadheat.league.service.evaluations import beginning, views
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
-from deadheat.league.states import ContestKind, ContestState, EvaluationFormat, FinalsFormat, MatchState, SeasonState
+from deadheat.league.states import ContestKind, ContestState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from tests.league.meetings import pairings

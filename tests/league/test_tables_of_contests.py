@@ -9,12 +9,11 @@ from itertools import combinations
 
 import pytest
 
-from deadheat.league.pairing.blocks import block_rounds
-from deadheat.league.pairing.bracket import next_ties
 from deadheat.league.pairing.figures import Meeting
-from deadheat.league.pairing.heats import heats
-from deadheat.league.pairing.tournament import Form, next_rounds, rounds_in, standings
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.pairing.knockout import heats, next_ties
+from deadheat.league.pairing.round_robin import block_rounds
+from deadheat.league.pairing.tournament import Form, next_rounds, standings
 from tests.lanes import scaled
 
 SWISS, ROUND_ROBIN, KNOCKOUT = EvaluationFormat.SWISS, EvaluationFormat.ROUND_ROBIN, EvaluationFormat.KNOCKOUT
@@ -67,7 +66,7 @@ def strongest_first(table: Sequence[int]) -> tuple[float, ...]:
 @pytest.mark.parametrize("seats", [3, 4, 5, 6])
 def test_in_a_knock_out_of_tables_nobody_is_out_before_a_worse_bot_if_the_better_seed_always_wins(seats: int) -> None:
     for players in (*range(seats, scaled(300, 80)), 500):
-        form = Form(KNOCKOUT, rounds_in(KNOCKOUT, players, seats=seats), 2, keep=1, seats=seats)
+        form = Form(KNOCKOUT, KNOCKOUT.rules.rounds_in(players, None, seats), 2, keep=1, seats=seats)
         seeded = list(range(1, players + 1))
         met: list[Meeting] = []
         number = 0

@@ -21,8 +21,8 @@ from deadheat.engine.transcript import Exchange, Transcript, encode
 from deadheat.league.causes import NOT_CHECKED, Cause
 from deadheat.league.database import now
 from deadheat.league.jobs import AttemptRecord, Failure, FaultRecord, MatchJob, MatchOutcome, SeriesJob
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.schedule import go_on
-from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.builds import BuildJob, BuildOutcome, claim_build, finish_build, give_back_build
@@ -34,7 +34,7 @@ from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings.operators import set_role
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.series.hosts import host_seen, record_check
-from deadheat.league.states import Role, TokenKind
+from deadheat.league.states import ContestKind, Role, TokenKind
 from deadheat.league.tables import Exhibition, Match, Notice, Season, Series, Token, User
 from deadheat.league.words import NoticeKind
 from deadheat.sandbox.box import Exit
@@ -330,7 +330,7 @@ class PlantedLeague:
         begun = self.site.client.post(path, json=body, headers=self.tokens["organiser"])
         self.named["evaluation_id"] = self.site.ok(201, begun)["id"]
         with self.site.world.db.transaction() as session:
-            assert plan_evaluation(session, lock_season(session, int(str(self.named["season_id"]))))
+            assert plan(session, lock_season(session, int(str(self.named["season_id"]))), ContestKind.EVALUATION)
 
     def _numbers(self, *names: str) -> dict[str, int]:
         with self.site.world.db.reading() as session:

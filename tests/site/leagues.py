@@ -11,14 +11,15 @@ from deadheat.engine.chance import commitment
 from deadheat.engine.core import Fault
 from deadheat.engine.transcript import decode, encode
 from deadheat.league.jobs import FaultRecord
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import set_season_state
 from deadheat.league.service.evaluations.beginning import begin_now
-from deadheat.league.service.evaluations.playing import plan_evaluation
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.seasons.entries import enter
 from deadheat.league.service.seasons.seasons import create_season
-from deadheat.league.states import EvaluationFormat, SeasonState
+from deadheat.league.states import ContestKind, SeasonState
 from deadheat.league.tables import Match, Series
 from deadheat.league.timetable import DeclaredEvaluation
 from deadheat.workers.outcomes import latencies
@@ -95,11 +96,11 @@ def _evaluate(site: Site, match_id: int) -> None:
     swiss = DeclaredEvaluation(name="Interim", format=EvaluationFormat.SWISS, rounds=1)
     with world.db.transaction() as session:
         begin_now(session, world.boss, season_id, swiss)
-        made = plan_evaluation(session, lock_season(session, season_id))
+        made = plan(session, lock_season(session, season_id), ContestKind.EVALUATION)
     for series_id in made:
         assert world.finish(world.claimed(series_id))
     with world.db.transaction() as session:
-        plan_evaluation(session, lock_season(session, season_id))
+        plan(session, lock_season(session, season_id), ContestKind.EVALUATION)
 
 
 def _fault(seat: int, fault: Fault) -> FaultRecord:

@@ -15,7 +15,7 @@ from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.evaluations.staged import stages_of
+from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.seasons import seasons as league_seasons
 from deadheat.league.service.seasons.admission import invite_to_season, invited_to_season, uninvite_from_season
 from deadheat.league.service.seasons.divisions import change_divisions

@@ -19,6 +19,7 @@ from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import insert_rows, move
 from deadheat.league.service.people import notices
 from deadheat.league.service.series.dropping import drop_waiting
+from deadheat.league.service.series.planning import Table
 from deadheat.league.states import EVALUATIONS, ContestKind, ContestState, Precedence, Purpose
 from deadheat.league.tables import BotVersion, Contest, ContestPlayer, Match, Meeting, MeetingPlayer, Series
 
@@ -30,26 +31,35 @@ Players = Sequence[tuple[int, int]]
 
 
 class Policy(NamedTuple):
-    """The rules of a kind: what its series are for, which others these wait behind (`league.service.series.turns`), the
-    word of the audit log, and why series are dropped at the end.
+    """The rules of a kind. `purposes`: of its series, unrated and rated; `precedence`: which others these wait behind
+    (`league.service.series.turns`); `open_series`: the most of a season that may wait or run, None for as many as the
+    slots allow; `asked`: somebody asked for them. `word`: the audit log's. `cause`, `dropped`: why series are dropped
+    at its end. `over`: tells people of the end, and returns the facts for the audit log.
     """
 
-    purpose: Purpose
+    purposes: Sequence[Purpose]
     precedence: Precedence
+    over: Callable[[Session, Contest, bool], dict[str, Any]]
     word: str = "challenge"
     cause: Cause = Cause.CHALLENGE_OVER
     dropped: str = N_("The challenge ended before this series began.")
+    open_series: int | None = None
+    asked: bool = False
+
+    def purpose(self, row: Contest) -> Purpose:
+        """Return what the series of a contest are for."""
+        return self.purposes[row.rated]
 
 
-_DROPPED = N_("The evaluation ended before this series was played.")
-_EVALUATION = Policy(Purpose.EVALUATION, Precedence.EVALUATION, "evaluation", Cause.EVALUATION_OVER, _DROPPED)
-POLICIES = {
-    ContestKind.EVALUATION: _EVALUATION,
-    ContestKind.STAGE: _EVALUATION,
-    ContestKind.GATE: Policy(Purpose.CHALLENGE, Precedence.NEW_VERSION),
-    ContestKind.REQUEST: Policy(Purpose.CHALLENGE, Precedence.ASKED, ""),
-    ContestKind.PANEL: Policy(Purpose.PANEL, Precedence.PANEL, "panel"),
-}
+class Progress(NamedTuple):
+    """How far a contest is. `is_open`: something of it is still to be played; `tables`: what of that may be planned
+    now, in order. `duels`: with the games by which each was judged; `changed`: whether their scores have.
+    """
+
+    is_open: bool
+    tables: Sequence[Table] = ()
+    duels: Sequence[Any] = ()
+    changed: bool = False
 
 
 def running(session: Session, season_id: int, *kinds: ContestKind) -> Sequence[Contest]:
@@ -131,34 +141,47 @@ def end(
     session.refresh(row)
     policy = POLICIES[row.kind]
     drop = partial(drop_waiting, session, row.season_id, policy.cause, policy.dropped)
+    mine = Meeting.contest_id == row.id
     if row.kind in EVALUATIONS:
-        drop(col(Series.meeting_id).in_(select(Meeting.id).where(Meeting.contest_id == row.id)))
-        facts = {"evaluation": row.id, "number": row.number, "name": row.name}
+        drop(col(Series.meeting_id).in_(select(Meeting.id).where(mine)))
     else:
-        facts = _end_duels(session, row, drop, told)
+        for meeting in session.exec(select(Meeting).where(mine)):
+            meeting.planned -= drop(col(Series.meeting_id) == meeting.id)
+    session.flush()
+    data = {**policy.over(session, row, told), "reason": reason}
     if policy.word:
-        data = {**facts, "reason": reason}
         record(session, who, f"{policy.word}-{state.value}", f"season/{row.season_id}", data)
     log.info("season %d: %s %d %s: %s", row.season_id, row.kind.value, row.public_id, state.value, reason)
     return True
 
 
-def _end_duels(session: Session, row: Contest, drop: Callable[[Any], int], told: bool) -> dict[str, Any]:
-    """Drop the duels' waiting series and notify people of a gate or a request; return the facts for the audit log."""
-    met = session.exec(select(Meeting).where(Meeting.contest_id == row.id)).all()
-    for one in met:
-        one.planned -= drop(col(Series.meeting_id) == one.id)
-    session.flush()
-    candidate, *others = session.exec(FIELD, params={"contest_id": row.id}).all()
-    facts: dict[str, Any] = {"bot": candidate.bot_id}
-    if row.kind is ContestKind.PANEL:
-        return {**facts, "version": candidate.number, "points": row.result["points"], "minimum": row.terms["minimum"]}
-    score = {name: met[0].score[name] for name in ("wins", "draws", "losses")}
-    if row.kind is ContestKind.GATE:
-        notices.gate_decided(session, row, candidate)
-    elif told:
-        notices.challenge_over(session, row, score, candidate, others[0])
-    return {**facts, "challenge": row.public_id, **score}
+def _evaluation_over(_session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+    return {"evaluation": row.id, "number": row.number, "name": row.name}
+
+
+def _gate_over(session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+    candidate, score = session.get_one(BotVersion, row.candidate_id), _score(session, row)
+    notices.gate_decided(session, row, candidate)
+    return {"bot": candidate.bot_id, "challenge": row.public_id, **score}
+
+
+def _request_over(session: Session, row: Contest, told: bool) -> dict[str, Any]:
+    if told:
+        candidate, opponent = session.exec(FIELD, params={"contest_id": row.id})
+        notices.challenge_over(session, row, _score(session, row), candidate, opponent)
+    return {}
+
+
+def _panel_over(session: Session, row: Contest, _told: bool) -> dict[str, Any]:
+    candidate = session.get_one(BotVersion, row.candidate_id)
+    points = {"points": row.result["points"], "minimum": row.terms["minimum"]}
+    return {"bot": candidate.bot_id, "version": candidate.number, **points}
+
+
+def _score(session: Session, row: Contest) -> dict[str, Any]:
+    """Return the score of a contest's only duel."""
+    (score,) = session.exec(select(Meeting.score).where(Meeting.contest_id == row.id))
+    return {name: score[name] for name in ("wins", "draws", "losses")}
 
 
 FIELD = (
@@ -167,6 +190,29 @@ FIELD = (
     .where(ContestPlayer.contest_id == bindparam("contest_id"))
     .order_by(col(ContestPlayer.seed))
 )
+
+
+OPEN_SERIES = 4
+"""The series of one season that wait or run at a time at its gates, and as many at authors' requests: enough for idle
+machines, and too few to hold up the season.
+"""
+
+_EVALUATION = Policy(
+    (Purpose.EVALUATION, Purpose.RATED_EVALUATION),
+    Precedence.EVALUATION,
+    _evaluation_over,
+    "evaluation",
+    Cause.EVALUATION_OVER,
+    N_("The evaluation ended before this series was played."),
+)
+_DUEL = (Purpose.CHALLENGE,)
+POLICIES: Mapping[ContestKind, Policy] = {
+    ContestKind.EVALUATION: _EVALUATION,
+    ContestKind.STAGE: _EVALUATION,
+    ContestKind.GATE: Policy(_DUEL, Precedence.NEW_VERSION, _gate_over, open_series=OPEN_SERIES),
+    ContestKind.REQUEST: Policy(_DUEL, Precedence.ASKED, _request_over, word="", open_series=OPEN_SERIES, asked=True),
+    ContestKind.PANEL: Policy((Purpose.PANEL,), Precedence.PANEL, _panel_over, "panel"),
+}
 
 
 def end_all(session: Session, season_id: int, reason: str, *kinds: ContestKind, entry_id: int | None = None) -> None:

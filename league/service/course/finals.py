@@ -9,19 +9,17 @@ Theory of operation
    played has no place and does not qualify, unless all bots do; then it comes last.
 3. The rounds. Round robin: every pair of finalists meets for `finals_games` matches, in the order of Berger's table,
    as many series at a time as there is room for. Swiss: a round when the one before has ended. With more than two seats
-   a round seats neighbours by score at tables; players left over sit out. For stages, `league.service.course.stages`
-   replaces this step and the next.
+   a round seats neighbours by score at tables; players left over sit out. Stages are contests
+   (`league.service.course.planning`) and replace this step and the next.
 4. While neighbours in the ranking are not told apart with 95 % confidence and `finals_extra_games` are not spent,
    such neighbours play each other again, as many series at once as pairs need it; then the ranking is computed again.
 5. Then the finals are over, and the season closes if `closes_when_done` and nothing in it is open
    (`league.service.course.states`).
 
 Finalists are ranked by ratings, like everybody else (`Season.finals_log` says from which matches), and come before all
-bots that did not qualify; points of rounds serve the Swiss pairing alone. A series of a round that the service fails to
-play is not replaced: the ratings can handle unequal numbers of games. Extra games that the service fails to play do not
-use up the budget. A bot that leaves during the finals is no longer paired. A Swiss still has all its rounds, as long as
-everybody finds a new opponent; a round in which a bot had no table that counts (no opponent, an opponent disqualified
-since, our failure) counts as won.
+bots that did not qualify; points of rounds serve the Swiss pairing alone (`league.pairing.finals`). A series of a round
+that the service fails to play is not replaced: the ratings can handle unequal numbers of games. A bot that leaves
+during the finals is no longer paired.
 """
 
 from __future__ import annotations
@@ -42,12 +40,14 @@ from sqlmodel import Session, case, col, func, select
 from deadheat.league.causes import Cause
 from deadheat.league.database import now
 from deadheat.league.pairing.finals import Field, Played, due_tables, extra_games
+from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.pairing.rounds import match_points
 from deadheat.league.pairing.seating import around
 from deadheat.league.pairing.separation import Gap, games_to_part, share_out
-from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.seasons import FinalsProgress
-from deadheat.league.service.course.stages import plan_stages
+from deadheat.league.service.contests.life import running
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import turn_season
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.counting import counts, disqualified, may_be_drawn, taking_part
@@ -55,15 +55,7 @@ from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.series.capacity import open_series, open_series_bound
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import (
-    UNFINISHED,
-    WITH_RESULT,
-    EvaluationFormat,
-    FinalsFormat,
-    MatchState,
-    Purpose,
-    SeasonState,
-)
+from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, FinalsFormat, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Attempt, Entry, Match, Participant, RatingSnapshot, Season, Series
 
 log = logging.getLogger(__name__)
@@ -77,8 +69,11 @@ def plan_finals(session: Session, season: Season) -> list[int]:
     on_ladder = (Purpose.LADDER, Purpose.RATED_EVALUATION)
     if season.qualified_at is None and (open_series(session, season.id, *on_ladder) or not _qualify(session, season)):
         return []
-    plan = plan_stages if season.finals is FinalsFormat.STAGES else _plan_rounds
-    made, is_over = plan(session, season)
+    if season.finals is FinalsFormat.STAGES:
+        made = plan(session, season, ContestKind.STAGE)
+        is_over = not running(session, season.id, ContestKind.STAGE)
+    else:
+        made, is_over = _plan_rounds(session, season)
     if is_over:
         season.finals_done_at = now(session)
         session.flush()
@@ -208,7 +203,7 @@ def divisions(session: Session, season: Season) -> list[Division]:
 def finals_form(season: Season, finalists: int) -> Form:
     """Return the form of finals with rounds. `finalists`: how many bots qualified, including those that left."""
     format_ = EvaluationFormat(season.finals.value)
-    rounds = rounds_in(format_, finalists, season.finals_rounds)
+    rounds = format_.rules.rounds_in(finalists, season.finals_rounds, 2)
     return Form(format_, rounds, whole_groups(season, season.finals_games), seats=season.seats)
 
 

@@ -77,14 +77,9 @@ class Unfinished:
 
     def noted(self) -> dict[str, object]:
         """Return the counts for the audit log, without zeros."""
-        values = {
-            "open_appeals": self.appeals,
-            "unplayed_matches": self.matches,
-            "held_matches": self.held,
-            "finals_cut_off": self.finals,
-            "evaluation_cut_off": self.evaluation,
-        }
-        return {name: value for name, value in values.items() if value}
+        names = ("open_appeals", "unplayed_matches", "held_matches", "finals_cut_off", "evaluation_cut_off")
+        values = (self.appeals, self.matches, self.held, self.finals, self.evaluation)
+        return {name: value for name, value in zip(names, values, strict=True) if value}
 
 
 def unfinished(session: Session, season: Season) -> Unfinished:

@@ -3,8 +3,7 @@
 Few series are open at a time (`league.service.series.capacity.ladder_bound` of each season), so the queue stays
 short whatever the field's size, a new version waits for minutes rather than days, and nothing has to be withdrawn when
 a season closes. The bound follows the slots that judge, so none of them idles. Series that are over quickly would still
-empty the queue between two ticks: where one ends and few are left, more are made at once
-(`league.service.course.running_low`).
+empty the queue between two ticks: where one ends and few are left, more are made at once (`low_after`).
 
 `league.pairing.ladder` decides the pairings; this module provides the facts. A version's expected rating comes from the
 newest ranking (or from the bot's previous version), its past opponents from the rows of its own pairs, read only when
@@ -16,50 +15,160 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence, Set
+from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, bindparam, union_all
+from sqlalchemy import ColumnElement, Select, bindparam, case, union_all
 from sqlalchemy import select as columns
-from sqlmodel import Session, col, func, or_, select
+from sqlmodel import Session, col, exists, func, or_, select
 from sqlmodel.sql.expression import SelectOfScalar
 
 from deadheat.engine.chance import SEED_BYTES
 from deadheat.league.config import SETTLED_SECONDS
-from deadheat.league.database import now, surroundings
+from deadheat.league.database import now, settings_of, surroundings
 from deadheat.league.pairing.ladder import PLACED_GAMES, PLACED_SE_ELO, Entrant, Met, Proposal, Reason, Terms, propose
 from deadheat.league.pairing.pairs import parts
-from deadheat.league.service.course.beside import beside_the_ladder
 from deadheat.league.service.course.finals import plan_finals
-from deadheat.league.service.course.running_low import open_of_season
+from deadheat.league.service.course.planning import plan
 from deadheat.league.service.course.states import past_its_ladder, turn_season
-from deadheat.league.service.duels.planning import plan_duels
 from deadheat.league.service.evaluations.beginning import running_evaluation
-from deadheat.league.service.evaluations.playing import plan_evaluation
+from deadheat.league.service.evaluations.playing import has_unplanned
 from deadheat.league.service.ground.counting import SEASONS_AT_A_TIME, may_be_drawn, taking_part
 from deadheat.league.service.ground.lookups import newest_ranking
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.entries import enter_as_wished
 from deadheat.league.service.seasons.resting import rest_failing
-from deadheat.league.service.series.capacity import ladder_bound
+from deadheat.league.service.series.capacity import bound_with, ladder_bound
+from deadheat.league.service.series.hosts import NO_HOST, slots_judging, told_of
 from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
 from deadheat.league.service.views.forecasts import falls_behind
 from deadheat.league.states import (
     ENTERABLE,
+    EVALUATIONS,
     GOING_ON,
     HOLDING,
     IN_PLAY,
+    OF_CHALLENGES,
+    OF_EVALUATIONS,
     ON_LADDER,
     UNFINISHED,
     UNRATED,
     ContestKind,
+    ContestState,
     JobState,
     Precedence,
     SeasonState,
 )
-from deadheat.league.tables import BotVersion, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+from deadheat.league.tables import BotVersion, Contest, Entry, Match, Pair, Participant, RatingSnapshot, Season, Series
+
+LOW_SHARE = 0.75
+"""A share of the bound. Planning costs up to half a second of CPU in a large field, so it must make more than one
+series, and end before the queue is empty, which holds half of the bound when all slots play.
+"""
+
+
+def low_after(session: Session, series_id: int) -> int | None:
+    """Return the season of a finished series if more series must be made before the next tick, else None."""
+    return _low(session, ended=True, number=series_id)
+
+
+def runs_low(session: Session, season_id: int) -> bool:
+    """Say whether a running season has room for enough series to make planning worthwhile."""
+    return _low(session, ended=False, number=season_id) is not None
+
+
+def open_of_season(session: Session, season_id: int, bound: int) -> int:
+    """Return the number of series that wait or run, counted no further than the bound. Series of gates and of
+    evaluations have bounds of their own.
+    """
+    session.flush()
+    return len(session.connection().execute(UNDER_WAY, {"season_id": season_id, "bound": bound}).all())
+
+
+UNDER_WAY = (
+    columns(col(Series.id))
+    .where(col(Series.season_id) == bindparam("season_id"), col(Series.state).in_(UNFINISHED))
+    .where(col(Series.purpose).not_in((*OF_CHALLENGES, *OF_EVALUATIONS)))
+    .limit(bindparam("bound"))
+)
+
+
+def _low(session: Session, *, ended: bool, number: int) -> int | None:
+    """Return the season with that number, or that of a series that `ended`, if it is in play and runs low."""
+    session.flush()
+    facts = _facts(settings_of(session).judge_unfit, ended)
+    season = session.connection().execute(facts, {"number": number, **told_of(session, NO_HOST)}).first()
+    if season is None:
+        return None
+    low = LOW_SHARE * bound_with(season.slots)
+    if season.evaluation is not None:
+        if season.played == 0 or (season.played <= low and has_unplanned(session, season.evaluation)):
+            return int(season.id)
+        if not season.ladder_during_evaluations:
+            return None
+    if season.state in ON_LADDER and not season.ladder:
+        return None
+    bound = ladder_bound(session, season.id)
+    return season.id if open_of_season(session, season.id, bound) <= LOW_SHARE * bound else None
+
+
+@cache
+def _facts(judge_unfit: bool, ended: bool) -> Select[Any]:
+    """Return the statement for the facts that decide it; building it takes longer than executing it. `played`: a
+    running evaluation's unfinished series, or None.
+    """
+    number: Any = bindparam("number")
+    of_series = select(Series.season_id).where(Series.id == number, col(Series.state).not_in(UNFINISHED))
+    evaluation = (
+        select(Contest.id)
+        .where(Contest.season_id == Season.id, Contest.state == ContestState.RUNNING, col(Contest.number).is_not(None))
+        .scalar_subquery()
+    )
+    unfinished = (
+        select(func.count())
+        .where(Series.season_id == Season.id, col(Series.state).in_(UNFINISHED))
+        .where(col(Series.purpose).in_(OF_EVALUATIONS))
+        .correlate(Season)
+        .scalar_subquery()
+    )
+    return columns(
+        *(col(Season.id), col(Season.state), col(Season.ladder), col(Season.ladder_during_evaluations)),
+        evaluation.label("evaluation"),
+        case((evaluation.is_not(None), unfinished)).label("played"),
+        slots_judging(judge_unfit).scalar_subquery().label("slots"),
+    ).where(col(Season.state).in_(IN_PLAY), col(Season.id) == (of_series.scalar_subquery() if ended else number))
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Whether a run against the panel (or an entry that waits for it), an evaluation or a challenge is under way, or a
+    bot is to enter when its version is ready.
+    """
+
+    panel: bool
+    evaluation: bool
+    asked: bool
+    gates: bool
+    wished: bool
+
+
+def beside_the_ladder(session: Session, season_id: int) -> Beside:
+    """Look for all of it in one statement."""
+    session.flush()
+    return Beside(*session.connection().execute(BESIDE, {"season_id": season_id}).one())
+
+
+_HERE: Any = bindparam("season_id")
+_WAITS = exists().where(col(Entry.season_id) == _HERE, col(Entry.waits_for_panel).is_(True))
+_WISHED = exists().where(col(BotVersion.enters_id) == _HERE)
+_PLAYED = exists().where(col(Contest.season_id) == _HERE, col(Contest.state) == ContestState.RUNNING)
+_KINDS = ((ContestKind.PANEL,), EVALUATIONS, (ContestKind.REQUEST,), (ContestKind.GATE,))
+_PANEL, *_OTHERS = (_PLAYED.where(col(Contest.kind).in_(kinds)) for kinds in _KINDS)
+BESIDE: Any = columns(_PANEL | _WAITS, *_OTHERS, _WISHED)
+
 
 log = logging.getLogger(__name__)
 
@@ -95,20 +204,20 @@ def go_on(session: Session, season_id: int) -> list[int]:
         rest_failing(session, season)
     if season.state in ON_LADDER and past_its_ladder(season, now(session)):
         if beside.evaluation:  # the season may be waiting for its end
-            planned += plan_evaluation(session, season)
+            planned += plan(session, season, ContestKind.EVALUATION)
     elif season.state in ON_LADDER:
         if season.panel or beside.panel:
-            planned += plan_duels(session, season, ContestKind.PANEL)
+            planned += plan(session, season, ContestKind.PANEL)
         if season.evaluations or beside.evaluation:
-            planned += plan_evaluation(session, season)
+            planned += plan(session, season, ContestKind.EVALUATION)
             if (late := falls_behind(session, season)) is not None:
                 notices.falls_behind(session, season, *late)
         if _ladder_goes_on(session, season):
             planned += _plan(session, season)
         if beside.asked:
-            planned += plan_duels(session, season, ContestKind.REQUEST)
+            planned += plan(session, season, ContestKind.REQUEST)
     if season.state in ENTERABLE and (season.panel or beside.gates):  # a version that passes a panel may come to a gate
-        planned += plan_duels(session, season, ContestKind.GATE)
+        planned += plan(session, season, ContestKind.GATE)
     if season.state is SeasonState.FINALS:
         planned += plan_finals(session, season)
     return planned

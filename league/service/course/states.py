@@ -15,10 +15,9 @@ other, so that no part of a step is left out:
 * closed: the same for all series. When the last one has ended the standings are published and nothing changes them
   (`league.service.rankings.publishing`).
 
-A close cuts off open matters (`league.service.course.open_matters`). So a closing date waits while an appeal, a
-rejudgement or the finals are open, or an evaluation that the service delayed (the date of the finals waits for it,
-too); an open season freezes meanwhile, and its ladder plans nothing more. A manual close
-needs `force`, and the audit log records what was cut off.
+A close cuts off open matters (`league.service.course.open_matters`), so a closing date waits for some; an open season
+freezes meanwhile, and its ladder plans nothing more. A manual close needs `force`, and the audit log records what was
+cut off.
 """
 
 from __future__ import annotations

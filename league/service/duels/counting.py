@@ -3,13 +3,16 @@
 A duel is a meeting of two in a contest: the candidate for whom it is played, and an opponent. At a gate and on request
 a contest is one duel; against a panel there is one for each of its bots.
 
-The counts are taken from the matches each time, so it does not matter which process decides a duel, or when.
+The counts are taken from the matches each time, so it does not matter which process decides a duel, or when. The
+series of a duel are played one after the other, with fresh dice, and after each `league.pairing.duel` says whether it
+goes on.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, case, func
@@ -17,9 +20,11 @@ from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, exists, or_, select
 
+from deadheat.engine.figures import plural
 from deadheat.league import sprt
-from deadheat.league.pairing.duel import Count, Duel
-from deadheat.league.service.contests.life import add_meetings, begin
+from deadheat.league.pairing.duel import Count, Duel, Outcome
+from deadheat.league.service.contests.life import POLICIES, Progress, add_meetings, begin, end
+from deadheat.league.service.series.planning import Table
 from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, ContestState, MatchState
 from deadheat.league.tables import (
     BotVersion,
@@ -42,35 +47,28 @@ class Matchup(NamedTuple):
 
     contest: Contest
     meeting: Meeting
-    candidate_id: int
     opponent_id: int
 
+    @property
+    def candidate_id(self) -> int:
+        """The version for which it is played."""
+        return self.contest.candidate_id
 
-CANDIDATE, OPPONENT = aliased(MeetingPlayer), aliased(MeetingPlayer)
+
+OPPONENT = aliased(MeetingPlayer)
 MATCHUPS: Any = (
-    select(Contest, Meeting, CANDIDATE.version_id, OPPONENT.version_id)
+    select(Contest, Meeting, OPPONENT.version_id)
     .join(Meeting, col(Meeting.contest_id) == Contest.id)
-    .join(CANDIDATE, (col(CANDIDATE.meeting_id) == Meeting.id) & (col(CANDIDATE.seat) == 0))
     .join(OPPONENT, (col(OPPONENT.meeting_id) == Meeting.id) & (col(OPPONENT.seat) == 1))
+    .where(col(Contest.candidate_id).is_not(None))
     .order_by(col(Meeting.id))
 )
+OF_CONTEST = MATCHUPS.where(Contest.id == bindparam("contest_id"))
 
 
 def matchups(session: Session, *conditions: Any) -> list[Matchup]:
     """Return the duels that meet the conditions, the oldest first."""
     return [Matchup(*row) for row in session.exec(MATCHUPS.where(*conditions))]
-
-
-def running_duels(session: Session, season_id: int, kind: ContestKind) -> list[Matchup]:
-    """Return the season's duels of a kind that are not over, the oldest first."""
-    return [Matchup(*row) for row in session.exec(RUNNING, params={"season_id": season_id, "kind": kind})]
-
-
-RUNNING = MATCHUPS.where(
-    Contest.season_id == bindparam("season_id"),
-    Contest.kind == bindparam("kind"),
-    Contest.state == ContestState.RUNNING,
-)
 
 
 def duel_of(row: Contest) -> Duel:
@@ -90,7 +88,7 @@ def begin_duels(
 ) -> Contest:
     """Begin a contest in which a version meets each of the opponents."""
     field = [(version.id, version.bot_id) for version in (candidate, *opponents)]
-    row = begin(session, kind, season.id, field, matches=games, **values)
+    row = begin(session, kind, season.id, field, candidate_id=candidate.id, matches=games, **values)
     places = [(1, board, (candidate.id, opponent.id)) for board, opponent in enumerate(opponents, 1)]
     add_meetings(session, row.id, places, score={"wins": 0, "draws": 0, "losses": 0, "llr": 0.0})
     return row
@@ -138,7 +136,7 @@ def of_program(session: Session, entry_id: int | None, kind: ContestKind, candid
 OF_PROGRAM = MATCHUPS.where(
     Contest.entry_id == bindparam("entry_id"),
     Contest.kind == bindparam("kind"),
-    col(CANDIDATE.version_id).in_(bindparam("candidates", expanding=True)),
+    col(Contest.candidate_id).in_(bindparam("candidates", expanding=True)),
 )
 
 
@@ -176,9 +174,10 @@ _GAMES = (
         ).label("kind"),
         col(_own.seat).label("seat"),
     )
-    .join_from(Series, CANDIDATE, (col(CANDIDATE.meeting_id) == Series.meeting_id) & (col(CANDIDATE.seat) == 0))
+    .join_from(Series, Meeting, col(Meeting.id) == Series.meeting_id)
+    .join(Contest, col(Contest.id) == Meeting.contest_id)
     .join(Match, col(Match.series_id) == Series.id)
-    .join(_own, (col(_own.match_id) == Match.id) & (col(_own.version_id) == CANDIDATE.version_id))
+    .join(_own, (col(_own.match_id) == Match.id) & (col(_own.version_id) == Contest.candidate_id))
     .join(_other, (col(_other.match_id) == Match.id) & (col(_other.seat) != _own.seat))
     .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
     .where(col(Series.meeting_id).in_(bindparam("duels", expanding=True)))
@@ -187,3 +186,71 @@ _GAMES = (
 )
 TALLIES: Any = columns(*_GAMES.c, func.count()).group_by(*_GAMES.c)
 """How often each field of `Count` occurs in the games of duels, by the candidate's seat."""
+
+
+# Going on -----------------------------------------------------------------------------------------------------------
+
+Tests = Callable[[Session, Contest, Sequence[Matchup]], Mapping[int, Sequence[Matchup]]]
+"""For each of a contest's duels, by meeting: itself and others of the same two programs, whose games count too."""
+
+
+def alone(_session: Session, _row: Contest, duels: Sequence[Matchup]) -> Mapping[int, Sequence[Matchup]]:
+    """Return the duels, for whose tests no other games count."""
+    return {one.meeting.id: [one] for one in duels}
+
+
+class Judged(NamedTuple):
+    """A duel with its games so far. `outcome`: why it is over; None: it continues."""
+
+    duel: Matchup
+    games: Count
+    outcome: Outcome | None
+
+
+def settle(session: Session, season: Season, row: Contest, _room: int, *, tests: Tests) -> Progress:
+    """Store the scores of a contest's duels, and judge them: those of a test not while a series of it is played, or a
+    game waits for an organiser, which a verdict would leave out.
+    """
+    terms = duel_of(row)
+    duels = [Matchup(*one) for one in session.exec(OF_CONTEST, params={"contest_id": row.id})]
+    playing = set() if terms.replays else in_play(session, duels)
+    counted = {meeting_id: its for meeting_id, its in tests(session, row, duels).items() if meeting_id not in playing}
+    playing |= in_play(session, chain(*counted.values())) if terms.replays else set()
+    counts = count_games(session, counted)
+    judged, tables, changed = [], [], False
+    for duel in duels:
+        if (count := counts.get(duel.meeting.id)) is None:
+            continue
+        outcome, llr = terms.judge(count)
+        score = {"wins": count.wins, "draws": count.draws, "losses": count.losses, "llr": llr}
+        changed |= score != duel.meeting.score
+        duel.meeting.score = score
+        judged.append(Judged(duel, count, outcome))
+        if outcome is None and playing.isdisjoint(other.meeting.id for other in counted[duel.meeting.id]):
+            length, candidate_begins = terms.draw(count, duel.meeting.planned, season.series_length)
+            seats = (row.candidate_id, duel.opponent_id)[:: 1 if candidate_begins else -1]
+            tables.append(Table(seats, length, POLICIES[row.kind].precedence, meeting_id=duel.meeting.id))
+    session.flush()
+    is_over = len(judged) == len(duels) and all(one.outcome for one in judged)
+    return Progress(not is_over, tables, judged, changed)
+
+
+Ends = Mapping[Outcome, tuple[ContestState, str]]
+"""The state and the reason of an end, by a duel's outcome."""
+
+UNPLAYABLE = ContestState.ENDED, "The service failed: {abandoned} could not be played."
+
+
+def decide(session: Session, row: Contest, progress: Progress, ends: Ends) -> bool:
+    """End a contest of one duel as its games decide. Return whether the candidate has passed."""
+    ((_, games, outcome),) = progress.duels
+    state, reason = ends.get(outcome, UNPLAYABLE)
+    all_games = f"All {plural(row.matches, 'game')} have been played"
+    reason = reason.format(
+        **row.terms,
+        spent=plural(games.spent, "game"),
+        abandoned=plural(games.abandoned, "game"),
+        played=all_games if row.matches > 1 else "The game has been played",
+        undecided=" without a verdict" if row.terms else "",
+    )
+    return end(session, row, state, reason) and state is ContestState.PASSED

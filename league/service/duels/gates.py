@@ -2,15 +2,13 @@
 
 Theory of operation
 -------------------
-An author asks for a gate when entering a bot (`TEST`). From then on a version that becomes ready does not take
-over, but begins a duel. If its test passes, the new version becomes active. If it fails, or the budget of games is
-spent without a verdict, the old one stays.
+An author asks for a gate when entering a bot. From then on a version that becomes ready begins a duel, and takes over
+if its test passes. These games are never rated: both sides are one author's. A ranking ties a version that passed less
+closely to its predecessor (`league.service.rankings.lineage`).
 
-These games say nothing about anybody else, and both sides are one author's, so they are never rated. A ranking ties a
-version that passed less closely to its predecessor (`league.service.rankings.lineage`). With enough attempts anything
-passes, so each program gets one test. A program that failed against a version is not tried again, even as another
-upload of the same archive. A duel that ended undecided (the season froze, the author chose another version) continues
-from its games when the same two programs meet at this gate again.
+With enough attempts anything passes, so each program gets one test: a program that failed against a version is not
+tried again, even as another upload. A duel that ended undecided (the season froze, the author chose another version)
+continues from its games when the same two programs meet at this gate again.
 """
 
 from __future__ import annotations
@@ -18,20 +16,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlmodel import Session
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, select
 
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league import sprt
 from deadheat.league.errors import BadSetting
-from deadheat.league.pairing.duel import Duel
-from deadheat.league.service.contests.life import end, end_all
-from deadheat.league.service.duels.counting import TESTED, Matchup, begin_duels, of_program, same_program, test_terms
+from deadheat.league.pairing.duel import Duel, Outcome
+from deadheat.league.service.contests.life import Progress, end, end_all, running
+from deadheat.league.service.duels.counting import (
+    TESTED,
+    Ends,
+    Matchup,
+    begin_duels,
+    of_program,
+    same_program,
+    test_terms,
+)
+from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.ground.audit import SYSTEM, record
 from deadheat.league.service.ground.steps import touch_log
 from deadheat.league.service.seasons.resting import wake
 from deadheat.league.states import ContestKind, ContestState
-from deadheat.league.tables import BotVersion, Entry, Season
+from deadheat.league.tables import AbsentEntry, BotVersion, Contest, Entry, Season
 
 TEST, MOST_GAMES = sprt.Terms(0.0, 100.0), 200
 """What new versions must pass unless their author says otherwise. The closer the bounds, the more games a verdict
@@ -117,10 +125,40 @@ def tests(session: Session, entry_id: int | None, candidate_id: int, incumbent_i
     return [one for one in found if one.opponent_id in incumbents]
 
 
-def promote(session: Session, season: Season, one: Matchup) -> None:
-    """Make the version active that has passed its entry's gate."""
-    entry = session.get_one(Entry, one.contest.entry_id)
-    entry.version_id = one.candidate_id
+# Going on -----------------------------------------------------------------------------------------------------------
+
+
+def at_gates(session: Session, season: Season) -> list[Contest]:
+    """Return the season's running gates of bots that take part, the oldest first."""
+    absent = set(session.exec(ABSENT, params={"season": season.id}))
+    return [row for row in running(session, season.id, ContestKind.GATE) if row.entry_id not in absent]
+
+
+ABSENT = (
+    select(Entry.id)
+    .join(AbsentEntry, (col(AbsentEntry.season_id) == Entry.season_id) & (col(AbsentEntry.bot_id) == Entry.bot_id))
+    .where(Entry.season_id == bindparam("season"))
+)
+
+
+def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:
+    """Return a gate's duel with those whose games count for its test."""
+    return {one.meeting.id: tests(session, row.entry_id, row.candidate_id, one.opponent_id) for one in duels}
+
+
+ENDS: Ends = {
+    Outcome.STRONGER: (ContestState.PASSED, N_("It is stronger.")),
+    Outcome.NOT_STRONGER: (ContestState.FAILED, N_("It is not stronger.")),
+    Outcome.SPENT: (ContestState.FAILED, "{spent} did not show that it is stronger."),
+}
+
+
+def decide(session: Session, season: Season, row: Contest, progress: Progress) -> None:
+    """End a gate as its test decides; a version that has passed plays from now on."""
+    if not decide_duel(session, row, progress, ENDS):
+        return
+    entry = session.get_one(Entry, row.entry_id)
+    entry.version_id = row.candidate_id
     wake(session, entry)
     session.flush()
     touch_log(session, season.id)

@@ -2,10 +2,9 @@
 
 Theory of operation
 -------------------
-A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, both sides in
-turn, before anything else is played (`league.service.series.turns`). Such matches are never rated. Each opponent is a
-duel; the contest holds them together, with the terms of that moment: who is in the panel, how many games, and how many
-points are needed. Later changes by an organiser apply to later arrivals.
+A version arrives when it is ready and its bot is entered. It then plays every bot of the season's panel, unrated and
+before anything else is played. Each opponent is a duel; the contest has the terms of that moment, and later changes by
+an organiser apply to later arrivals.
 
 With a minimum, a version plays for its entry only when it has the points. Until then the entry keeps its previous
 version; an entry without one is stored, but no matches are drawn for it (`Entry.waits_for_panel`). An entry that
@@ -24,7 +23,7 @@ follows its bot takes the newest version with the points; otherwise its author c
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import numpy as np
 from sqlalchemy import bindparam
@@ -38,7 +37,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import BadSetting
 from deadheat.league.ratings import Games, Log, Prior, RatingConfig, log_of, performances
 from deadheat.league.service.bots.bots import is_active
-from deadheat.league.service.contests.life import end, end_all
+from deadheat.league.service.contests.life import Progress, end, end_all
 from deadheat.league.service.duels.counting import Matchup, begin_duels, matchups, of_program
 from deadheat.league.service.duels.gates import choose_version
 from deadheat.league.service.ground.counting import taking_part
@@ -48,7 +47,7 @@ from deadheat.league.service.people import notices
 from deadheat.league.service.seasons.admission import newest_ready
 from deadheat.league.service.series.dropping import drop_waiting
 from deadheat.league.states import ENTERABLE, ContestKind, ContestState
-from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry, Meeting, Season, Series, Team, User
+from deadheat.league.tables import Bot, BotVersion, Contest, Entry, Meeting, Season, Series, Team, User
 
 
 def panel_faults(session: Session, season: Season) -> Iterator[BadSetting]:
@@ -87,71 +86,48 @@ def _named(session: Session, game: str, name: str) -> Bot | None:
 # Arriving -----------------------------------------------------------------------------------------------------------
 
 
-class Run(NamedTuple):
-    """A version's contest against a season's panel."""
-
-    contest: Contest
-    version_id: int
-
-    @property
-    def minimum(self) -> float | None:
-        """The points that it needs to play for its entry; None: none."""
-        return cast(float | None, self.contest.terms["minimum"])
-
-    @property
-    def points(self) -> float | None:
-        """The points that it has got; None: it is not over, or ended without a verdict."""
-        return cast(float | None, self.contest.result["points"])
-
-    @property
-    def has_points(self) -> bool:
-        """Whether the version may play for its entry."""
-        return self.minimum is None or self.contest.state is ContestState.PASSED
-
-
-RUNS: Any = (
-    select(Contest, ContestPlayer.version_id)
-    .join(ContestPlayer, (col(ContestPlayer.contest_id) == Contest.id) & (col(ContestPlayer.seed) == 1))
-    .where(Contest.kind == ContestKind.PANEL)
-    .order_by(col(Contest.id))
-)
+RUNS: Any = select(Contest).where(Contest.kind == ContestKind.PANEL).order_by(col(Contest.id))
 RUNNING = RUNS.where(Contest.season_id == bindparam("season_id"), Contest.state == ContestState.RUNNING)
 
 
-def runs(session: Session, *conditions: Any, **given: Any) -> list[Run]:
-    """Return the runs that meet the conditions, in the order of arrival."""
-    return [Run(*row) for row in session.exec((RUNNING if given else RUNS).where(*conditions), params=given)]
+def runs(session: Session, *conditions: Any, **given: Any) -> list[Contest]:
+    """Return the contests against a panel that meet the conditions, in the order of arrival."""
+    return list(session.exec((RUNNING if given else RUNS).where(*conditions), params=given))
 
 
-def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> Run | None:
+def has_points(run: Contest) -> bool:
+    """Say whether the version may play for its entry."""
+    return run.terms["minimum"] is None or run.state is ContestState.PASSED
+
+
+def arrive(session: Session, season: Season, entry: Entry, version: BotVersion) -> Contest | None:
     """Have a version of the entry play the panel, unless it already has on the present terms. Return None without a
     panel. The caller has locked the season, which accepts versions.
     """
     if not season.panel:
         return None
-    mine = runs(session, Contest.entry_id == entry.id, ContestPlayer.version_id == version.id)[-1:]
-    if not mine or mine[0].contest.state is ContestState.ENDED or _is_outdated(session, season, mine[0]):
+    mine = runs(session, Contest.entry_id == entry.id, Contest.candidate_id == version.id)[-1:]
+    if not mine or mine[0].state is ContestState.ENDED or _is_outdated(session, season, mine[0]):
         return _begin(session, season, entry, version)
     return mine[0]
 
 
-def choose_in_advance(session: Session, season: Season, entry: Entry, run: Run | None) -> None:
+def choose_in_advance(session: Session, season: Season, entry: Entry, run: Contest | None) -> None:
     """Note the author's choice, so that the version plays as soon as it has the points; None removes a choice."""
     for one in runs(session, Contest.entry_id == entry.id, season_id=season.id):
-        one.contest.terms = {**one.contest.terms, "chosen": run is not None and one.contest is run.contest}
+        one.terms = {**one.terms, "chosen": one is run}
     _set_aside_others(session, season, entry)
 
 
 def without_points(session: Session, season: Season, bot_id: int) -> set[int]:
     """Return the bot's versions that failed under the season's present terms."""
-    newest = {
-        run.version_id: run for run in runs(session, ContestPlayer.bot_id == bot_id, Contest.season_id == season.id)
-    }
-    stand = (run for run in newest.values() if run.contest.state is ContestState.FAILED)
-    return {run.version_id for run in stand if not _is_outdated(session, season, run)}
+    versions = col(Contest.candidate_id).in_(select(BotVersion.id).where(BotVersion.bot_id == bot_id))
+    newest = {run.candidate_id: run for run in runs(session, versions, Contest.season_id == season.id)}
+    stand = (run for run in newest.values() if run.state is ContestState.FAILED)
+    return {run.candidate_id for run in stand if not _is_outdated(session, season, run)}
 
 
-def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> Run:
+def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) -> Contest:
     assert season.panel, "it has a panel"
     bots, own = _bots(session, season), entry.bot_id
     found = [version_id for bot_id, version_id in bots.items() if bot_id != own and version_id is not None]
@@ -169,7 +145,7 @@ def _begin(session: Session, season: Season, entry: Entry, version: BotVersion) 
         result={"points": None, "elo": None, "se": None},
     )
     _set_aside_others(session, season, entry)
-    return Run(row, version.id)
+    return row
 
 
 def _bots(session: Session, season: Season) -> dict[int, int | None]:
@@ -199,20 +175,20 @@ def _points_needed(season: Season, opponents: int) -> float | None:
     return season.panel_minimum * opponents / len(season.panel or ())
 
 
-def _is_outdated(session: Session, season: Season, run: Run) -> bool:
+def _is_outdated(session: Session, season: Season, run: Contest) -> bool:
     """Say whether a failed version may try again, because the season's requirements have changed since."""
-    if run.contest.state is not ContestState.FAILED:
+    if run.state is not ContestState.FAILED:
         return False
-    opponents = session.exec(select(func.count()).where(Meeting.contest_id == run.contest.id)).one()
+    opponents = session.exec(select(func.count()).where(Meeting.contest_id == run.id)).one()
     needed = (season.panel, season.panel_games, _points_needed(season, opponents))
-    return (run.contest.terms["panel"], run.contest.matches, run.minimum) != needed
+    return (run.terms["panel"], run.matches, run.terms["minimum"]) != needed
 
 
 def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
     """Drop the waiting series of the entry's other versions, which continue when the version before them is done."""
     running = runs(session, Contest.entry_id == entry.id, season_id=season.id)
-    first = {run.contest.id for run in played_first(running)}
-    aside = [run.contest.id for run in running if run.contest.id not in first]
+    first = {run.id for run in played_first(running)}
+    aside = [run.id for run in running if run.id not in first]
     if aside:
         waiting = col(Series.meeting_id).in_(select(Meeting.id).where(col(Meeting.contest_id).in_(aside)))
         detail = "Another version of the bot plays the panel first."
@@ -222,15 +198,15 @@ def _set_aside_others(session: Session, season: Season, entry: Entry) -> None:
 # Going on -----------------------------------------------------------------------------------------------------------
 
 
-def played_first(running: Iterable[Run]) -> list[Run]:
+def played_first(running: Iterable[Contest]) -> list[Contest]:
     """Return each entry's running panel to be played now: that of the version chosen by number, or of the newest."""
-    found: dict[int | None, Run] = {}
-    for run in sorted(running, key=lambda run: (run.contest.terms["chosen"], run.version_id)):
-        found[run.contest.entry_id] = run
-    return sorted(found.values(), key=lambda run: run.contest.id)
+    found: dict[int | None, Contest] = {}
+    for run in sorted(running, key=lambda run: (run.terms["chosen"], run.candidate_id)):
+        found[run.entry_id] = run
+    return sorted(found.values(), key=lambda run: run.id)
 
 
-def runs_to_play(session: Session, season: Season) -> list[Run]:
+def runs_to_play(session: Session, season: Season) -> list[Contest]:
     """Return the runs to be played now, in the order of arrival. Without a panel end them all; without a minimum let
     every entry play that waits for points.
     """
@@ -247,45 +223,29 @@ def runs_to_play(session: Session, season: Season) -> list[Run]:
     return played_first(runs(session, col(Contest.entry_id).in_(there), season_id=season.id))
 
 
-def begun(session: Session, season_id: int) -> set[int]:
-    """Return the contests against the season's panel with planned games."""
-    return set(session.exec(BEGUN, params={"season_id": season_id}))
-
-
-BEGUN = (
-    select(Meeting.contest_id)
-    .join(Contest, col(Contest.id) == Meeting.contest_id)
-    .where(Contest.season_id == bindparam("season_id"), Contest.kind == ContestKind.PANEL)
-    .where(Contest.state == ContestState.RUNNING, Meeting.planned > 0)
-    .distinct()
-)
-
-
-def tests(session: Session, run: Run) -> list[tuple[Matchup, list[Matchup]]]:
+def tests_of(session: Session, row: Contest, duels: Sequence[Matchup]) -> dict[int, list[Matchup]]:
     """Return each duel of a run with all of this program against that opponent, also as another upload."""
-    row = run.contest
-    found = of_program(session, row.entry_id, ContestKind.PANEL, run.version_id)
+    found = of_program(session, row.entry_id, ContestKind.PANEL, row.candidate_id)
     every = [one for one in found if one.contest.matches == row.matches]
-    duels = (one for one in every if one.contest.id == row.id)
-    return [(duel, [one for one in every if one.opponent_id == duel.opponent_id]) for duel in duels]
+    return {duel.meeting.id: [one for one in every if one.opponent_id == duel.opponent_id] for duel in duels}
 
 
-def decide(session: Session, season: Season, run: Run, duels: Sequence[Matchup]) -> None:
+def decide(session: Session, season: Season, run: Contest, progress: Progress) -> None:
     """End a run whose games are all played. If the version has enough points, let it play for its entry, directly or
     through the entry's gate.
     """
-    points = sum((duel.meeting.score["wins"] + duel.meeting.score["draws"] / 2 for duel in duels), 0.0)
-    reached = run.minimum is None or points >= run.minimum
+    points = sum((games.wins + games.draws / 2 for _, games, _ in progress.duels), 0.0)
+    minimum, chosen = run.terms["minimum"], run.terms["chosen"]
+    reached = minimum is None or points >= minimum
+    run.result = {**run.result, "points": points}
     state = ContestState.PASSED if reached else ContestState.FAILED
-    run.contest.result = {**run.contest.result, "points": points}
-    if not end(session, run.contest, state, "" if duels else N_("No bot of the panel could play.")):
+    if not end(session, run, state, "" if progress.duels else N_("No bot of the panel could play.")):
         return
-    version = session.get_one(BotVersion, run.version_id)
-    notices.panel_played(session, run.contest, version, points, run.contest.matches * len(duels))
-    entry = session.get_one(Entry, run.contest.entry_id)
-    chosen = run.contest.terms["chosen"]
-    newest = entry.follows and (entry.waits_for_panel or run.version_id > entry.version_id)
-    if not reached or run.minimum is None or not (chosen or newest):
+    version = session.get_one(BotVersion, run.candidate_id)
+    notices.panel_played(session, run, version, points, run.matches * len(progress.duels))
+    entry = session.get_one(Entry, run.entry_id)
+    newest = entry.follows and (entry.waits_for_panel or run.candidate_id > entry.version_id)
+    if not reached or minimum is None or not (chosen or newest):
         return
     gated = entry.gate is not None and not chosen and not entry.waits_for_panel
     if gated and season.state not in ENTERABLE:  # the gate is closed
@@ -318,11 +278,10 @@ def log_of_scores(scores: Iterable[tuple[int, int, tuple[int, int, int]]]) -> Lo
     return log_of([str(version_id) for version_id in ids], [games])
 
 
-def estimate(session: Session, season: Season, changed: Collection[Run]) -> None:
+def estimate(session: Session, season: Season, changed: Sequence[Contest]) -> None:
     """Compute the performance of these runs from their games and those of the season's newest runs, and store it."""
-    of_season = RUNS.where(Contest.season_id == season.id).order_by(None).order_by(col(Contest.id).desc())
-    newest = [Run(*row) for row in session.exec(of_season.limit(MOST_RUNS))]
-    by_version = {run.version_id: run.contest.id for run in (*newest, *changed)}
+    newest = RUNS.where(Contest.season_id == season.id).order_by(None).order_by(col(Contest.id).desc())
+    by_version = {run.candidate_id: run.id for run in (*session.exec(newest.limit(MOST_RUNS)), *changed)}
     duels = matchups(session, col(Contest.id).in_(by_version.values()))
     opponents = {duel.opponent_id for duel in duels}
     known = _rated_in_season(session, season, opponents)
@@ -330,9 +289,9 @@ def estimate(session: Session, season: Season, changed: Collection[Run]) -> None
     games = log_of_scores((one, other, (its["wins"], its["draws"], its["losses"])) for one, other, its in scores)
     estimated = performances(games, RatingConfig(), set(map(str, opponents)), known)
     for run in changed:
-        own = estimated.get(str(run.version_id))
+        own = estimated.get(str(run.candidate_id))
         performance = {"elo": None, "se": None} if own is None else {"elo": own.elo, "se": own.se}
-        run.contest.result = {**run.contest.result, **performance}
+        run.result = {**run.result, **performance}
     session.flush()
 
 

@@ -2,19 +2,13 @@
 
 Theory of operation
 -------------------
-The league's machines play them to answer a question that the author's own machine cannot. They must not affect anything
-that counts:
+They must not affect anything that counts: they enter no log of results, no figure of a bot and no pairing; their dice
+are not drawn from the season's secret, so they reveal nothing about any rated deal; and they are played after rated
+matches, but for a share of the slots (`league.service.series.turns`), one duel of each author at a time.
 
-* their dice are drawn one by one and not from the season's secret, so they reveal nothing about any rated deal;
-* they are played after rated matches, but for a share of the slots (`league.service.series.turns`), few series of a
-  season at a time, and one duel of each author at a time, the oldest first (`league.service.duels.planning`);
-* they enter no log of results, no figure of a bot and no pairing;
-* an author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
-  switches them off). A duel is charged with all games that it may play while it runs, and with those that were begun
-  once it is over.
-
-Both versions are fixed when a duel begins. It ends when the season's ladder ends, or one of the two bots leaves the
-season.
+An author, and all members of a team together, may ask for a limited number of games a day (`Terms.unrated_games`; 0
+switches them off). A duel is charged with all games that it may play while it runs, and with those that were begun once
+it is over. Both versions are fixed when it begins. It ends with the season's ladder, or when one of the bots leaves.
 """
 
 from __future__ import annotations
@@ -26,12 +20,13 @@ from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.language import N_, _
 from deadheat.league.errors import BadSetting, NotFound, WrongGame, WrongState
-from deadheat.league.pairing.duel import Duel
+from deadheat.league.pairing.duel import Duel, Outcome
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
-from deadheat.league.service.contests.life import end, numbered
-from deadheat.league.service.duels.counting import begin_duels, running_duels, test_terms
+from deadheat.league.service.contests.life import FIELD, Progress, end, numbered, running
+from deadheat.league.service.duels.counting import Ends, begin_duels, test_terms
+from deadheat.league.service.duels.counting import decide as decide_duel
 from deadheat.league.service.duels.views import asked_challenge
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import lock_season
@@ -39,7 +34,7 @@ from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
-from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, Season
+from deadheat.league.tables import Bot, BotVersion, Contest, Meeting, Season
 
 CHARGED = case((col(Contest.state) == ContestState.RUNNING, Contest.matches), else_=Meeting.planned)
 """The games that a duel is charged with."""
@@ -146,24 +141,43 @@ def _check_season(session: Session, author: Person, season: Season, bot: Bot, ga
 
 
 def _by_team(bot: Bot) -> ColumnElement[bool]:
-    """Return the condition that a duel's candidate belongs to the bot's team; false if the bot has no team."""
-    team = select(Bot.id).where(Bot.team_id == bot.team_id)
-    candidates = select(ContestPlayer.contest_id).where(ContestPlayer.seed == 1, col(ContestPlayer.bot_id).in_(team))
+    """Return the condition that a request is for a bot of the bot's team; false if the bot has no team."""
+    of_team = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(Bot.team_id == bot.team_id)
     is_request = col(Contest.kind) == ContestKind.REQUEST
-    return and_(literal(bot.team_id is not None), is_request, col(Contest.id).in_(candidates))
+    return and_(literal(bot.team_id is not None), is_request, col(Contest.candidate_id).in_(of_team))
 
 
-def end_forbidden(session: Session, season: Season) -> None:
-    """End the duels that may not go on: all of them once the organisers have switched them off, those of bots that
-    organisers removed, and those against bots that no longer take part.
+# Going on -----------------------------------------------------------------------------------------------------------
+
+
+def allowed(session: Session, season: Season) -> list[Contest]:
+    """Return the season's running requests, the oldest first. Those that may not go on end: all once the organisers
+    have switched them off, those of bots that organisers removed, and those against bots that no longer take part.
     """
+    rows = [*running(session, season.id, ContestKind.REQUEST)]
     out = absent_entries(session, season.id)
-    for one in running_duels(session, season.id, ContestKind.REQUEST) if out or season.unrated_games == 0 else ():
-        own, other = (session.get_one(BotVersion, side).bot_id for side in (one.candidate_id, one.opponent_id))
+    for row in rows if out or season.unrated_games == 0 else ():
+        own, other = (version.bot_id for version in session.exec(FIELD, params={"contest_id": row.id}))
         if season.unrated_games == 0:
-            said = N_("The season's organisers have switched unrated matches off.")
+            why = N_("The season's organisers have switched unrated matches off.")
         elif (own in out and not by_author(out[own])) or (other in out and other != own):
-            said = N_("One of its bots no longer takes part in the season.")
+            why = N_("One of its bots no longer takes part in the season.")
         else:
             continue
-        end(session, one.contest, ContestState.ENDED, said)
+        end(session, row, ContestState.ENDED, why)
+    return [row for row in rows if row.state is ContestState.RUNNING]
+
+
+ENDS: Ends = {
+    Outcome.STRONGER: (ContestState.PASSED, "It is stronger by {elo1:g} normalised Elo, rather than by {elo0:g}."),
+    Outcome.NOT_STRONGER: (
+        ContestState.FAILED,
+        "It is not stronger by {elo1:g} normalised Elo, but by {elo0:g} or less.",
+    ),
+    Outcome.SPENT: (ContestState.ENDED, "{played}{undecided}."),
+}
+
+
+def decide(session: Session, _season: Season, row: Contest, progress: Progress) -> None:
+    """End a request as its test decides, or when its games are played."""
+    decide_duel(session, row, progress, ENDS)

@@ -22,7 +22,7 @@ from deadheat.league.records.panels import PanelOpponent, PanelResult
 from deadheat.league.service.bots.bots import own_bot
 from deadheat.league.service.contests.life import matches_of, numbered, running
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup, duel_of, matchups
-from deadheat.league.service.duels.panels import RUNNING, RUNS, Run, played_first, runs
+from deadheat.league.service.duels.panels import RUNNING, played_first, runs
 from deadheat.league.service.ground.lookups import existing_entry, newest_first
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.people.teams import owned_by
@@ -34,7 +34,6 @@ from deadheat.league.tables import (
     Bot,
     BotVersion,
     Contest,
-    ContestPlayer,
     Entry,
     Match,
     Participant,
@@ -129,9 +128,8 @@ def asked(
     session: Session, asker: Person, *, season_id: int | None = None, before: int | None = None, limit: int = 50
 ) -> list[AskedChallenge]:
     """List the requests of the caller's own bots, the newest first."""
-    mine = select(ContestPlayer.contest_id).join(Bot, col(Bot.id) == ContestPlayer.bot_id)
-    mine = mine.where(ContestPlayer.seed == 1, owned_by(asker))
-    statement = MATCHUPS.where(Contest.kind == ContestKind.REQUEST, col(Contest.id).in_(mine))
+    mine = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(asker))
+    statement = MATCHUPS.where(Contest.kind == ContestKind.REQUEST, col(Contest.candidate_id).in_(mine))
     if season_id is not None:
         statement = statement.where(Contest.season_id == season_id)
     if before is not None:
@@ -227,22 +225,22 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
     """List the panel results of the caller's bot, or of one version; the newest `SHOWN` first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     statement = (
-        RUNS.add_columns(BotVersion.number, Season.name, Entry)
-        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+        select(Contest, BotVersion.number, Season.name, Entry)
+        .join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
         .join(Season, col(Season.id) == Contest.season_id)
         .join(Entry, col(Entry.id) == Contest.entry_id)
-        .where(ContestPlayer.bot_id == bot_id)
+        .where(Contest.kind == ContestKind.PANEL, BotVersion.bot_id == bot_id)
     )
     if version is not None:
         statement = statement.where(BotVersion.number == version)
-    newest = statement.order_by(None).order_by(col(Contest.id).desc()).limit(SHOWN)
-    rows = [(Run(*row[:2]), *row[2:]) for row in session.exec(newest)]
-    opponents = _opponents(session, [run.contest.id for run, *_ in rows])
-    entered = col(Contest.entry_id).in_([run.contest.entry_id for run, *_ in rows])
-    first = {run.contest.id for run in played_first(runs(session, entered, Contest.state == ContestState.RUNNING))}
+    newest = statement.order_by(col(Contest.id).desc()).limit(SHOWN)
+    rows = session.exec(newest).all()
+    opponents = _opponents(session, [row.id for row, *_ in rows])
+    entered = col(Contest.entry_id).in_([row.entry_id for row, *_ in rows])
+    first = {row.id for row in played_first(runs(session, entered, Contest.state == ContestState.RUNNING))}
     found = []
-    for run, number, season, entry in rows:
-        row, met, elo, se = run.contest, opponents[run.contest.id], run.contest.result["elo"], run.contest.result["se"]
+    for row, number, season, entry in rows:
+        met, elo, se = opponents[row.id], row.result["elo"], row.result["se"]
         found.append(
             from_row(
                 PanelResult,
@@ -253,10 +251,10 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
                 bot_id=bot_id,
                 version=number,
                 waits=row.id not in first and row.state is ContestState.RUNNING,
-                plays=entry.version_id == run.version_id and not entry.waits_for_panel,
+                plays=entry.version_id == row.candidate_id and not entry.waits_for_panel,
                 points=sum(opponent.points for opponent in met),
                 most=row.matches * len(met),
-                minimum=run.minimum,
+                minimum=row.terms["minimum"],
                 elo=elo,
                 low=None if elo is None else elo - NORMAL_95 * se,
                 high=None if elo is None else elo + NORMAL_95 * se,
@@ -293,7 +291,7 @@ def is_at_panel(session: Session, season_id: int, bot_id: int, version: int | No
 
 
 AT_PANEL = (
-    RUNNING.join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+    RUNNING.join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
     .where(BotVersion.bot_id == bindparam("bot"))
     .limit(1)
 )

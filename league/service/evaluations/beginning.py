@@ -1,35 +1,35 @@
-"""How evaluations begin and end: by the timetable, by an organiser, or with the season.
+"""How evaluations and stages of the finals begin and end.
 
-Theory of operation
--------------------
-A season's timetable (`league.timetable`) says when evaluations are due. One is played at a time, because the standings
-of each seed the next; one that falls due meanwhile follows it. Each line of the timetable plays only its newest past
-time: those missed while another evaluation was played, or while no scheduler ran, would add nothing. Times before the
-timetable was declared are never due.
+An evaluation is due by the season's timetable (`league.timetable`). One is played at a time, because the standings of
+each seed the next; one that falls due meanwhile follows it. Each line of the timetable plays only its newest past time.
+Its field is frozen at that moment, with each entry's active version. `(season, name, due_at)` is unique, and the season
+is locked, so nothing is begun twice.
 
-An evaluation is begun once: `(season, name, due_at)` is unique, at most one runs in a season, and the season is locked
-when it begins. Its field is frozen into rows at that moment, with each entry's active version; later uploads play in
-the next one.
+Stages follow each other. Seeds of the first are the finalists' places in the last evaluation, then those by the ladder
+(of equal ones, the higher division comes first); seeds of later stages are the places of the stage before, of which the
+first `keep` that were not taken out advance. All others then have their places in the finals (`Entry.finals_place`),
+and nothing changes it: a bot that is disqualified later leaves the ranking, where others move up.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
-from sqlmodel import Session, col, func, select
+from sqlalchemy import bindparam
+from sqlmodel import Session, col, func, select, update
 
 from deadheat.engine.language import N_, _
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NotFound, WrongState
-from deadheat.league.pairing.stages import Stage
-from deadheat.league.pairing.tournament import Form, rounds_in
+from deadheat.league.pairing.notation import stages
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.service.contests.life import Players, begin, end, running
 from deadheat.league.service.ground.audit import SYSTEM, record
-from deadheat.league.service.ground.counting import may_be_drawn
-from deadheat.league.service.ground.steps import lock_season, move
+from deadheat.league.service.ground.counting import may_be_drawn, taking_part
+from deadheat.league.service.ground.steps import lock_season, move, set_each, touch_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.series.planning import whole_groups
 from deadheat.league.states import EVALUATIONS, ON_LADDER, ContestKind, ContestState
@@ -67,10 +67,13 @@ def set_timetable(session: Session, organiser: Person, season_id: int, declared:
     record(session, organiser.name, "timetable-set", f"season/{season_id}", {"evaluations": season.evaluations})
 
 
-def begin_due(session: Session, season: Season) -> Contest | None:
-    """Begin the earliest evaluation due. The caller has locked the season, and no evaluation is being played."""
-    found = due(session, season)
-    return None if found is None else _begin(session, season, found[1], found[0], SYSTEM)
+def in_turn(session: Session, season: Season) -> Iterator[Contest]:
+    """Yield the evaluation that is played, or else the earliest due, which begins. The caller has locked the season."""
+    row = running_evaluation(session, season.id)
+    if row is None and (found := due(session, season)) is not None:
+        row = _begin(session, season, found[1], found[0], SYSTEM)
+    if row is not None and row.state is ContestState.RUNNING:
+        yield row
 
 
 def due(session: Session, season: Season) -> tuple[datetime, DeclaredEvaluation] | None:
@@ -98,19 +101,25 @@ def begin_now(session: Session, organiser: Person, season_id: int, declared: Dec
         NotAllowed, NotFound, BadSetting.
         WrongState: the season's ladder is not played, or an evaluation is.
     """
+    season = _free_season(session, organiser, season_id)
+    for fault in declared.faults:
+        raise BadSetting("format", fault)
+    newest = select(func.max(Contest.due_at)).where(Contest.season_id == season_id, Contest.name == declared.name)
+    before = session.exec(newest).first()
+    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
+    return _begin(session, season, declared, at, organiser.name)
+
+
+def _free_season(session: Session, organiser: Person, season_id: int) -> Season:
+    """Lock a season in which an organiser may have an evaluation played now."""
     organiser.must_organise()
     season = lock_season(session, season_id)
     if season.state not in ON_LADDER:
         raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    for fault in declared.faults:
-        raise BadSetting("format", fault)
     if (other := running_evaluation(session, season_id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
-        raise WrongState(ContestState.RUNNING, said)
-    same_name = (Contest.season_id == season_id, Contest.name == declared.name)
-    before = session.exec(select(Contest.due_at).where(*same_name).order_by(col(Contest.due_at).desc())).first()
-    at = now(session) if before is None else max(now(session), before + timedelta(microseconds=1))
-    return _begin(session, season, declared, at, organiser.name)
+        why = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
+        raise WrongState(ContestState.RUNNING, why)
+    return season
 
 
 def cancel_evaluation(session: Session, organiser: Person, evaluation_id: int) -> None:
@@ -132,17 +141,11 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     """Continue a cancelled evaluation; series that were dropped with it are replaced (`evaluations.playing`).
 
     Raises:
-        NotAllowed, NotFound.
-        WrongState: it was not cancelled or had no field, another one is played, or the season's ladder is over.
+        NotAllowed, NotFound. WrongState: it was not cancelled, another one is played, or the ladder is over.
     """
     organiser.must_organise()
     row = existing_evaluation(session, evaluation_id)
-    season = lock_season(session, row.season_id)
-    if season.state not in ON_LADDER:
-        raise WrongState.of_season(season.state, _("evaluations are played while it is %(states)s"), ON_LADDER)
-    if (other := running_evaluation(session, season.id)) is not None:
-        said = _("Evaluation %(number)s is being played; cancel it first.", number=other.number)
-        raise WrongState(ContestState.RUNNING, said)
+    season = _free_season(session, organiser, row.season_id)
     again = {"reason": "", "ended_at": None}
     cancelled, after = ContestState.CANCELLED, ContestState.RUNNING
     if row.reason == _too_few(season) or not move(session, Contest, row.id, cancelled, after, **again):
@@ -152,17 +155,11 @@ def resume_evaluation(session: Session, organiser: Person, evaluation_id: int) -
     record(session, organiser.name, "evaluation-resumed", f"season/{season.id}", data)
 
 
-def begin_stage(session: Session, season: Season, number: int, stage: Stage, field: Players) -> Contest:
-    """Begin a stage of the finals. `field`: at least enough for a table."""
-    form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
-    return _add(session, season, f"Stage {number}", form, field, stage=number)
-
-
 def _begin(session: Session, season: Season, declared: DeclaredEvaluation, due_at: datetime, who: str) -> Contest:
     field = _seeded(session, season)
     many = len(field)
     ties = None if declared.tie_breaks is None else tuple(declared.tie_breaks)
-    rounds = rounds_in(declared.format, many, declared.rounds, season.seats)
+    rounds = declared.format.rules.rounds_in(many, declared.rounds, season.seats)
     form = Form(declared.format, rounds, declared.matches, tie_breaks=ties)
     row = _add(session, season, declared.name, form, field, rated=declared.counts, due_at=due_at, who=who)
     if many < season.seats:
@@ -228,3 +225,55 @@ def last_places(session: Session, season_id: int) -> Mapping[int, int]:
     before = select(ContestPlayer.bot_id, ContestPlayer.place).where(ContestPlayer.contest_id == last)
     found = session.exec(before).all()
     return defaultdict(lambda: len(found) + 1, {bot_id: place for bot_id, place in found if place is not None})
+
+
+def stages_in_turn(session: Session, season: Season) -> Iterator[Contest]:
+    """Yield the stage that is played, and each that follows when the one before is over; after the last one everybody
+    has a place. The caller has locked the season, and the finalists have their seeds.
+    """
+    declared = stages(season.stages)
+    row = _newest(session, season.id)
+    while True:
+        if row is not None and row.state is ContestState.RUNNING:
+            yield row
+            if row.state is ContestState.RUNNING:
+                return
+        number = 0 if row is None else row.stage or 0
+        field = _finalists(session, season.id) if row is None else _survivors(session, row)
+        if number == len(declared) or len(field) < season.seats:
+            _place(session, season.id, field)
+            return
+        stage, number = declared[number], number + 1
+        form = stage.form(len(field), whole_groups(season, stage.matches), seats=season.seats)
+        row = _add(session, season, f"Stage {number}", form, field, stage=number)
+
+
+def _newest(session: Session, season_id: int) -> Contest | None:
+    found = select(Contest).where(Contest.season_id == season_id, Contest.kind == ContestKind.STAGE)
+    return session.exec(found.order_by(col(Contest.stage).desc()).limit(1)).first()
+
+
+def _finalists(session: Session, season_id: int) -> Players:
+    seeded = select(Entry.version_id, Entry.bot_id).where(col(Entry.finals_seed).is_not(None), taking_part(season_id))
+    places = last_places(session, season_id)
+    by_ladder = session.exec(seeded.order_by(col(Entry.finals_seed), col(Entry.division))).all()
+    return sorted(by_ladder, key=lambda player: places[player[1]])
+
+
+def _survivors(session: Session, row: Contest) -> Players:
+    """Return the players that advance from a finished stage, the best first; the others get their final places now."""
+    players = select(ContestPlayer.version_id, ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+    is_gone = col(ContestPlayer.gone_after).is_not(None)
+    there = session.exec(players.where(~is_gone).order_by(col(ContestPlayer.place))).all()
+    gone = session.exec(players.where(is_gone).order_by(col(ContestPlayer.place))).all()
+    going_on = there[: row.keep]
+    _place(session, row.season_id, [*there, *gone], len(going_on) if len(going_on) > 1 else 0)
+    return going_on
+
+
+def _place(session: Session, season_id: int, order: Players, before: int = 0) -> None:
+    """Record the places of all players after the first `before`."""
+    rows = [{"bot": bot_id, "at": place} for place, (_, bot_id) in enumerate(order[before:], before + 1)]
+    mine = (col(Entry.season_id) == season_id, col(Entry.bot_id) == bindparam("bot"))
+    set_each(session, update(Entry).where(*mine).values(finals_place=bindparam("at")), rows)
+    touch_log(session, season_id)

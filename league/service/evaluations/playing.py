@@ -1,56 +1,37 @@
-"""Plays an evaluation: draws rounds, plans their series, settles results and finalises the standings.
+"""Plays an evaluation: draws rounds, settles results and finalises the standings (`league.service.course.planning`).
 
 Theory of operation
 -------------------
-`plan_evaluation` reads the database each time and does what can be done next. The season is locked meanwhile, and every
-step is a row that exists or does not, so two schedulers, or one that dies between two steps, do nothing twice:
-
-1. A meeting is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
-   decisions about held matches, do not change an evaluation, so it waits for nobody.
-2. When everything drawn is settled, the next round is drawn from the points of all rounds
-   (`league.pairing.tournament`). A round robin is drawn as a whole.
-3. Series of drawn meetings are planned while there is room, board by board. Evaluations have room of their own beside
-   the ladder and are played before it (`league.service.series.turns`).
-4. When the last round is settled, everybody has a place.
+A meeting is *settled* when all its series are over: its points are stored and never change again. Later rulings, and
+decisions about held matches, do not change an evaluation, so it waits for nobody. When everything drawn is settled, the
+next round is drawn from the points of all rounds (`league.pairing.tournament`). Series are planned board by board.
 
 A match that the service failed to play is worth nothing to either side; in a stage of the finals, and in a meeting of
 which a cancellation dropped a series before the evaluation was resumed, another is played in its place, up to the
-planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to
-meet win the unplayed matches.
+planned number. A bot that an organiser took out is not drawn again; opponents that it had yet to meet win the unplayed
+matches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Integer, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, case, col, exists, func, select, update
 
 from deadheat.league.causes import Cause
-from deadheat.league.pairing.contest import Placed
 from deadheat.league.pairing.figures import Meeting as Met
-from deadheat.league.pairing.tournament import Form, next_rounds, standings
-from deadheat.league.service.contests.life import add_meetings, end
-from deadheat.league.service.evaluations.beginning import begin_due, running_evaluation
-from deadheat.league.service.evaluations.points import Drawn, drawn, points_of, unplayed, with_players
+from deadheat.league.pairing.rounds import points_taken
+from deadheat.league.pairing.tournament import Form, Placed, next_rounds, standings
+from deadheat.league.service.contests.life import POLICIES, Progress, add_meetings, end
 from deadheat.league.service.ground.steps import set_each, set_values
 from deadheat.league.service.people.notices import evaluation_done
-from deadheat.league.service.series.capacity import open_series, open_series_bound
-from deadheat.league.service.series.planning import Table, add_series, in_turns, series_at_once, whole_groups
-from deadheat.league.states import (
-    OF_EVALUATIONS,
-    UNFINISHED,
-    WITH_RESULT,
-    ContestKind,
-    ContestState,
-    EvaluationFormat,
-    Precedence,
-    Purpose,
-)
+from deadheat.league.service.series.planning import Table, series_at_once, whole_groups
+from deadheat.league.states import UNFINISHED, WITH_RESULT, ContestKind, ContestState, MatchState, Ranks
 from deadheat.league.tables import (
     AbsentEntry,
     Attempt,
@@ -59,41 +40,116 @@ from deadheat.league.tables import (
     Match,
     Meeting,
     MeetingPlayer,
+    Participant,
     Season,
     Series,
+    VoidedMatch,
 )
 
-
-def plan_evaluation(session: Session, season: Season) -> list[int]:
-    """Do what can be done next; return the new series, to be enqueued. The caller has locked the season."""
-    row = running_evaluation(session, season.id) or begin_due(session, season)
-    return [] if row is None or row.state is not ContestState.RUNNING else carry_on(session, season, row)
+# Meetings and their points -------------------------------------------------------------------------------------------
 
 
-def carry_on(session: Session, season: Season, row: Contest) -> list[int]:
-    """Continue a running evaluation."""
-    gone = _gone(session, row)
-    again = _settle(session, season, row, gone)
-    while _is_settled(session, row):
-        if not _draw(session, season, row, gone):
-            _finish(session, row)
-            return []
-        _settle(session, season, row, gone)  # settles meetings with bots that have left since
-    return [*again, *_add_series(session, season, row)]
+Points = tuple[float, ...]
+"""The points of a meeting, in the order of its players."""
 
 
-def has_unplanned(session: Session, evaluation_id: int) -> bool:
-    """Say whether a drawn meeting has no series yet. Meetings are planned in order, so the last open one tells."""
-    last = session.connection().execute(LAST_OPEN, {"contest_id": evaluation_id}).first()
-    return last is not None and not last.is_planned
+class Drawn(NamedTuple):
+    """A drawn meeting. `points`: None until it is settled."""
+
+    id: int
+    round: int
+    board: int
+    players: tuple[int, ...]
+    points: Points | None
 
 
-LAST_OPEN = (
-    columns(exists().where(col(Series.meeting_id) == col(Meeting.id)).label("is_planned"))
-    .where(col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
-    .order_by(col(Meeting.round).desc(), col(Meeting.board).desc())
-    .limit(1)
+def drawn(session: Session, which: Any, **chosen: Any) -> list[Drawn]:
+    """Return meetings by rounds and boards. `which`: a statement of `with_players`, with the parameters `chosen`."""
+    session.flush()
+    found = []
+    rows = session.connection().execute(which, chosen)
+    for (meeting_id, number, board, settled), seats in groupby(rows, itemgetter(0, 1, 2, 3)):
+        players, points = zip(*(seat[4:] for seat in seats), strict=True)
+        found.append(Drawn(meeting_id, number, board, players, points if settled else None))
+    return found
+
+
+def with_players(*which: Any) -> Any:
+    """Return the statement for the meetings that meet these conditions, with a row for each player."""
+    return (
+        columns(
+            *(col(Meeting.id), col(Meeting.round), col(Meeting.board), col(Meeting.settled)),
+            *(col(MeetingPlayer.version_id), col(MeetingPlayer.points)),
+        )
+        .join(MeetingPlayer, col(MeetingPlayer.meeting_id) == col(Meeting.id))
+        .where(*which)
+        .order_by(col(Meeting.round), col(Meeting.board), col(Meeting.id), col(MeetingPlayer.seat))
+    )
+
+
+def points_of(
+    session: Session,
+    season_id: int,
+    meetings: Sequence[Drawn],
+    gone: Collection[int] = (),
+    matches: int = 0,
+    *,
+    voided: bool = False,
+) -> dict[int, Points]:
+    """Return the points of each meeting so far, by its id: win 1, draw 1/2, loss and own fault 0; at tables of more
+    than two the share of the win (`league.pairing.rounds.match_points`).
+
+    `matches`: the planned number, which limits the unplayed matches that count for players whose opponent has left.
+    `voided`: with the matches that organisers voided.
+    """
+    if not meetings:
+        return {}
+    what = session.get_one(Season, season_id).ranks
+    results = session.connection().execute(
+        ALL_RESULTS if voided else RESULTS, {"meetings": [meeting.id for meeting in meetings]}
+    )
+    taken: dict[int, list[dict[int, float]]] = {meeting.id: [] for meeting in meetings}
+    missing = dict.fromkeys(taken, 0)
+    for (meeting_id, _, state), seats in ((key, [*rows]) for key, rows in groupby(results, itemgetter(0, 1, 2))):
+        missing[meeting_id] += state == MatchState.ABANDONED
+        if state in WITH_RESULT:
+            failed = [one.version_id for one in seats if one.fault is not None]
+            taken[meeting_id].append(points_taken({one.version_id: one.rank for one in seats}, failed, what))
+    found = {}
+    for meeting in meetings:
+        played = taken[meeting.id]
+        left = max(0, min(missing[meeting.id], matches - len(played)))
+        each = unplayed(meeting.players, gone, left, what)
+        found[meeting.id] = tuple(
+            its + sum(one[player] for one in played) for player, its in zip(meeting.players, each, strict=True)
+        )
+    return found
+
+
+ALL_RESULTS = (
+    columns(
+        col(Series.meeting_id),
+        col(Match.id),
+        col(Match.state),
+        col(Participant.version_id),
+        col(Participant.rank),
+        col(Participant.fault),
+    )
+    .join(Match, col(Match.series_id) == col(Series.id))
+    .join(Participant, col(Participant.match_id) == col(Match.id))
+    .where(col(Series.meeting_id).in_(bindparam("meetings", expanding=True)))
+    .order_by(col(Match.id))
 )
+RESULTS = ALL_RESULTS.where(~exists().where(col(VoidedMatch.match_id) == col(Match.id)))
+
+
+def unplayed(players: Sequence[int], gone: Collection[int], matches: int, what: Ranks) -> Points:
+    """Give the points of unplayed matches to the players that are still there if another has left, else to nobody."""
+    left = [player for player in players if player in gone]
+    if not left or len(left) == len(players):
+        return (0.0,) * len(players)
+    points = points_taken(dict.fromkeys(players, 1), left, what)
+    return tuple(matches * points[player] for player in players)
 
 
 LAST = 1_000_000
@@ -102,22 +158,14 @@ LAST = 1_000_000
 
 def meetings(session: Session, evaluation_id: int, since: int = 1, until: int = LAST) -> list[Met]:
     """Return the settled meetings of the rounds from `since` to `until`, round by round."""
-    found = session.connection().execute(MET, {"contest_id": evaluation_id, "since": since, "until": until})
-    return [
-        Met(number, *zip(*(seat[2:] for seat in seats), strict=True))
-        for (number, _), seats in groupby(found, itemgetter(0, 1))
-    ]
+    found = drawn(session, MET, contest_id=evaluation_id, since=since, until=until)
+    return [Met(one.round, one.players, one.points or ()) for one in found]
 
 
-MET = (
-    columns(col(Meeting.round), col(Meeting.board), col(MeetingPlayer.version_id), col(MeetingPlayer.points))
-    .join(MeetingPlayer, col(MeetingPlayer.meeting_id) == col(Meeting.id))
-    .where(
-        col(Meeting.contest_id) == bindparam("contest_id"),
-        col(Meeting.round).between(bindparam("since"), bindparam("until")),
-        col(Meeting.settled),
-    )
-    .order_by(col(Meeting.round), col(Meeting.board), col(MeetingPlayer.seat))
+MET = with_players(
+    col(Meeting.contest_id) == bindparam("contest_id"),
+    col(Meeting.round).between(bindparam("since"), bindparam("until")),
+    col(Meeting.settled),
 )
 
 
@@ -163,23 +211,16 @@ GONE = select(ContestPlayer.version_id).where(
 )
 
 
-def _is_settled(session: Session, row: Contest) -> bool:
-    """Say whether every drawn meeting is settled."""
-    session.flush()
-    return session.connection().execute(LAST_OPEN, {"contest_id": row.id}).first() is None
-
-
 # Drawing ------------------------------------------------------------------------------------------------------------
 
 
-def _draw(session: Session, season: Season, row: Contest, gone: Collection[int]) -> bool:
+def draw(session: Session, season: Season, row: Contest) -> bool:
     """Draw the next round by `league.pairing.tournament`. Return False if nothing is left."""
-    seeded, _ = players_of(session, row.id)
+    seeded, gone = players_of(session, row.id)
     form = form_of(season, row)
-    rounds = next_rounds(form, seeded, set(seeded) - set(gone), meetings(session, row.id))
+    rounds = next_rounds(form, seeded, set(seeded) - gone, meetings(session, row.id))
     last = last_round(session, row.id)
-    # In a round robin every player sits out equally often, so a bye is worth nothing.
-    bye_points = float(form.matches) if row.format is EvaluationFormat.SWISS else 0.0
+    bye_points = float(form.matches) if row.format.rules.bye_wins else 0.0
     places = [
         (number, board, players)
         for number, (tables, byes) in enumerate(rounds, last + 1)
@@ -195,48 +236,32 @@ def last_round(session: Session, evaluation_id: int) -> int:
     return session.exec(last).one() or 0
 
 
-def _add_series(session: Session, season: Season, row: Contest) -> list[int]:
-    """Add series for meetings that have none yet, as far as there is room."""
-    room = open_series_bound(session) - open_series(session, season.id, *OF_EVALUATIONS)
-    if room <= 0:
-        return []
-    most = -(-room // series_at_once(season))
-    found = drawn(session, FIRST_UNPLANNED, contest_id=row.id, most=most)
-    matches = whole_groups(season, row.matches)
-    return _plan(session, season, row, [_table(one, matches) for one in found])
+def has_unplanned(session: Session, evaluation_id: int) -> bool:
+    """Say whether a drawn meeting has no series yet. Meetings are planned in order, so the last open one tells."""
+    last = session.connection().execute(LAST_OPEN, {"contest_id": evaluation_id}).first()
+    return last is not None and not last.is_planned
 
 
-OF_IT = col(Series.meeting_id) == Meeting.id
-OPEN_ONES = (col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
-NOT_PLANNED = ~exists().where(OF_IT)
-UNSETTLED = with_players(*OPEN_ONES)
-UNPLANNED = with_players(*OPEN_ONES, NOT_PLANNED)
-PLAYED = with_players(*OPEN_ONES, exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
-"""Meetings without points: all of them, those without series, and those whose series are over."""
-_FIRST = select(Meeting.id).where(*OPEN_ONES, NOT_PLANNED).order_by(col(Meeting.round), col(Meeting.board))
-FIRST_UNPLANNED = with_players(col(Meeting.id).in_(_FIRST.limit(bindparam("most", type_=Integer))))
-
-
-def _plan(session: Session, season: Season, row: Contest, tables: Sequence[Table]) -> list[int]:
-    purpose = Purpose.RATED_EVALUATION if row.rated else Purpose.EVALUATION
-    return in_turns(add_series(session, season, tables, purpose=purpose))
-
-
-def _table(meeting: Drawn, matches: int) -> Table:
-    return Table(meeting.players, matches, Precedence.EVALUATION, meeting.round, meeting_id=meeting.id)
+LAST_OPEN = (
+    columns(exists().where(col(Series.meeting_id) == col(Meeting.id)).label("is_planned"))
+    .where(col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
+    .order_by(col(Meeting.round).desc(), col(Meeting.board).desc())
+    .limit(1)
+)
 
 
 # Settling -----------------------------------------------------------------------------------------------------------
 
 
-def _settle(session: Session, season: Season, row: Contest, gone: Set[int]) -> list[int]:
-    """Record the points of finished meetings. Return new series that replace missing matches, where they are."""
+def settle(session: Session, season: Season, row: Contest, room: int) -> Progress:
+    """Store the points of finished meetings. Further series come first where matches are missing, then those of the
+    next meetings, within the room.
+    """
+    gone, matches = _gone(session, row), whole_groups(season, row.matches)
     begun = drawn(session, PLAYED, contest_id=row.id)
-    matches = whole_groups(season, row.matches)
     dropped = session.exec(DROPPED, params={"ids": [one.id for one in begun]}).all() if begun else []
     replaced = [one for one in begun if row.kind is ContestKind.STAGE or one.id in dropped]
     short = _short(session, replaced, gone, matches) if replaced else {}
-    made = _plan(session, season, row, [_table(one, short[one.id]) for one in begun if one.id in short])
     over = [one for one in begun if one.id not in short]
     points = points_of(session, season.id, over, gone, matches)
     if gone:
@@ -250,7 +275,27 @@ def _settle(session: Session, season: Season, row: Contest, gone: Set[int]) -> l
     ]
     set_each(session, TAKEN, taken)
     set_each(session, SETTLED, [{"meeting": one.id} for one in over])
-    return made
+    due = [_table(row, one, short[one.id]) for one in begun if one.id in short]
+    if room > 0:
+        most = -(-room // series_at_once(season))
+        due += (_table(row, one, matches) for one in drawn(session, FIRST_UNPLANNED, contest_id=row.id, most=most))
+    return Progress(session.connection().execute(LAST_OPEN, {"contest_id": row.id}).first() is not None, due)
+
+
+def _table(row: Contest, meeting: Drawn, matches: int) -> Table:
+    precedence = POLICIES[row.kind].precedence
+    return Table(meeting.players, matches, precedence, meeting.round, meeting_id=meeting.id)
+
+
+OF_IT = col(Series.meeting_id) == Meeting.id
+OPEN_ONES = (col(Meeting.contest_id) == bindparam("contest_id"), ~col(Meeting.settled))
+NOT_PLANNED = ~exists().where(OF_IT)
+UNSETTLED = with_players(*OPEN_ONES)
+UNPLANNED = with_players(*OPEN_ONES, NOT_PLANNED)
+PLAYED = with_players(*OPEN_ONES, exists().where(OF_IT), ~exists().where(OF_IT, col(Series.state).in_(UNFINISHED)))
+"""Meetings without points: all of them, those without series, and those whose series are over."""
+_FIRST = select(Meeting.id).where(*OPEN_ONES, NOT_PLANNED).order_by(col(Meeting.round), col(Meeting.board))
+FIRST_UNPLANNED = with_players(col(Meeting.id).in_(_FIRST.limit(bindparam("most", type_=Integer))))
 
 
 _OPEN = (col(Meeting.id) == bindparam("meeting"), ~col(Meeting.settled))
@@ -309,7 +354,7 @@ def _keep(session: Session, row: Contest) -> None:
     set_each(session, final, places)
 
 
-def _finish(session: Session, row: Contest) -> None:
+def finish(session: Session, _season: Season, row: Contest, _progress: Progress) -> None:
     """Record the final standings, and end the evaluation."""
     _keep(session, row)
     end(session, row, ContestState.DONE, "")

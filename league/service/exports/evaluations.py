@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import ColumnElement
 from sqlmodel import Session, col, select
 
-from deadheat.league.service.evaluations.points import Drawn, drawn, with_players
+from deadheat.league.service.evaluations.playing import Drawn, drawn, with_players
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.states import EVALUATIONS
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, MeetingPlayer, Season

@@ -8,7 +8,6 @@ from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup
-from deadheat.league.service.duels.panels import RUNS
 from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
@@ -16,7 +15,7 @@ from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.states import ContestKind
-from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry
+from deadheat.league.tables import Bot, BotVersion, Contest, Entry
 
 
 def season(session: Session, scope: Scope, _after: int, _limit: int) -> Page:
@@ -115,10 +114,12 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version that played the season's panel."""
     statement = (
-        RUNS.add_columns(Bot, BotVersion.number)
-        .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
-        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
-        .where(Contest.season_id == scope.season_id, Contest.id > after, *scope.about(Bot.id))
+        select(Contest, Bot, BotVersion.number)
+        .join(BotVersion, col(BotVersion.id) == Contest.candidate_id)
+        .join(Bot, col(Bot.id) == BotVersion.bot_id)
+        .where(Contest.kind == ContestKind.PANEL, Contest.season_id == scope.season_id, Contest.id > after)
+        .where(*scope.about(Bot.id))
+        .order_by(col(Contest.id))
         .limit(limit)
     )
     found = session.exec(statement).all()
@@ -128,14 +129,14 @@ def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:
             "bot": bot.name,
             "bot_id": bot.id,
             "version": number,
-            "version_id": version_id,
+            "version_id": row.candidate_id,
             **cells(row, "state"),
             "games": row.matches,
             "minimum": row.terms["minimum"],
             **row.result,
             **cells(row, "created_at", "ended_at"),
         }
-        for row, version_id, bot, number in found
+        for row, bot, number in found
     ]
     return rows, found[-1][0].id if len(found) == limit else None
 

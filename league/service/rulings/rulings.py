@@ -22,7 +22,7 @@ from deadheat.engine.language import _
 from deadheat.league.causes import DROPPED
 from deadheat.league.database import now
 from deadheat.league.errors import NotFound, WrongState
-from deadheat.league.service.evaluations.points import drawn, points_of, with_players
+from deadheat.league.service.evaluations.playing import drawn, points_of, with_players
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.steps import existing, insert_rows, move, touch_log
 from deadheat.league.service.people.person import Person

@@ -24,8 +24,7 @@ from deadheat.engine.language import N_, _
 from deadheat.league import season_file
 from deadheat.league.database import now
 from deadheat.league.errors import BadSeasonFile, LeagueError
-from deadheat.league.pairing.notation import CONTESTS, Mistake
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import CONTESTS, Mistake, stages
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.seasons import Declared, DeclaredChange, DeclaredDate
 from deadheat.league.season_file import EVALUATIONS, KEYS, PATHS, Declaration, Read

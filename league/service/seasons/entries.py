@@ -17,7 +17,7 @@ from deadheat.league.records import from_row
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.duels.gates import choose_version, gate_as_json
-from deadheat.league.service.duels.panels import Run, arrive, choose_in_advance, without_points
+from deadheat.league.service.duels.panels import arrive, choose_in_advance, has_points, without_points
 from deadheat.league.service.ground import lookups
 from deadheat.league.service.ground.audit import record
 from deadheat.league.service.ground.lookups import entry_of
@@ -246,13 +246,13 @@ def _offer(session: Session, season: Season, entry: Entry, version: BotVersion) 
         arrive(session, season, entry, version)
 
 
-def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> Run | None:
+def _choose(session: Session, season: Season, entry: Entry, version: BotVersion, *, by_gate: bool) -> Contest | None:
     """Make the version active, or return its panel run if it lacks points against the season's panel. A version that is
     already active needs no points.
     """
     run = arrive(session, season, entry, version)
     plays = version.id == entry.version_id and not entry.waits_for_panel
-    if plays or run is None or run.has_points:
+    if plays or run is None or has_points(run):
         choose_version(session, season, entry, version, by_gate=by_gate)
         return None
     if entry.waits_for_panel:
@@ -267,9 +267,10 @@ def _choose_by_author(
     """Choose a version by number, or (None) the newest. Raises NotAdmitted if the chosen version lacks points."""
     run = _choose(session, season, entry, version, by_gate=number is None and not is_new)
     chosen = None if number is None else run
-    if chosen is not None and chosen.contest.state is ContestState.FAILED:
+    if chosen is not None and chosen.state is ContestState.FAILED:
         why = _("version %(number)s has %(points)s points against the panel but needs %(least)s")
-        raise NotAdmitted(why % {"number": number, "points": f"{chosen.points:g}", "least": f"{chosen.minimum:g}"})
+        points, least = f"{chosen.result['points']:g}", f"{chosen.terms['minimum']:g}"
+        raise NotAdmitted(why % {"number": number, "points": points, "least": least})
     if season.panel:
         choose_in_advance(session, season, entry, chosen)
 

@@ -20,7 +20,7 @@ from deadheat.engine.games.variants import BadVariant, rules
 from deadheat.engine.language import _, gettext
 from deadheat.league.database import now
 from deadheat.league.errors import BadSetting, NameTaken, UnknownGame, WrongState
-from deadheat.league.pairing.stages import stage_faults
+from deadheat.league.pairing.notation import stage_faults
 from deadheat.league.records.seasons import Plays, Progress
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.duels.panels import panel_faults

@@ -17,20 +17,16 @@ This module is pure. `league.service.series.capacity` reads what was played; whe
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from math import comb
 from statistics import fmean, linear_regression
 from typing import NamedTuple
 
 from deadheat.engine.language import _
-from deadheat.league.pairing.blocks import block_rounds
-from deadheat.league.pairing.stages import Stage
-from deadheat.league.pairing.tournament import Form, ties
+from deadheat.league.pairing.notation import Stage
+from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import ForecastEvaluation
-from deadheat.league.states import EvaluationFormat
 from deadheat.league.timetable import DeclaredEvaluation, earliest_due, next_after, stamp
 
 TURN_SECONDS = 0.06
@@ -153,16 +149,8 @@ def tournament(form: Form, players: int, at_once: int) -> list[Work]:
     its cut; in a knock-out, each round and the further matches of one table in it. `at_once`: the series of a pairing.
     """
     each = max(1, form.matches // at_once)
-    further = Work(form.further, at_once, each)
-    if players < form.seats:
-        return []
-    if form.format is EvaluationFormat.SWISS:
-        return [Work(form.rounds, players // form.seats * at_once, each), further]
-    if form.format is EvaluationFormat.ROUND_ROBIN:
-        tables = comb(players, 2) if form.seats == 2 else sum(map(len, block_rounds(players, form.seats)))
-        return [Work(1, tables * at_once, each), further]
-    rounds = Counter(tie.round for tie in ties(form, range(players), []) if not tie.is_bye)
-    return [work for many in rounds.values() for work in (Work(1, many * at_once, each), further)]
+    pools = form.format.rules.pools(form, players) if players >= form.seats else ()
+    return [Work(often, tables * at_once, each) for often, tables in pools]
 
 
 def tournaments(

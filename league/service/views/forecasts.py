@@ -12,7 +12,7 @@ from sqlmodel import Session, col, func, select
 
 from deadheat.engine.language import _, ngettext
 from deadheat.league.database import now
-from deadheat.league.pairing.stages import stages
+from deadheat.league.pairing.notation import stages
 from deadheat.league.pairing.tournament import Form
 from deadheat.league.records.forecasts import Forecast, ForecastEvaluation
 from deadheat.league.service.course.finals import finals_form
@@ -34,15 +34,7 @@ from deadheat.league.service.series.pace import (
     warnings,
 )
 from deadheat.league.service.series.planning import matches_of_each, series_at_once, whole_groups
-from deadheat.league.states import (
-    WITH_RESULT,
-    EvaluationFormat,
-    FinalsFormat,
-    MatchState,
-    Purpose,
-    SeasonState,
-    dated_steps,
-)
+from deadheat.league.states import WITH_RESULT, FinalsFormat, MatchState, Purpose, SeasonState, dated_steps
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Meeting, Pair, Season, Series
 from deadheat.league.timetable import next_after, stamp, timetable
 
@@ -156,7 +148,7 @@ def _running(session: Session, season: Season, row: Contest, machines: Machines)
     players = session.exec(select(func.count()).where(col(ContestPlayer.contest_id) == row.id)).one()
     works = tournament(form_of(season, row), players, series_at_once(season))
     ladder_seconds = _ladder_seconds(season, machines.pace) if row.stage is None else 0.0
-    if row.format is EvaluationFormat.KNOCKOUT:
+    if row.format.rules.has_winner:
         done_at = max(at, row.created_at + timedelta(seconds=machines.seconds(works)))
     else:
         open_ones = select(func.count()).where(col(Meeting.contest_id) == row.id, ~col(Meeting.settled))

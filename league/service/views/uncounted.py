@@ -10,11 +10,11 @@ from sqlalchemy import Row, bindparam, exists
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from deadheat.engine.language import _, gettext, ngettext
+from deadheat.engine.language import N_, _, gettext, ngettext
 from deadheat.league.causes import DROPPED
 from deadheat.league.records.matches import Uncounted
-from deadheat.league.states import WITH_RESULT, Absence, Purpose
-from deadheat.league.tables import AbsentEntry, Bot, Match, Participant, Series, VoidedMatch
+from deadheat.league.states import UNRATED, WITH_RESULT, Absence, ContestKind, Purpose
+from deadheat.league.tables import AbsentEntry, Bot, Contest, Match, Meeting, Participant, Series, VoidedMatch
 from deadheat.league.words import Uncounting
 
 
@@ -48,12 +48,14 @@ _OUT = (
 BEARINGS: Any = (
     columns(
         col(Match.id),
-        col(Series.purpose),
+        *(col(Series.purpose), col(Contest.kind)),
         *(col(VoidedMatch.match_id).label("voided"), col(VoidedMatch.rejudged_id), col(VoidedMatch.reason)),
         exists().where(col(Participant.match_id) == Match.id, _OUT).label("some_out"),
     )
     .join_from(Match, Series, col(Series.id) == Match.series_id)
     .join(VoidedMatch, col(VoidedMatch.match_id) == Match.id, isouter=True)
+    .join(Meeting, col(Meeting.id) == Series.meeting_id, isouter=True)
+    .join(Contest, col(Contest.id) == Meeting.contest_id, isouter=True)
     .where(col(Match.id).in_(bindparam("ids", expanding=True)))
 )
 
@@ -65,6 +67,18 @@ DISQUALIFIED = (
     .where(col(Participant.match_id).in_(bindparam("ids", expanding=True)))
     .order_by(col(Participant.match_id), col(Participant.seat))
 )
+
+
+BY_KIND: Mapping[ContestKind, tuple[Uncounting, str]] = {
+    ContestKind.REQUEST: (Uncounting.ASKED, N_("An author asked for it, and such matches are never rated.")),
+    ContestKind.PANEL: (Uncounting.PANEL, N_("It was played against the season's panel, and is never rated.")),
+    ContestKind.GATE: (Uncounting.GATE, N_("It was played at a promotion gate, whose matches are never rated.")),
+    ContestKind.EVALUATION: (
+        Uncounting.EVALUATION,
+        N_("It was played in an evaluation, and counts only for that evaluation's standings."),
+    ),
+}
+"""Why matches of unrated contests do not count."""
 
 
 def why_not_played(attempts: Sequence[tuple[str, str]], rejudged_id: int | None) -> str:
@@ -92,15 +106,9 @@ def _why(match: Match | Row[Any], row: Row[Any], disqualified: Sequence[str]) ->
         else:
             sentence = _("An organiser took it out of the log of results: %(reason)s", reason=reason)
         return Uncounted(Uncounting.VOIDED, sentence, None)
-    if match.asked is not None:
-        return Uncounted(Uncounting.ASKED, _("An author asked for it, and such matches are never rated."), None)
-    if purpose is Purpose.PANEL:
-        return Uncounted(Uncounting.PANEL, _("It was played against the season's panel, and is never rated."), None)
-    if purpose is Purpose.CHALLENGE:
-        return Uncounted(Uncounting.GATE, _("It was played at a promotion gate, whose matches are never rated."), None)
-    if purpose is Purpose.EVALUATION:
-        sentence = _("It was played in an evaluation, and counts only for that evaluation's standings.")
-        return Uncounted(Uncounting.EVALUATION, sentence, None)
+    if purpose in UNRATED:
+        word, sentence = BY_KIND[row.kind]
+        return Uncounted(word, gettext(sentence), None)
     if not match.rated:
         return Uncounted(
             Uncounting.NO_WINNER, _("All its bots committed faults: nobody won, and it is not rated."), None

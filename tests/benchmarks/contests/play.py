@@ -22,7 +22,7 @@ from sqlmodel import Session, SQLModel, col, func, select
 
 from deadheat.engine.core import Result
 from deadheat.league.jobs import MatchJob, MatchOutcome, SeriesJob
-from deadheat.league.service.course import running_low, schedule
+from deadheat.league.service.course import schedule
 from deadheat.league.service.evaluations.beginning import set_timetable
 from deadheat.league.service.series import carrying_out, hosts, turns
 from deadheat.league.states import ContestState, VersionState
@@ -235,7 +235,7 @@ class Contest:
         self.series, self.matches = self.series + 1, self.matches + len(outcomes)
         self._ended_at = self.world.clock.now
         with self.ledger.step() as step:
-            low = self.world.read(running_low.low_after, job.series_id)
+            low = self.world.read(schedule.low_after, job.series_id)
             step.name = "ask whether few are left"
         if low is not None:
             self._plan()

@@ -7,8 +7,8 @@ import sqlite3
 from typing import Any
 
 from deadheat.engine.chance import commitment
-from deadheat.league.pairing import contest, figures
-from deadheat.league.states import EvaluationFormat
+from deadheat.league.pairing import figures, swiss, tournament
+from deadheat.league.pairing.formats import EvaluationFormat
 
 ROUNDS = 20
 AT = "2026-01-01 11:00:00.000000"
@@ -23,7 +23,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
     """
     met: list[figures.Meeting] = []
     for round_ in range(1, ROUNDS + 1):
-        pairs, _ = contest.draw(versions, set(versions), met)
+        pairs, _ = swiss.draw(versions, set(versions), met)
         met += [figures.Meeting(round_, pair, _TAKEN[sum(pair) % 3]) for pair in pairs]
     values: dict[str, Any] = {"id": number, "season": season_id, "rounds": ROUNDS, "at": AT}
     values["first"] = number * 1000 * versions[0]
@@ -36,7 +36,7 @@ def evaluation(connection: sqlite3.Connection, season_id: int, number: int, vers
         " :ended)",
         values,
     )
-    standings = contest.placed(figures.figures(EvaluationFormat.SWISS), versions, met)
+    standings = tournament.placed(EvaluationFormat.SWISS.rules.figures(), versions, met)
     connection.executemany(
         "INSERT INTO contest_player (contest_id, version_id, bot_id, seed, place, figures) VALUES (?, ?, ?, ?, ?, ?)",
         [

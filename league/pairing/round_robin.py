@@ -1,10 +1,11 @@
-"""A round robin at tables of three to six: everybody meets everybody, and about equally often.
+"""A round robin: everybody meets everybody; at tables of three to six about equally often.
 
-The field sits on a circle, by seed. A *block* is a table on that circle. Turned by each step, it gives as many tables
-as there are players: each player sits in each of its seats once, and two players meet as often as the distance between
-them occurs in the block. So all play equally many tables, equally often in each seat, whatever the blocks are, and
-nobody needs a bye. What remains is to choose blocks in which each distance occurs, and about equally often. Blocks in
-which all occur equally often are a difference family; their tables are a balanced block design (Bose 1939).
+Two meet by Berger's table (`league.pairing.rounds`). At larger tables, the field sits on a circle, by seed. A *block*
+is a table on that circle. Turned by each step, it gives as many tables as there are players: each player sits in each
+of its seats once, and two players meet as often as the distance between them occurs in the block. So all play equally
+many tables, equally often in each seat, whatever the blocks are, and nobody needs a bye. What remains is to choose
+blocks in which each distance occurs, and about equally often. Blocks in which all occur equally often are a difference
+family; their tables are a balanced block design (Bose 1939).
 
 `_blocks` looks for blocks in which no distance occurs more often than a bound, for the lowest bound with which it
 succeeds, so it finds difference families. A block begins with a distance that occurs least, so there are at most n / 2
@@ -17,8 +18,41 @@ Archives are verified by drawing again, so a change of the search, its `STEPS` i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import count, permutations
+from math import comb
+
+from deadheat.engine.language import N_
+from deadheat.league.pairing.figures import SONNEBORN_BERGER, Meeting
+from deadheat.league.pairing.rounds import berger
+from deadheat.league.pairing.tournament import Drawn, Form, Rules
+
+
+class RoundRobin(Rules):
+    """The rules of a round robin."""
+
+    words = N_("round robin")
+    usual = (SONNEBORN_BERGER,)
+    no_rounds = N_("a round robin has as many rounds as its field needs; leave “rounds” out")
+
+    def rounds_in(self, players: int, chosen: int | None, seats: int) -> int:
+        return max(0, players - 1 + players % 2) if seats == 2 else len(block_rounds(players, seats))
+
+    def draw(
+        self, form: Form, seeded: Sequence[int], present: AbstractSet[int], played: Sequence[Meeting]
+    ) -> list[Drawn]:
+        if played:
+            return []
+        if form.seats > 2:
+            rounds = block_rounds(len(seeded), form.seats)
+            return [([tuple(seeded[place] for place in table) for table in tables], ()) for tables in rounds]
+        return [([*one.pairs], () if one.bye is None else (one.bye,)) for one in berger(list(seeded))]
+
+    def pools(self, form: Form, players: int) -> list[tuple[int, int]]:
+        tables = comb(players, 2) if form.seats == 2 else sum(map(len, block_rounds(players, form.seats)))
+        return [(1, tables), (form.further, 1)]
+
 
 Table = tuple[int, ...]
 
