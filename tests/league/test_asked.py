@@ -14,7 +14,7 @@ from sqlmodel import col, select
 from deadheat.league import errors, sprt
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
-from deadheat.league.service.duels import planning, requests, views
+from deadheat.league.service.duels import planning, requests
 from deadheat.league.service.duels.planning import OPEN_SERIES
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
@@ -24,6 +24,7 @@ from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.series.planning import add_series
 from deadheat.league.service.views import careers, waiting
+from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import (
     Asked,
@@ -370,7 +371,7 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         for viewer in (league.author, league.world.boss):
             assert league_matches.match_detail(session, match.id, viewer).asked is Asked.PRIVATE
             assert league_matches.transcript_of(session, match.id, viewer)
-            assert [m.id for m in league_matches.matches(session, challenge_id=asked_for.id)] == [match.id]
+            assert [m.id for m in league_matches.matches(session, contest_id=asked_for.id)] == [match.id]
         strangers: tuple[Person | None, ...] = (None, league.rival, league.other)
         for stranger in strangers:
             for look in (league_matches.match_detail, league_matches.transcript_of):
@@ -381,7 +382,7 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
         after = partial(league_matches.matches, session, state=MatchState.DONE, before=match.id)
         refused(errors.BadCursor, after)
-        assert after(challenge_id=asked_for.id) == []
+        assert after(contest_id=asked_for.id) == []
         assert views.asked(session, league.rival) == []
         assert [found.id for found in views.asked(session, league.author)] == [asked_for.id]
 

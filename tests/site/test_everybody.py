@@ -16,10 +16,10 @@ from sqlmodel import select
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
-from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.service.views.former import evaluations
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import EvaluationState
 from deadheat.league.tables import Series, User

@@ -32,12 +32,12 @@ from deadheat.league.service.bots.bots import is_own, must_be_active, own_bot
 from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
 from deadheat.league.service.contests.life import end, numbered
 from deadheat.league.service.duels.counting import begin_duels, running_duels, test_terms
-from deadheat.league.service.duels.views import asked_challenge
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
+from deadheat.league.service.views.former import asked_challenge
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Meeting, Season
 

@@ -9,12 +9,12 @@ from sqlmodel import Session, col, select
 from deadheat.league.records.seasons import Season
 from deadheat.league.service.duels.counting import MATCHUPS, Matchup
 from deadheat.league.service.duels.panels import RUNS
-from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.contests import sides
 from deadheat.league.states import ContestKind
 from deadheat.league.tables import Bot, BotVersion, Contest, ContestPlayer, Entry
 
@@ -93,7 +93,7 @@ def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
         .limit(limit)
     )
     found = [Matchup(*row) for row in session.exec(statement)]
-    of = sides(session, found)
+    of = sides(session, (version_id for one in found for version_id in one[2:]))
     rows = [
         {
             "gate_id": one.contest.public_id,
