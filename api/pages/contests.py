@@ -84,32 +84,19 @@ def own(shared: Shared, visit: Visiting, before: Number = None) -> Response:
 
 
 @router.get("/challenges")
-def moved_list(request: Request) -> Response:
-    """Redirect from the earlier address of the visitor's list."""
-    return _moved(request, "/contests")
-
-
-@router.get("/seasons/{season_id}/evaluations")
-def moved_of_season(request: Request, season_id: Id) -> Response:
-    """Redirect from the earlier address of a season's list."""
-    return _moved(request, f"/seasons/{season_id}/contests")
-
-
 @router.get("/evaluations/{number}")
-def moved_evaluation(request: Request, number: Id) -> Response:
-    """Redirect from the earlier address of an evaluation, whose number is the contest's."""
-    return _moved(request, f"/contests/{number}")
+@router.get("/seasons/{season_id}/evaluations")
+def moved(request: Request) -> Response:
+    """Redirect from an address of earlier releases. Evaluations had the numbers of their contests."""
+    path = request.url.path.replace("/evaluations", "/contests").replace("/challenges", "/contests")
+    return RedirectResponse(f"{path}?{request.url.query}" if request.url.query else path, 308)
 
 
 @router.get("/challenges/{number}")
-def moved_challenge(request: Request, shared: Shared, number: Id) -> Response:
+def moved_challenge(shared: Shared, number: Id) -> Response:
     """Redirect from the earlier address of a challenge."""
     with shared.db.reading() as session:
-        return _moved(request, f"/contests/{views.number_of(session, ContestKind.REQUEST, number)}")
-
-
-def _moved(request: Request, path: str) -> Response:
-    return RedirectResponse(f"{path}?{request.url.query}" if request.url.query else path, 308)
+        return RedirectResponse(f"/contests/{views.number_of(session, ContestKind.REQUEST, number)}", 308)
 
 
 # One contest --------------------------------------------------------------------------------------------------------

@@ -48,7 +48,9 @@ def list_contests(shared: Shared, season_id: Id, page: ContestPage) -> base.Page
 def list_own_contests(shared: Shared, asker: Asker, page: ContestPage) -> base.Paged[Contest]:
     """List the duels of your bots, the newest first: challenges, gates and panels."""
     with shared.db.reading() as session:
-        mine = (views.played_for(asker), col(ContestRow.kind).in_(page.kinds))
+        mine = [views.played_for(asker), col(ContestRow.kind).in_(page.kinds)]
+        if page.season is not None:
+            mine.append(col(ContestRow.season_id) == page.season)
         found = views.contests(session, *mine, before=page.before, limit=page.size)
     return base.Paged[Contest](items=found, next=page.next(found, lambda one: one.id))
 

@@ -81,7 +81,7 @@ class ChallengePage(Page):
     season: RowId | None = None
 
 
-class ContestPage(Page):
+class ContestPage(ChallengePage):
     """The filter of a list of contests."""
 
     kind: ContestKind | None = Field(default=None, description="Only of this kind.")
