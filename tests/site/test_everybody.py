@@ -64,10 +64,10 @@ class Everything(League):
         season, bot = f"/seasons/{match.season_id}", f"/bots/{first.bot_id}"
         (evaluation,) = self.site.world.read(evaluations, match.season_id)
         assert evaluation.state is EvaluationState.DONE
-        of_season = ("", "?q=expert", "/statistics", "/evaluations", "/participants", "/matches", "/timeouts")
+        of_season = ("", "?q=expert", "/statistics", "/contests", "/participants", "/matches", "/timeouts")
         of_bot = ("", f"/matches?opponent={second.bot_id}", "/opponents")
         pages = [*(f"{season}{page}" for page in of_season), *(f"{bot}{page}" for page in of_bot)]
-        return [*pages, f"/evaluations/{evaluation.id}", f"/authors/{first.author}"]
+        return [*pages, f"/contests/{evaluation.id}", f"/authors/{first.author}"]
 
     def signed_in(self, role: str) -> StorageState | None:
         """Return the browser storage of somebody with this role."""
