@@ -8,8 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from deadheat.league.records import Record
-from deadheat.league.records.evaluations import BracketTie, EvaluationSeat, EvaluationStanding
+from deadheat.league.records.evaluations import BracketTie, EvaluationSeat, EvaluationStanding, Played
 from deadheat.league.records.panels import PanelOpponent
 from deadheat.league.states import ContestKind, ContestState, EvaluationFormat
 
@@ -22,33 +21,16 @@ class ContestVersion(EvaluationSeat):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest(Record):
+class Contest(Played):
     """An evaluation or a stage of the finals, with rounds and standings; or a duel, in which a version, the candidate,
     meets others unrated: at its gate, because an author asked (a request), or against the season's panel. What only the
     others have is null or empty.
     """
 
-    id: int
     kind: ContestKind
     known_as: Annotated[int, Field(description="Its number in the addresses of its kind, such as /v1/challenges.")]
-    season_id: int
-    season: str
-    game: str
-    seats: Annotated[int, Field(description="Of a table.")]
     number: Annotated[int | None, Field(description="Its number among the season's evaluations, from 1.")]
-    name: str
     format: EvaluationFormat | None
-    rounds: int
-    round: Annotated[int, Field(description="The last round that was drawn; 0: none.")]
-    matches: Annotated[int, Field(description="Matches per meeting; with a test, at most this many.")]
-    rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
-    stage: Annotated[int | None, Field(description="Its number among the stages of the finals.")]
-    keep: Annotated[int | None, Field(description="How many bots advance from a stage; 1: the winner.")]
-    further: Annotated[int, Field(description="The most times that two bots at the cut, or level, meet again.")]
-    third_place: bool
-    rules: Annotated[int, Field(description="The version of its tie-breaks.")]
-    tie_breaks: list[str] | None
-    players: int
     versions: Annotated[list[ContestVersion], Field(description="The candidate of a duel, then its opponents.")]
     asker: Annotated[str | None, Field(description="The author who asked for it.")]
     private: Annotated[bool, Field(description="Whether only the bot's owners and organisers see its matches.")]
@@ -69,8 +51,6 @@ class Contest(Record):
     reason: Annotated[str, Field(description="Why it is over, or why it was cancelled.")]
     waits: Annotated[str, Field(description="What a duel's next match waits for; empty while it plays.")]
     due_at: Annotated[datetime | None, Field(description="When an evaluation began, or was due by the timetable.")]
-    created_at: datetime
-    ended_at: datetime | None
 
     @property
     def title(self) -> str:

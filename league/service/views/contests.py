@@ -92,9 +92,17 @@ theirs: the bot's owners, and organisers without a bot in the season.
 """
 
 
-def contests(session: Session, *conditions: Any, before: int | None = None, limit: int = 50) -> list[records.Contest]:
-    """Return the contests that meet the conditions on `Contest`, the newest first; `before`: only older ones."""
-    statement = lookups.newest_first(ROWS.where(*conditions), Contest.id, before, limit)
+def contests(
+    session: Session, *conditions: Any, before: int | None = None, after: int | None = None, limit: int = 50
+) -> list[records.Contest]:
+    """Return the contests that meet the conditions on `Contest`, the newest first; `before`: only older ones. `after`:
+    only newer ones, the oldest first.
+    """
+    statement = ROWS.where(*conditions)
+    if after is None:
+        statement = lookups.newest_first(statement, Contest.id, before, limit)
+    else:
+        statement = statement.where(col(Contest.id) > after).order_by(col(Contest.id)).limit(limit)
     return [records.Contest(**fields) for fields in _fields(session, session.connection().execute(statement).all())]
 
 
@@ -346,7 +354,7 @@ def contest(
     shown = session.connection().execute(ROWS.where(col(Contest.id) == contest_id)).one()
     (fields,) = _fields(session, [shown])
     if row.kind not in EVALUATIONS:
-        opponents = opponents_of(session, [contest_id])[contest_id]
+        opponents = opponents_of(session, [contest_id], fields["versions"])[contest_id]
         if row.kind is not ContestKind.PANEL:
             fields |= _difference(fields)
         return records.ContestDetail(**fields, standings=[], bracket=[], opponents=opponents)
@@ -487,11 +495,13 @@ def _pairing(
     )
 
 
-def opponents_of(session: Session, contest_ids: Sequence[int]) -> dict[int, list[PanelOpponent]]:
-    """Return how the candidates of these duels fared against each opponent."""
+def opponents_of(
+    session: Session, contest_ids: Sequence[int], versions: Iterable[records.ContestVersion]
+) -> dict[int, list[PanelOpponent]]:
+    """Return how the candidates of these duels fared against each opponent. `versions`: all in these contests."""
     duels = matchups(session, col(Contest.id).in_(contest_ids))
     ids = [one.meeting.id for one in duels]
-    of = sides(session, (one.opponent_id for one in duels))
+    of = {version.version_id: version for version in versions}
     faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
     matches = matches_of(session, ids)
     found: dict[int, list[PanelOpponent]] = defaultdict(list)
@@ -507,20 +517,6 @@ def opponents_of(session: Session, contest_ids: Sequence[int]) -> dict[int, list
         )
         found[one.contest.id].append(opponent)
     return found
-
-
-def sides(session: Session, version_ids: Iterable[int]) -> dict[int, records.ContestVersion]:
-    """Return versions in duels, by their ids."""
-    ids = sorted({*version_ids})
-    return {row[3]: records.ContestVersion(*row) for row in session.connection().execute(SIDES, {"versions": ids})}
-
-
-SIDES = (
-    columns(col(Bot.id), col(Bot.name), col(BotVersion.number), col(BotVersion.id), col(User.name))
-    .join_from(BotVersion, Bot, col(Bot.id) == BotVersion.bot_id)
-    .join(User, col(User.id) == Bot.owner_id)
-    .where(col(BotVersion.id).in_(bindparam("versions", expanding=True)))
-)
 
 
 _DUELS: Any = bindparam("duels", expanding=True)

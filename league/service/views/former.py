@@ -110,7 +110,8 @@ def panel_results(session: Session, owner: Person, bot_id: int, version: int | N
     """List the panel results of the caller's bot, or of one version; the newest hundred first. Raises NotFound."""
     own_bot(session, owner, bot_id)
     found = at_panels(session, bot_id, version)
-    opponents = opponents_of(session, [one.id for one in found])
+    versions = (version for one in found for version in one.versions)
+    opponents = opponents_of(session, [one.id for one in found], versions)
     entered = select(Entry.season_id, Entry.version_id).where(Entry.bot_id == bot_id, ~col(Entry.waits_for_panel))
     plays = {(season, version_id) for season, version_id in session.exec(entered)}
     return [
