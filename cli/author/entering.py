@@ -44,8 +44,7 @@ def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[st
     which = f"; {then}" if entry.follows else ", and no other"
     yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
     if entry.challenger:
-        shows = command("gate", bot, "--season", str(season))
-        yield f"Version {entry.challenger} is at the gate; see `{shows}`."
+        yield f"Version {entry.challenger} is at the gate; see `{command('contest', 'list', '--kind', 'gate')}`."
     elif entry.gated and entry.follows:
         for tried in client.challenges(season, entry.bot_id)[:1]:
             if tried.state == "failed" and tried.candidate > entry.version:
