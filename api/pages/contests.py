@@ -257,5 +257,4 @@ def ask(shared: Shared, posted: Submitted, bot_id: Id, season: Annotated[RowId, 
         body = body.model_copy(update={"test": checked(SequentialTest, bounds)})
     with shared.db.transaction() as session:
         made = requests.ask(session, posted.visit.person, season, **body.question())
-        number = views.number_of(session, ContestKind.REQUEST, made.id)
-    return onward(f"/contests/{number}")
+    return onward(f"/contests/{made.id}")

@@ -59,8 +59,8 @@ def list_own_contests(shared: Shared, asker: Asker, page: ContestPage) -> base.P
 def get_contest(
     shared: Shared, viewer: Viewer, contest_id: Id, response: Response, kind: OfKind = None
 ) -> ContestDetail:
-    """Return a contest with its results so far. Running gates, panels and private challenges are seen by their bots'
-    owners and by organisers without a bot in the season.
+    """Return a contest with its results so far. Gates, panels and private challenges are seen by their bots' owners and
+    by organisers without a bot in the season.
     """
     response.headers["Cache-Control"] = NOWHERE
     with shared.db.reading() as session:

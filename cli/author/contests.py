@@ -122,7 +122,7 @@ def start(
         "test": test,
         "private": private,
     }
-    made = client.contest(client.challenge(body).id, ContestKind.REQUEST)
+    made = client.contest(client.challenge(body).id)
     if wait or report:
         return _shown(client, _over(client, made, timeout), report)
     return Output(_with_former(made), [*_head(made), f"See `{command('contest', 'show', str(made.id))}`."])

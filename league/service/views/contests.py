@@ -83,12 +83,10 @@ COURSE = 100
 # Lists --------------------------------------------------------------------------------------------------------------
 
 PUBLIC = or_(
-    col(Contest.kind).in_(EVALUATIONS),
-    (col(Contest.kind) == ContestKind.REQUEST) & col(Contest.private).is_(False),
-    (col(Contest.kind) == ContestKind.GATE) & (col(Contest.state) != ContestState.RUNNING),
+    col(Contest.kind).in_(EVALUATIONS), (col(Contest.kind) == ContestKind.REQUEST) & col(Contest.private).is_(False)
 )
-"""The condition on `Contest` that everybody may see it. The others are seen by those who may see a private match of
-theirs: the bot's owners, and organisers without a bot in the season.
+"""The condition on `Contest` that everybody may see it. The others, among them gates, whose terms are their authors',
+are seen by those who may see a private match of theirs: the bot's owners, and organisers without a bot in the season.
 """
 
 
