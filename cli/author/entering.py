@@ -36,10 +36,10 @@ def enter(
     if gate:
         body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
     entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
-    return Output(entry, _entered(client, entry, bot, season))
+    return Output(entry, _entered(client, entry, season))
 
 
-def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
+def _entered(client: Client, entry: Entry, season: int) -> Iterator[str]:
     then = "newer versions must first pass the gate" if entry.gated else "newer versions take over"
     which = f"; {then}" if entry.follows else ", and no other"
     yield f"{entry.bot} plays version {entry.version} in season {season}{which}."

@@ -62,6 +62,7 @@ def test_who_is_shown_a_button_may_stop_the_contest(asking: Asking, boss: Browse
     asking.ask()
     assert "Stop" not in asking.site.client.get("/contests/1").text
     assert "Stop" not in boss.get("/contests/1").text
+    asking.ada.get("/contests/1")
     asking.ada.submit("/contests/1/cancel")
     assert "Its author stopped it." in asking.ada.page.text
     asking.ada.get(f"/seasons/{asking.season_id}/contests?kind=request")
