@@ -201,8 +201,8 @@ def _shown(client: Client, found: ContestDetail, report: Path | None = None) -> 
     if report is not None:
         from deadheat.cli.tournament.of_league import write_report  # it imports the ratings' numpy
 
-        if not found.versions:
-            fail("an evaluation has no report", USAGE)
+        if len(found.versions) < 2:
+            fail("there is a report of challenges, gates and panels only", USAGE)
         try:
             note(f"Report: {write_report(found, list(client.contest_matches(found.id)), client.transcript, report)}")
         except OSError as error:
@@ -275,9 +275,9 @@ def _over(client: Client, found: ContestDetail, timeout: int) -> ContestDetail:
 def _with_former(found: Contest) -> dict[str, Any]:
     """Return a contest as JSON; a challenge with what earlier releases called its fields, too."""
     answer = dict(as_object(found))
-    if found.kind != ContestKind.REQUEST:
+    if found.kind != ContestKind.REQUEST or len(found.versions) != 2:
         return answer
-    own, other = (as_object(one) for one in answer["versions"])
+    own, other = answer["versions"]
     sides = {name: own[name] for name in ("bot_id", "bot", "version", "version_id")} | {
         f"opponent_{name}": other[name] for name in ("author", "version", "version_id")
     }

@@ -48,7 +48,7 @@ def write_report(
             file.write_bytes(data := transcript_of(match.id))
             transcript = parsed(data, f"match {match.id}")
             request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
-            names = [request.labels[places[seat.bot_id, seat.version]] for seat in match.seats]
+            names = [request.labels[places.get((seat.bot_id, seat.version), 1)] for seat in match.seats]
             line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), file.name)
             lines.append(json.dumps(line).encode())
         title = f"{contest.title}: contest {contest.id}"
