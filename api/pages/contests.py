@@ -102,13 +102,13 @@ def moved_challenge(shared: Shared, number: Id) -> Response:
 # One contest --------------------------------------------------------------------------------------------------------
 
 
-def reader(shared: Shared, visit: Present, contest_id: Id) -> Visit | None:
-    """Return the visitor if the contest is a duel: what they may see and do there depends on whose bot plays."""
-    if visit is None:
-        return None
+def is_duel(shared: Shared, contest_id: Id) -> bool:
+    """Say whether the contest is a duel, so that its page depends on the visitor. It must then never be kept for all,
+    not even as strangers see it: a page that is kept is the answer to everybody (`api.services`).
+    """
     with shared.db.reading() as session:
         row = session.get(Contest, contest_id)
-        return None if row is None or row.kind in EVALUATIONS else visit
+        return row is not None and row.kind not in EVALUATIONS
 
 
 def _values(shared: Services, contest_id: int, chosen: Chosen, person: Person | None) -> dict[str, Any]:
@@ -152,13 +152,13 @@ def _everybodys(shared: Shared, contest_id: Id, chosen: Annotated[Chosen, Query(
 
 def _personal(
     shared: Services,
-    visit: Visit,
+    visit: Visit | None,
     contest_id: int,
     chosen: Chosen = Chosen(),  # noqa: B008  it is frozen
     complaint: Complaint | None = None,
     **_: Any,
 ) -> Response:
-    values = _values(shared, contest_id, chosen, visit.person)
+    values = _values(shared, contest_id, chosen, None if visit is None else visit.person)
     return private(shared, "contest.html", visit, complaint, **values)
 
 
@@ -169,7 +169,8 @@ shown_to_all = everyones(_everybodys)
 async def contest(
     request: Request,
     shared: Shared,
-    visit: Annotated[Visit | None, Depends(reader)],
+    visit: Present,
+    personal: Annotated[bool, Depends(is_duel)],
     contest_id: Id,
     chosen: Annotated[Chosen, Query()],
 ) -> Response:
@@ -177,7 +178,7 @@ async def contest(
     bracket; or a duel's results, its test and its matches. With `q`, show only bots whose own, author's or team's name
     matches, and their boards of all rounds.
     """
-    if visit is None:
+    if not personal:
         return await shown_to_all(shared=shared, request=request, contest_id=contest_id, chosen=chosen)
     return await to_thread.run_sync(partial(_personal, shared, visit, contest_id, chosen), limiter=shared.showing)
 

@@ -204,7 +204,9 @@ TABLE: tuple[Line, ...] = (
     get("/contests", "in 200"),
     get("/contests/{contest_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
     get("/contests/{contest_id}", ALL, params={"contest_id": "evaluation_id"}),
-    post("/contests/{contest_id}/cancel", "in 404 owner=303 organiser=404"),
+    post(
+        "/contests/{contest_id}/cancel", "in 404 owner=303 organiser=404", shows=shows(organiser=f"{BEFORE_IT}, {LINK}")
+    ),
     post("/contests/{contest_id}/cancel", "in 403 organiser=303", params={"contest_id": "evaluation_id"}),
     post("/contests/{contest_id}/resume", "in 403 organiser=409", params={"contest_id": "evaluation_id"}),
     get("/challenges", "308"),
