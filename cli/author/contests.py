@@ -138,9 +138,7 @@ def evaluation(client: Client, season: int, rounds: int, matches: int, name: str
 
 @asked()
 def cancel(client: Client, number: Number) -> Output:
-    """End a challenge of your bot; or, as an organiser, an evaluation, which then has no final standings. Matches in
-    progress are played to the end.
-    """
+    """End a challenge of your bot or, as an organiser, an evaluation. Matches in progress are played to the end."""
     made = client.cancel_contest(number)
     return Output(_with_former(made), f"Contest {number} is {made.state}. {made.reason}".strip())
 

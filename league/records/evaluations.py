@@ -20,7 +20,7 @@ from deadheat.league.states import EvaluationFormat, EvaluationState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played(Record):
+    """The fields that evaluations and all other contests have in common."""
     """What evaluations and all contests have."""
 
     id: int
