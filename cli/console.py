@@ -203,6 +203,11 @@ def command(*words: str) -> str:
     return " ".join([start, *map(shlex.quote, words)])
 
 
+def renamed(now: str) -> None:
+    """Tell who gives a command by a former name its present one."""
+    note(f"this command is `deadheat {now}` now; the next release no longer has the old name", "warning:", "yellow")
+
+
 def nearby(path: Path) -> str:
     """Return the shortest form of a path that a shell here would start: relative, or as given."""
     near = os.path.relpath(path)

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
-from deadheat.cli.console import USAGE, fail, missing, say
+from deadheat.cli.console import USAGE, fail, missing, renamed, say
 from deadheat.cli.server import profiles
 
 PANELS = {
@@ -42,9 +42,7 @@ PANELS = {
         "trial": "author.bots:trial",
         "logs": "author.matches:logs",
         "enter": "author.entering:enter",
-        "gate": "author.entering:gate",
-        "challenge": "author.challenges:challenge",
-        "challenges": "author.challenges:challenges",
+        "contest": "author.contests:group",
         "withdraw": "author.entering:withdraw",
         "rejoin": "author.entering:rejoin",
         "appeal": "author.entering:appeal",
@@ -56,7 +54,6 @@ PANELS = {
         "watch": "server.follow:watch",
         "matches": "author.matches:matches",
         "leaderboard": "author.leaderboard:leaderboard",
-        "evaluations": "author.evaluations:evaluations",
         "timeouts": "author.timeouts:timeouts",
         "download": "author.matches:download",
         "export": "author.records:export",
@@ -95,7 +92,19 @@ GAMES_HELP = (
 PARTS = {"jobs": "operator.deployment:jobs", "keeper": "operator.deployment:keeper"}
 """Commands that `serve` and `worker` start, and that nobody types."""
 
-PLACES = PARTS | {name: place for verbs in PANELS.values() for name, place in verbs.items()}
+RENAMED = {
+    "challenge": ("author.contests:start", "contest start"),
+    "challenges": ("author.contests:challenges", "contest list --kind request` or `contest show"),
+    "evaluations": ("author.contests:evaluations", "contest list --season N` or `contest show"),
+    "gate": ("author.entering:gate", "contest list --kind gate"),
+}
+"""Former commands that stay for one release: the place of each, and its present form."""
+
+PLACES = (
+    PARTS
+    | {name: place for name, (place, _) in RENAMED.items()}
+    | {name: place for verbs in PANELS.values() for name, place in verbs.items()}
+)
 
 
 def said_of(name: str) -> str:
@@ -149,6 +158,8 @@ class Lazily(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """Return the command that the arguments name. A placeholder completes what cannot be imported here."""
         name, listed, rest = super().resolve_command(ctx, args)
+        if name in RENAMED and not ctx.resilient_parsing:
+            renamed(RENAMED[name][1])
         try:
             return name, load(name) if name else listed, rest
         except ModuleNotFoundError:
@@ -205,7 +216,7 @@ app = typer.Typer(
 for _panel, _verbs in PANELS.items():
     for _name in _verbs:
         app.command(_name, rich_help_panel=_panel)(_listed)
-for _name in PARTS:
+for _name in (*PARTS, *RENAMED):
     app.command(_name, hidden=True)(_listed)
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class NoticeKind(StrEnum):
     EVALUATION_DONE = (
         "evaluation-done",
         N_("{bot} finished in place {place} of {players} in evaluation {number} of {season}; it was seed {seed}."),
-        "/evaluations/{evaluation_id}",
+        "/contests/{evaluation_id}",
     )
     APPEAL_OPENED = (  # for organisers
         "appeal-opened",

@@ -23,11 +23,9 @@ from deadheat.engine.language import N_, gettext
 from deadheat.league.beside import tally
 from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bot_info
-from deadheat.league.service.duels.views import at_gate
-from deadheat.league.service.evaluations import views as evaluations
 from deadheat.league.service.rankings.history import history
 from deadheat.league.service.series.response_times import command_times
-from deadheat.league.service.views import careers
+from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.service.views.careers import Opponent, Part
 from deadheat.league.service.views.waiting import waiting
@@ -153,12 +151,12 @@ def _in_season(shared: Services, session: Session, bot_id: int, part: Part) -> d
     return {
         "near": near(row, above, below),
         "compared": compared(standings, row, bot_id),
-        "gates": at_gate(session, part.season_id, bot_id, careers.MAX_VERSIONS, running=False),
+        "gates": contests.at_gate(session, part.season_id, bot_id, careers.MAX_VERSIONS, running=False),
         "what_ifs": [(time, [late_share(time.counts, part) for _, part in WHAT_IFS]) for time in times if time.counts],
         "row": row,
         "tally": tally(board.config, [] if row is None else [row["plackett_luce"]]),
         "chart": charts.history(history(session, part.season_id, bot_id)),
-        "course": charts.courses(evaluations.courses(session, part.season_id, [bot_id])),
+        "course": charts.courses(contests.courses(session, part.season_id, [bot_id])),
         "times": times,
         "failures": failures,
         "causes": _by_cause(careers.failure_counts(session, part.season_id, bot_id)),

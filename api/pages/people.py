@@ -13,9 +13,8 @@ from deadheat.api.pages.pictures import charts
 from deadheat.api.pages.render import everyones, render
 from deadheat.api.services import Services
 from deadheat.league.records.bots import Bot
-from deadheat.league.service.evaluations import views as evaluations
 from deadheat.league.service.people.teams import team_info
-from deadheat.league.service.views import careers
+from deadheat.league.service.views import careers, contests
 from deadheat.league.service.views.careers import Part
 
 router = APIRouter()
@@ -67,7 +66,7 @@ def evaluated(session: Session, found: Mapping[int, Course]) -> list[tuple[Part,
     made = []
     for season_id in sorted(in_season, reverse=True):
         part, bot_ids = in_season[season_id]
-        picture = charts.courses(evaluations.courses(session, season_id, bot_ids[:MOST_WAYS]))
+        picture = charts.courses(contests.courses(session, season_id, bot_ids[:MOST_WAYS]))
         if picture is not None:
             made.append((part, picture))
         if len(made) == PICTURES:

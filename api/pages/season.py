@@ -27,15 +27,16 @@ from deadheat.league.database import now
 from deadheat.league.records.seasons import Progress, Season
 from deadheat.league.service.course import states
 from deadheat.league.service.course.finals import finals_progress
-from deadheat.league.service.evaluations.views import coming, evaluations, stages_of
+from deadheat.league.service.evaluations.views import stages_of
 from deadheat.league.service.people import announcements as league_announcements
 from deadheat.league.service.rankings.history import trends
 from deadheat.league.service.rankings.standings import Leaderboard, order_is_settled
 from deadheat.league.service.rankings.stored import Rows
 from deadheat.league.service.seasons.participation import AbsentBot, absent_bots
 from deadheat.league.service.seasons.seasons import season_info, season_progress, season_waiting
+from deadheat.league.service.views.contests import coming, of_season
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
+from deadheat.league.states import EVALUATIONS, SEASON_STEPS, Absence, MatchState, SeasonState, dated_steps
 from deadheat.league.terms import TERMS, Group
 from deadheat.sandbox.languages import LANGUAGES
 
@@ -103,7 +104,7 @@ def _season(shared: Services, season_id: int, chosen: Chosen) -> str:
         announcements = league_announcements.announcements(session, season_id, limit=3)
         recent = matches(session, season_id=season_id, state=MatchState.DONE, limit=RECENT)
         absent = absent_bots(session, season_id)
-        evaluation = next(iter(evaluations(session, season_id, limit=1)), None)
+        evaluation = next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None)
         at = now(session)
         draws = coming(session, season_id)
         settled = info.state is SeasonState.OPEN and order_is_settled(session, season_id)

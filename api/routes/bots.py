@@ -12,9 +12,9 @@ from deadheat.api.schemas.base import Items, RowId
 from deadheat.league.records.bots import Bot
 from deadheat.league.service.bots import bots
 from deadheat.league.service.bots.bots import bot_info, bots_of
-from deadheat.league.service.duels.views import panel_results
 from deadheat.league.service.seasons import bot_changes
 from deadheat.league.service.seasons.bot_changes import BotChange
+from deadheat.league.service.views.former import panel_results
 
 router = APIRouter(prefix="/v1/bots", tags=["bots"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from deadheat.api.schemas.base import Input, Paged, RowId
-from deadheat.api.schemas.challenges import SequentialTest
+from deadheat.api.schemas.contests import SequentialTest
 from deadheat.league.records.entries import Entry
 from deadheat.league.service.duels.gates import MOST_GAMES, TEST
 

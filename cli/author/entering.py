@@ -36,16 +36,15 @@ def enter(
     if gate:
         body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
     entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
-    return Output(entry, _entered(client, entry, bot, season))
+    return Output(entry, _entered(client, entry, season))
 
 
-def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
+def _entered(client: Client, entry: Entry, season: int) -> Iterator[str]:
     then = "newer versions must first pass the gate" if entry.gated else "newer versions take over"
     which = f"; {then}" if entry.follows else ", and no other"
     yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
     if entry.challenger:
-        shows = command("gate", bot, "--season", str(season))
-        yield f"Version {entry.challenger} is at the gate; see `{shows}`."
+        yield f"Version {entry.challenger} is at the gate; see `{command('contest', 'list', '--kind', 'gate')}`."
     elif entry.gated and entry.follows:
         for tried in client.challenges(season, entry.bot_id)[:1]:
             if tried.state == "failed" and tried.candidate > entry.version:

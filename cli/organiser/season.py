@@ -13,9 +13,11 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
+from deadheat.cli.author.contests import Number as Contested
+from deadheat.cli.author.contests import evaluation
 from deadheat.cli.author.entering import find_entry
 from deadheat.cli.author.leaderboard import standings_table
-from deadheat.cli.console import USAGE, fail, harmless, note, number_in
+from deadheat.cli.console import USAGE, fail, harmless, note, number_in, renamed
 from deadheat.cli.organiser.archive import archive
 from deadheat.cli.organiser.archive_checks import verify
 from deadheat.cli.organiser.season_file import Number, apply, export, forecast, instant, shown
@@ -23,7 +25,6 @@ from deadheat.cli.output import Column, Columns, Output, commands, says, table, 
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks, visits
 from deadheat.engine.figures import counted
-from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Division, Season, SeasonDetail
 from deadheat.league.states import SEASON_STEPS, SeasonState, SeasonStep, dated_steps
@@ -108,7 +109,7 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
     yield standings_table(board)
 
 
-@asked()
+@asked(hidden=True)
 def evaluate(
     client: Client,
     season: Number,
@@ -117,28 +118,23 @@ def evaluate(
     name: Annotated[str, typer.Option(help="Its name.")] = "By hand",
     counts: Annotated[bool, typer.Option("--counts", help="Its matches count in the ranking, too.")] = False,
 ) -> Output:
-    """Begin an evaluation now, whatever the timetable says."""
-    format_ = EvaluationFormat.SWISS if rounds else EvaluationFormat.ROUND_ROBIN
-    body = {"name": name, "format": format_, "rounds": rounds or None, "matches": matches, "counts": counts}
-    made = client.begin_evaluation(season, body)
-    said = f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}"
-    return Output(made, said.strip())
+    """Renamed: `deadheat contest start --season N`."""
+    renamed(f"contest start --season {season}")
+    return evaluation(client, season, rounds, matches, name, counts)
 
 
-@asked("cancel-evaluation")
-def cancel_evaluation(
-    client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
-) -> Output:
-    """End an evaluation without final standings. Matches in progress are played to the end."""
-    return Output(client.cancel_evaluation(evaluation), f"Evaluation {evaluation} is cancelled.")
+@asked("cancel-evaluation", hidden=True)
+def cancel_evaluation(client: Client, number: Contested) -> Output:
+    """Renamed: `deadheat contest cancel`."""
+    renamed(f"contest cancel {number}")
+    return Output(client.cancel_contest(number), f"Evaluation {number} is cancelled.")
 
 
-@asked("resume-evaluation")
-def resume_evaluation(
-    client: Client, evaluation: Annotated[int, typer.Argument(help="The evaluation's number.", min=1)]
-) -> Output:
-    """Continue a cancelled evaluation. What was dropped with it is played, too."""
-    return Output(client.resume_evaluation(evaluation), f"Evaluation {evaluation} goes on.")
+@asked("resume-evaluation", hidden=True)
+def resume_evaluation(client: Client, number: Contested) -> Output:
+    """Renamed: `deadheat contest resume`."""
+    renamed(f"contest resume {number}")
+    return Output(client.resume_contest(number), f"Evaluation {number} goes on.")
 
 
 @group.command()

@@ -25,8 +25,9 @@ from deadheat.cli.server.wire import Refused, Wire
 from deadheat.league.records import Record
 from deadheat.league.records.bots import Bot, BuildLog, Version
 from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.contests import Contest, ContestDetail
 from deadheat.league.records.entries import Challenge, Entry, Waiting
-from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
+from deadheat.league.records.evaluations import EvaluationDetail, EvaluationPairing
 from deadheat.league.records.forecasts import Forecast
 from deadheat.league.records.hosts import Workers
 from deadheat.league.records.matches import EndingView, Match, MatchDetail
@@ -237,7 +238,7 @@ class Client:
         """Return the upload of a version whose source a season has published."""
         return self.download(f"/v1/seasons/{season_id}/sources/{version_id}")
 
-    # --- Unrated matches that you ask for.
+    # --- Contests: evaluations, challenges and others.
 
     def challenge(self, body: Body) -> AskedChallenge:
         """Ask for unrated matches: `season_id`, `bot_id`, `opponent_id`, `games`; optional: `version`,
@@ -245,47 +246,37 @@ class Client:
         """
         return self._ask(AskedChallenge, "POST", "/v1/challenges", json=body)
 
-    def own_challenges(self, *, season: int = 0, limit: int | None = None) -> Iterator[AskedChallenge]:
-        """Yield the challenges of your bots, newest first."""
-        yield from self._pages(AskedChallenge, "/v1/challenges", limit, season=season)
-
-    def asked_challenge(self, challenge_id: int) -> AskedChallenge:
-        """Return one challenge with its counts."""
-        return self._ask(AskedChallenge, "GET", f"/v1/challenges/{challenge_id}")
-
-    def challenge_matches(self, challenge_id: int, *, limit: int | None = None) -> Iterator[Match]:
-        """Yield a challenge's matches, newest first."""
-        yield from self._pages(Match, f"/v1/challenges/{challenge_id}/matches", limit)
-
-    def stop_challenge(self, challenge_id: int) -> AskedChallenge:
-        """Stop a challenge of your bot."""
-        return self._ask(AskedChallenge, "POST", f"/v1/challenges/{challenge_id}/stop")
-
-    # --- Evaluations.
-
-    def evaluations(self, season_id: int, *, limit: int | None = None) -> Iterator[Evaluation]:
-        """Yield a season's evaluations, newest first."""
-        yield from self._pages(Evaluation, f"/v1/seasons/{season_id}/evaluations", limit)
-
-    def evaluation(self, evaluation_id: int) -> EvaluationDetail:
-        """Return one evaluation with its standings."""
-        return self._ask(EvaluationDetail, "GET", f"/v1/evaluations/{evaluation_id}")
-
-    def evaluation_round(self, evaluation_id: int, number: int) -> list[EvaluationPairing]:
-        """Return the pairings of a round."""
-        return self._items(EvaluationPairing, f"/v1/evaluations/{evaluation_id}/rounds/{number}")
-
     def begin_evaluation(self, season_id: int, body: Body) -> EvaluationDetail:
         """Begin one now: `format`; optional: `rounds`, `matches`, `name`, `counts`. Organisers only."""
         return self._ask(EvaluationDetail, "POST", f"/v1/seasons/{season_id}/evaluations", json=body)
 
-    def cancel_evaluation(self, evaluation_id: int) -> EvaluationDetail:
-        """End one that is being played, without final standings; organisers only."""
-        return self._ask(EvaluationDetail, "POST", f"/v1/evaluations/{evaluation_id}/cancel")
+    def contests(self, season_id: int, *, kind: str | None = None, limit: int | None = None) -> Iterator[Contest]:
+        """Yield a season's contests of any or one kind that everybody may see, newest first."""
+        yield from self._pages(Contest, f"/v1/seasons/{season_id}/contests", limit, kind=kind)
 
-    def resume_evaluation(self, evaluation_id: int) -> EvaluationDetail:
-        """Continue a cancelled one; organisers only."""
-        return self._ask(EvaluationDetail, "POST", f"/v1/evaluations/{evaluation_id}/resume")
+    def own_contests(self, *, kind: str | None = None, season: int = 0, limit: int | None = None) -> Iterator[Contest]:
+        """Yield the challenges, gates and panels of your bots, newest first."""
+        yield from self._pages(Contest, "/v1/contests", limit, kind=kind, season=season)
+
+    def contest(self, number: int, kind: str | None = None) -> ContestDetail:
+        """Return one contest with its results. With a `kind`, `number` is what addresses of that kind have."""
+        return self._ask(ContestDetail, "GET", f"/v1/contests/{number}", params={"kind": kind} if kind else {})
+
+    def contest_round(self, contest_id: int, number: int) -> list[EvaluationPairing]:
+        """Return the pairings of a round."""
+        return self._items(EvaluationPairing, f"/v1/contests/{contest_id}/rounds/{number}")
+
+    def contest_matches(self, contest_id: int, *, limit: int | None = None) -> Iterator[Match]:
+        """Yield a contest's matches, newest first."""
+        yield from self._pages(Match, f"/v1/contests/{contest_id}/matches", limit)
+
+    def cancel_contest(self, contest_id: int) -> ContestDetail:
+        """End a challenge of your bot, or an evaluation as an organiser."""
+        return self._ask(ContestDetail, "POST", f"/v1/contests/{contest_id}/cancel")
+
+    def resume_contest(self, contest_id: int) -> ContestDetail:
+        """Continue a cancelled evaluation; organisers only."""
+        return self._ask(ContestDetail, "POST", f"/v1/contests/{contest_id}/resume")
 
     # --- Matches.
 

@@ -48,12 +48,3 @@ class AskedChallenge(Record):
     created_at: datetime
     ended_at: datetime | None
     waits: Annotated[str, Field(description="What its next match waits for; empty while it plays, and when over.")] = ""
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """The names of both sides, with version numbers or authors if both have the same name."""
-        if self.bot != self.opponent:
-            return self.bot, self.opponent
-        if self.bot_id == self.opponent_id:
-            return f"{self.bot} v{self.version}", f"{self.opponent} v{self.opponent_version}"
-        return self.bot, f"{self.opponent} ({self.opponent_author})"

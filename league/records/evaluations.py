@@ -21,17 +21,15 @@ from deadheat.league.states import EvaluationState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation(Record):
-    """A tournament beside a season's ladder, or a stage of its finals, between the versions chosen when it began."""
+class Played(Record):
+    """The fields that evaluations and all other contests have in common."""
 
     id: int
     season_id: int
     season: str
     game: str
     seats: Annotated[int, Field(description="Of a table.")]
-    number: Annotated[int, Field(description="Its number among the season's evaluations, from 1.")]
     name: str
-    format: EvaluationFormat
     rounds: int
     matches: Annotated[int, Field(description="Matches per meeting.")]
     rated: Annotated[bool, Field(description="Whether its matches count in the season's ranking, too.")]
@@ -47,13 +45,21 @@ class Evaluation(Record):
     tie_breaks: Annotated[
         list[str] | None, Field(description="What breaks ties, in order; null: what `rules` says for its format.")
     ] = None
-    state: EvaluationState
-    reason: Annotated[str, Field(description="Why it was cancelled; empty: it was not.")]
     players: int
     round: Annotated[int, Field(description="The last round that was drawn; 0: none.")]
-    due_at: Annotated[datetime, Field(description="When it began, or was due to begin by the timetable.")]
     created_at: datetime
     ended_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation(Played):
+    """A tournament beside a season's ladder, or a stage of its finals, between the versions chosen when it began."""
+
+    number: Annotated[int, Field(description="Its number among the season's evaluations, from 1.")]
+    format: EvaluationFormat
+    state: EvaluationState
+    reason: Annotated[str, Field(description="Why it was cancelled; empty: it was not.")]
+    due_at: Annotated[datetime, Field(description="When it began, or was due to begin by the timetable.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,14 +52,14 @@ def test_the_form_beside_a_bot_leads_to_the_challenge(asking: Asking) -> None:
     ada.submit(path, 422, at=path, games="21")
     assert "allows an author 20 unrated games a day" in ada.page.text
     ada.submit(path, games="4", elo0="0", elo1="100", private="true")
-    assert ada.answer.url.path == "/challenges/1"
+    assert ada.answer.url.path == "/contests/1"
     asking.play(fault=True)
-    shown = ada.get("/challenges/1").text
-    assert "2 / 0 / 0" in shown and "2 of at most 4 games" in shown and "private" in shown
+    shown = ada.get("/contests/1").text
+    assert "2 / 0 / 0" in shown and "2 of at most 4 matches" in shown and "private" in shown
     assert "log-likelihood ratio" in shown
-    ada.submit("/challenges/1/stop")
-    assert "Its author stopped it." in ada.page.text and "rival" in ada.get("/challenges").text
-    assert asking.site.client.get("/challenges/1").status_code == 404
+    ada.submit("/contests/1/cancel")
+    assert "Its author stopped it." in ada.page.text and "rival" in ada.get("/contests").text
+    assert asking.site.client.get("/contests/1").status_code == 404
 
 
 def test_the_form_needs_no_season_if_one_allows_challenges(asking: Asking) -> None:
@@ -86,7 +86,7 @@ def test_a_public_challenge_is_seen_by_everybody_and_stopped_by_its_author(askin
     assert (listed["items"][0]["asked"], listed["items"][0]["rated"]) == ("public", False)
     older = site.ok(200, site.client.get(f"/v1/challenges/1/matches?limit=1&cursor={listed['next']}"))
     assert older["items"][0]["id"] < listed["items"][0]["id"]
-    page = site.client.get("/challenges/1").text
+    page = site.client.get("/contests/1").text
     assert "rival" in page and "Stop" not in page
     assert "An author asked for it" in site.client.get(f"/matches/{listed['items'][0]['id']}").text
     site.problem(404, site.client.post("/v1/challenges/1/stop", headers=site.author("eve")), "not-found")

@@ -21,7 +21,7 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     browser = Browser(site).sign_in("ada")
     page = f"/bots/{bot_id}/versions/1"
     first, second = world.tick()
-    assert "0 of 4 points so far; it needs 3 to play for its bot." in browser.get(page).text
+    assert "0 / 0 / 0" in browser.get(page).text and "3 needed" in browser.answer.text
     assert "/static/live.js" in browser.answer.text
     job = world.claimed(first)
     lost = [forfeited(match, match.seats.index(max(match.seats))) for match in job.matches]
@@ -36,9 +36,12 @@ def test_points_faults_and_matches_are_shown_while_a_version_plays(site: Site) -
     assert found["low"] < found["elo"] < found["high"]
     for path in (page, f"/bots/{bot_id}/upload"):
         browser.get(path)
-        assert "Estimated performance" in browser.answer.text
-        assert f'<a href="/matches/{easy["match_ids"][0]}">' in browser.answer.text
+        assert f'<a href="/contests/{found["id"]}">' in browser.answer.text
     assert "so it gets no matches" in browser.answer.text
+    shown = browser.get(f"/contests/{found['id']}").text
+    assert "2 of 4 matches" in shown and "It needs 3 points" in shown and "Estimated performance" in shown
+    assert f'<a href="/matches/{easy["match_ids"][0]}">' in browser.answer.text
+    assert site.client.get(f"/contests/{found['id']}").status_code == 404, "panels are their authors' alone"
     world.finish(world.claimed(second))
     world.tick()
     (found,) = site.ok(200, site.client.get(f"/v1/bots/{bot_id}/panels?version=1", headers=headers))["items"]

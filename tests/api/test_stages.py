@@ -56,11 +56,11 @@ def test_stages_and_their_bracket_are_told_while_they_play_and_afterwards(site: 
     assert [(tie["round"], tie["slot"]) for tie in bracket] == [(1, 1), (1, 2), (2, 1), (2, 2)]
     assert all(tie["winner"] is None for tie in bracket)
     assert "are being played." in site.client.get("/").text
-    page = site.client.get(f"/evaluations/{second['evaluation_id']}").text
+    page = site.client.get(f"/contests/{second['evaluation_id']}").text
     assert "<svg" in page and "Semifinals" in page and "Third place" in page
     assert "data-live" in page
     shown = site.client.get(f"/seasons/{staged}").text
-    assert f'href="/evaluations/{first["evaluation_id"]}"' in shown and "4 advance" in shown
+    assert f'href="/contests/{first["evaluation_id"]}"' in shown and "4 advance" in shown
 
 
 def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last(site: Site) -> None:
@@ -73,7 +73,7 @@ def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last
     world.write(set_season_state, world.boss, season_id, SeasonState.FINALS)
     world.settle_rankings()
     made = world.tick()
-    assert "round 8 of 8" in site.client.get("/evaluations/1").text
+    assert "round 8 of 8" in site.client.get("/contests/1").text
     assert world.read(season_forecast, world.boss, season_id).finals_matches == (16 + 3) * 3
     while len(world.rows(select(Contest))) == 1:
         world.play(made, lower_wins)
@@ -81,13 +81,13 @@ def test_a_knock_out_of_tables_shows_its_rounds_from_the_first_table_to_the_last
     bracket = site.ok(200, site.client.get("/v1/evaluations/2"))["bracket"]
     seated = [(tie["round"], tie["slot"], len(tie["seats"])) for tie in bracket]
     assert seated == [(1, 1, 3), (1, 2, 3), (1, 3, 1), (2, 1, 0)]
-    assert site.client.get("/evaluations/2").text.count("<rect") == 4
+    assert site.client.get("/contests/2").text.count("<rect") == 4
     world.play(made, lower_wins)
     world.play_all(lower_wins)
     told = site.ok(200, site.client.get("/v1/evaluations/2"))
     assert [tie["advancing"] for tie in told["bracket"]] == [[3], [2], [1], [1]]
     assert [row["version_id"] for row in told["standings"]][:3] == [1, 3, 2]
-    page = site.client.get("/evaluations/2").text
+    page = site.client.get("/contests/2").text
     assert "Final" in page and "Semifinals" in page and "Third place" not in page and "share of the opponents" in page
 
 
@@ -119,7 +119,7 @@ def test_stages_are_a_table_once_the_finals_have_begun(site: Site) -> None:
         "Each version first plays 2 matches against each of boss/rex. It needs 2 points to play for its bot.",
         "After 4 faults in its last 20 matches, a bot rests",
         "Noon: Swiss, 3 rounds",
-        f'<a href="/seasons/{season_id}/evaluations">Evaluations</a>',
+        f'<a href="/seasons/{season_id}/contests">Contests</a>',
     ):
         assert said in page
     site.world.write(set_season_state, site.world.boss, season_id, SeasonState.FINALS)

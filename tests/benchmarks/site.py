@@ -199,9 +199,9 @@ def pages(client: httpx.Client) -> list[tuple[str, str]]:
         ("author", f"/authors/{match['seats'][0]['author']}"),
         ("game", f"/games/{match['game']}"),
         ("match", f"/matches/{match['id']}"),
-        ("evaluations", "/seasons/1/evaluations"),
-        ("evaluation, ended", "/evaluations/1"),
-        ("evaluation, running", "/evaluations/2"),
+        ("evaluations", "/seasons/1/contests"),
+        ("evaluation, ended", "/contests/1"),
+        ("evaluation, running", "/contests/2"),
         ("audit", "/audit"),
         ("operator", "/operator"),
     ]

@@ -46,28 +46,42 @@ def play(site: Site) -> None:
 
 
 def test_a_challenge_from_its_asking_to_its_report(desk: Desk, tmp_path: Path) -> None:
-    asked = desk.says("ada", "challenge", "slow", "--games", 4, "--private")
-    assert "Challenge 1: swift v1 against bob/slow v1, 4 unrated games in Winter, private." in asked
-    assert "No game has been played yet." in desk.says("ada", "challenges", 1)
+    asked = desk.says("ada", "contest", "start", "slow", "--games", 4, "--private")
+    assert "Contest 1 (challenge, private): swift v1 against bob/slow v1, in Winter" in asked
+    assert "0 of 4 matches, 0/0/0; running." in asked
     play(desk.site)
     report = tmp_path / "report.html"
-    shown = desk.says("ada", "challenges", 1, "--report", report)
-    assert "4 of 4 games, 4/0/0; ended. All 4 games have been played." in shown
-    assert "swift" in shown and "4/0/0" in shown and "0/0/4" in shown
-    assert "pairs" not in shown, "the league's games share no dice"
+    shown = desk.says("ada", "contest", "show", 1, "--report", report)
+    assert "4 of 4 matches, 4/0/0; ended. All 4 games have been played." in shown
+    assert "bob/slow v1" in shown and "Difference by these matches alone" in shown
     assert "4 of 4 games can be watched here" in report.read_text()
+    assert "ended, private" in desk.says("ada", "contest", "list", "--limit", 5)
+    assert_one_sentence(desk.run("bob", "contest", "show", 1), "There is no contest 1", 1)
+    assert "There are none yet." in desk.says("bob", "contest", "list", "--kind", "request")
+
+
+def test_former_commands_warn_and_answer_as_before(desk: Desk) -> None:
+    asked = desk.run("ada", "challenge", "slow", "--games", 4)
+    assert "warning: this command is `deadheat contest start` now" in asked.stderr
+    play(desk.site)
+    shown = desk.run("ada", "challenges", 1)
+    assert (
+        "4 of 4 matches" in shown.stdout
+        and "`deadheat contest list --kind request` or `contest show` now" in shown.stderr
+    )
     told = desk.json("ada", "challenges", 1)
     assert [(bot["bot"], bot["wins"]) for bot in told["bots"]] == [("swift", 4), ("slow", 0)]
-    assert "ended, private" in desk.says("ada", "challenges", "--limit", 5)
-    assert_one_sentence(desk.run("bob", "challenges", 1), "There is no challenge 1", 1)
+    former = ("opponent", "opponent_author", "opponent_version", "games_limit", "games_planned", "bot_id", "version_id")
+    assert [told[name] for name in former] == ["slow", "bob", 1, 4, 4, 1, 1]
     assert "You have not asked for any." in desk.says("bob", "challenges", "--limit", 5)
+    assert "No version has been at the gate." in desk.says("ada", "gate", "swift", "--season", 1)
 
 
 def test_a_test_says_how_it_decided(desk: Desk) -> None:
-    desk.says("ada", "challenge", "bob/slow", "--sprt", "0,100")
+    desk.says("ada", "contest", "start", "bob/slow", "--sprt", "0,100")
     play(desk.site)
-    shown = desk.says("ada", "challenges", 1, "--wait")
-    assert "of at most 40 games" in shown
+    shown = desk.says("ada", "contest", "show", 1, "--wait")
+    assert "of at most 40 matches" in shown
     assert "accepted: swift is stronger by 100 normalised Elo or more (rather than by 0)" in shown
 
 
@@ -76,16 +90,16 @@ def test_a_test_is_shown_with_its_own_bounds(desk: Desk) -> None:
     body = {"season_id": 1, "bot_id": 1, "opponent_id": 2, "games": 40, "test": test}
     desk.site.client.post("/v1/challenges", json=body, headers=desk.headers["ada"]).raise_for_status()
     play(desk.site)
-    shown = desk.says("ada", "challenges", 1)
-    assert shown.count("in [-1.39, 1.39]") == 2 and "accepted: swift is stronger" in shown
+    shown = desk.says("ada", "contest", "show", 1)
+    assert "in [-1.39, 1.39]" in shown and "accepted: swift is stronger" in shown
 
 
 def test_own_versions_and_stopping(desk: Desk) -> None:
     desk.upload("ada", 1, b"print(2)")
-    asked = desk.says("ada", "challenge", "swift", "--opponent-version", 1, "--games", 10)
+    asked = desk.says("ada", "contest", "start", "swift", "--opponent-version", 1, "--games", 10)
     assert "swift v2 against ada/swift v1" in asked
-    assert "Its author stopped it." in desk.says("ada", "challenges", 1, "--stop")
-    assert_one_sentence(desk.run("ada", "challenges", 1, "--stop"), "The challenge is over", 1)
+    assert "Its author stopped it." in desk.says("ada", "contest", "cancel", 1)
+    assert_one_sentence(desk.run("ada", "contest", "cancel", 1), "The challenge is over", 1)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +114,7 @@ def test_own_versions_and_stopping(desk: Desk) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_said_in_a_sentence(desk: Desk, who: str, words: tuple[str, ...], said: str) -> None:
-    done = desk.run(who, "challenge", *words)
+    done = desk.run(who, "contest", "start", *words)
     assert_one_sentence(done, said, 2 if done.returncode == 2 else 1)
 
 
@@ -108,5 +122,5 @@ def test_what_is_meant_is_asked_where_there_is_a_choice(desk: Desk) -> None:
     desk.author("ada2", "other")
     desk.headers["ada"] = desk.headers["ada2"]
     desk.upload("ada", desk.site.bot(desk.headers["ada"], "second"))
-    assert "choose one with --bot" in desk.run("ada", "challenge", "slow", "--games", 2).stderr
-    assert desk.json("ada", "challenge", "slow", "--games", 2, "--bot", "second")["bot"] == "second"
+    assert "choose one with --bot" in desk.run("ada", "contest", "start", "slow", "--games", 2).stderr
+    assert desk.json("ada", "contest", "start", "slow", "--games", 2, "--bot", "second")["bot"] == "second"

@@ -1,4 +1,4 @@
-"""`deadheat evaluations` and `deadheat season evaluate`, stages and brackets, against a real server."""
+"""`deadheat contest` for evaluations, and its former names: stages and brackets, against a real server."""
 
 from __future__ import annotations
 
@@ -22,16 +22,17 @@ def test_an_evaluation_is_begun_shown_and_cancelled(site: Site, server: str) -> 
     refused = invoke("season", "evaluate", str(season_id), "--rounds", "2", "--server", server, "--token", "dh_wrong")
     assert refused.returncode != 0
     begun = invoke("season", "evaluate", str(season_id), "--rounds", "2", "--matches", "4", *boss)
-    assert begun.stdout == "Evaluation 1 of 3 bots is running.\n"
+    assert begun.stdout == "Contest 1 of 3 bots is running.\n" and "contest start" in begun.stderr
     site.world.play_all()
-    listed = invoke("evaluations", "--season", str(season_id), "--server", server).stdout
+    assert "By hand" in invoke("evaluations", "--season", str(season_id), "--server", server).stdout
+    listed = invoke("contest", "list", "--season", str(season_id), "--server", server).stdout
     assert "By hand" in listed and "done" in listed
-    shown = invoke("evaluations", "1", "--server", server).stdout
+    shown = invoke("contest", "show", "1", "--server", server).stdout
     assert "By hand, number 1: done, round 2 of 2." in shown and "opp. early" in shown
     told = json.loads(invoke("evaluations", "1", "--server", server, "--json").stdout)
     assert [row["place"] for row in told["standings"]] == [1, 2, 3]
-    assert "bye" in invoke("evaluations", "1", "--round", "1", "--server", server).stdout
-    assert invoke("season", "evaluate", str(season_id), *boss).returncode == 0
+    assert "bye" in invoke("contest", "show", "1", "--round", "1", "--server", server).stdout
+    assert invoke("contest", "start", "--season", str(season_id), *boss).returncode == 0
     assert invoke("season", "cancel-evaluation", "2", *boss).stdout == "Evaluation 2 is cancelled.\n"
     assert invoke("season", "cancel-evaluation", "2", *boss).returncode != 0
     assert invoke("season", "resume-evaluation", "2", *boss).stdout == "Evaluation 2 goes on.\n"
@@ -49,7 +50,7 @@ def test_the_command_shows_stages_and_brackets(site: Site, server: str, monkeypa
     monkeypatch.setenv("DEADHEAT_SERVER", server)
     assert "Stage 2" in succeeded(invoke("season", "show", str(staged))).stdout
     number = str(site.ok(200, site.client.get(f"/v1/seasons/{staged}"))["stage_progress"][1]["evaluation_id"])
-    assert "advances" in invoke("evaluations", number).stdout
+    assert "advances" in invoke("contest", "show", number).stdout
     bracket = json.loads(invoke("evaluations", number, "--json").stdout)["bracket"]
     assert len(bracket) == 4
     assert all(tie["winner"] for tie in bracket)

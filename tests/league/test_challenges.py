@@ -14,12 +14,12 @@ from deadheat.league import errors, sprt
 from deadheat.league.ratings import RatingConfig
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.service.contests.life import OPEN_SERIES
-from deadheat.league.service.duels import views
 from deadheat.league.service.duels.gates import TEST
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.standings import leaderboard, refit
 from deadheat.league.service.seasons import entries, seasons
+from deadheat.league.service.views import former as views
 from deadheat.league.service.views import matches as league_matches
 from deadheat.league.states import ChallengeState, JobState, MatchState, Purpose, SeasonState
 from deadheat.league.tables import Match, Series

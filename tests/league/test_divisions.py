@@ -12,7 +12,6 @@ from deadheat.league.records.entries import Entry
 from deadheat.league.records.seasons import Season as SeasonInfo
 from deadheat.league.service.bots.bots import create_bot
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.ground.audit import audit_log
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings import publishing, standings
@@ -20,6 +19,7 @@ from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.seasons import absence, admission, bot_changes, entries, seasons
 from deadheat.league.service.seasons.divisions import assign_division, change_divisions, moved
 from deadheat.league.service.seasons.entries import Gate
+from deadheat.league.service.views.former import challenges
 from deadheat.league.states import Admission, ChallengeState, SeasonState
 from tests.league.outcomes import higher_wins, lower_wins
 from tests.league.people import GAME

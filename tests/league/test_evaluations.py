@@ -14,7 +14,7 @@ from deadheat.league.errors import BadSetting, NotAllowed, WrongState
 from deadheat.league.jobs import Failure
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.schedule import go_on, has_unplayed, low_after, runs_low
-from deadheat.league.service.evaluations import beginning, playing, views
+from deadheat.league.service.evaluations import beginning, playing
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.rankings.results import season_log
 from deadheat.league.service.rankings.standings import refit
@@ -23,7 +23,7 @@ from deadheat.league.service.rulings.rulings import rejudge_match, restore_match
 from deadheat.league.service.seasons import absence
 from deadheat.league.service.seasons.seasons import season_info
 from deadheat.league.service.series import capacity
-from deadheat.league.service.views import forecasts, matches
+from deadheat.league.service.views import contests, forecasts, matches
 from deadheat.league.service.views.decisions import decisions
 from deadheat.league.tables import Contest, ContestPlayer, Match, Notice, Pair, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
@@ -128,23 +128,23 @@ def test_final_standings_are_read_as_computed_a_page_at_a_time(world: World, lin
     due(world, 5, line_)
     world.play_all(lower_wins)
     (row,) = evaluations(world)
-    kept = world.read(views.evaluation, row.id)
+    kept = world.read(contests.contest, row.id)
     computed = world.read(playing.standings_of, row)
     assert [one.version_id for one in kept.standings] == [one.player for one in computed] == places(world, row.id)
     assert [one.points for one in kept.standings] == [one.points for one in computed]
     two = {kept.standings[1].version_id, kept.standings[3].version_id}
-    assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
+    assert world.read(contests.contest, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
     with world.db.transaction() as session:  # like an evaluation that ended before figures were stored
         session.connection().execute(update(ContestPlayer).values(figures=None))
-    assert world.read(views.evaluation, row.id) == kept
-    assert world.read(views.evaluation, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
+    assert world.read(contests.contest, row.id) == kept
+    assert world.read(contests.contest, row.id, two, skip=1, limit=1).standings == [kept.standings[3]]
     assert [world.write(playing.keep_standings) for _ in range(2)] == [True, False]
     assert world.rows(select(ContestPlayer).where(col(ContestPlayer.figures).is_(None))) == []
-    assert world.read(views.evaluation, row.id) == kept
+    assert world.read(contests.contest, row.id) == kept
     with world.db.transaction() as session:
         player = session.exec(select(ContestPlayer).where(ContestPlayer.place == 1)).one()
         player.figures = {**(player.figures or {}), "early_points": 77.0, "sonneborn_berger": 77.0}
-    first = world.read(views.evaluation, row.id).standings[0]
+    first = world.read(contests.contest, row.id).standings[0]
     assert 77.0 in {first.early_points, first.sonneborn_berger}, "they are not computed again"
 
 
@@ -154,7 +154,7 @@ def test_ties_are_broken_by_what_the_organisers_chose(world: World) -> None:
     for _ in range(2):
         world.clock.turn(HOUR)
         world.play_all(lower_wins)
-    usual, chosen = (world.read(views.evaluation, row.id) for row in evaluations(world))
+    usual, chosen = (world.read(contests.contest, row.id) for row in evaluations(world))
     assert (usual.tie_breaks, chosen.tie_breaks) == (None, ties)
     assert {one.rounds_won for one in chosen.standings} == {None} == {one.sonneborn_berger for one in usual.standings}
     order = [(one.points, one.sonneborn_berger, one.early_points, -one.seed) for one in chosen.standings]
@@ -318,8 +318,8 @@ def test_at_tables_of_three_those_who_are_left_share_the_points_of_a_bot_that_is
     assert row.state is states.ContestState.DONE
     with world.db.reading() as session:
         met = playing.meetings(session, row.id)
-        board = views.evaluation(session, row.id)
-        drawn, count = views.pairings(session, row.id, 1)
+        board = contests.contest(session, row.id)
+        drawn, count = contests.pairings(session, row.id, 1)
     first = next(one for one in met if one.round == 1 and 1 in one.players)
     assert sorted(first.points) == [0.0, 2.25, 2.25], "beaten by both, who are level with each other"
     assert 1 not in {player for one in met if one.round == 2 for player in one.players}

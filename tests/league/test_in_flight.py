@@ -22,12 +22,13 @@ from sqlmodel import col, select
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import MatchJob, MatchOutcome
-from deadheat.league.service.duels import views
 from deadheat.league.service.exports.pages import Scope
 from deadheat.league.service.exports.tables import export_page
 from deadheat.league.service.people.person import Person
+from deadheat.league.service.views import contests
+from deadheat.league.service.views import former as views
 from deadheat.league.service.views.matches import matches
-from deadheat.league.states import JobState, Role
+from deadheat.league.states import ContestKind, JobState, Role
 from deadheat.league.tables import Bot, Entry, Series
 from deadheat.league.words import Exported
 from tests.league.outcomes import won
@@ -114,7 +115,8 @@ def test_what_is_in_flight_goes_on_and_everybody_sees_the_same(empty: Settings, 
     for request in (one for name, rows in SEEN["before"].items() if name.startswith("requests") for one in rows):
         number = request["id"]
         assert world.read(views.asked_challenge, world.boss, number).id == number
-        assert bool(world.read(matches, challenge_id=number)) is bool(request["games_planned"])
+        contest_id = world.read(contests.number_of, ContestKind.REQUEST, number)
+        assert bool(world.read(matches, contest_id=contest_id)) is bool(request["games_planned"])
     waiting = select(Series.id).where(Series.state == JobState.QUEUED).order_by(col(Series.id))
     world.play_left(world.rows(waiting), newer_wins)
     world.play_all(newer_wins)

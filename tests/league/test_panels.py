@@ -14,13 +14,14 @@ from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.entries import Entry
-from deadheat.league.service.duels import panels, requests, views
+from deadheat.league.service.duels import panels, requests
 from deadheat.league.service.jobs import exhibitions
 from deadheat.league.service.jobs.sweep import sweep
 from deadheat.league.service.people import notices, person
 from deadheat.league.service.rulings.rulings import void_match
 from deadheat.league.service.seasons import absence, bot_changes, entries, seasons
 from deadheat.league.service.series.turns import claim_next_series
+from deadheat.league.service.views import former as views
 from deadheat.league.service.views.waiting import AT_PANEL, waiting
 from deadheat.league.states import ContestState, JobState, Purpose, SeasonState
 from deadheat.league.tables import BotVersion, Match, Participant, Season, Series

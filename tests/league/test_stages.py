@@ -11,10 +11,11 @@ from sqlmodel import Session, col, select
 from deadheat.league.errors import BadSetting, WrongState
 from deadheat.league.pairing.formats import EvaluationFormat
 from deadheat.league.service.course.schedule import go_on
-from deadheat.league.service.evaluations import beginning, views
+from deadheat.league.service.evaluations import beginning
 from deadheat.league.service.rulings import held, rulings
 from deadheat.league.service.seasons import absence, seasons
 from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.service.views import contests
 from deadheat.league.states import ContestKind, ContestState, FinalsFormat, MatchState, SeasonState
 from deadheat.league.tables import Contest, ContestPlayer, Entry, Match, Season, Series
 from deadheat.league.timetable import DeclaredEvaluation
@@ -242,5 +243,5 @@ def test_stages_are_for_finals_in_stages(world: World) -> None:
 def test_the_course_of_eliminated_bots_is_shown_last(world: World) -> None:
     season_id = in_finals(world, 5, "round-robin keep=2", "round-robin")
     world.play_all(lower_wins)
-    shown = world.read(views.courses, season_id)
+    shown = world.read(contests.courses, season_id)
     assert [len(one.places) for one in shown] == [2, 2, 1, 1, 1]

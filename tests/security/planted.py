@@ -284,7 +284,7 @@ class PlantedLeague:
         ada = self.tokens["owner"]
         body = {"season_id": self.named["season_id"], "bot_id": self.named["bot of ada"], "games": 4, "private": True}
         asked = site.client.post("/v1/challenges", json=body | {"opponent_id": self.named["bot of bob"]}, headers=ada)
-        self.named["challenge_id"] = site.ok(201, asked)["id"]
+        self.named["challenge_id"] = self.named["contest_id"] = site.ok(201, asked)["id"]
         self.play_challenges("a challenge")
 
     def play_challenges(self, what: str) -> None:

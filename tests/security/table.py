@@ -97,13 +97,13 @@ BEFORE_IT = "match 8 of a challenge"  # in the same series
 PUBLIC = (
     "/healthz /readyz /metrics /v1/openapi.json /v1/games /v1/bots/{bot_id} /v1/seasons /v1/seasons/{season_id} "
     "/v1/seasons/{season_id}/season.toml /v1/seasons/{season_id}/evaluations /v1/evaluations/{evaluation_id} "
-    "/v1/evaluations/{evaluation_id}/rounds/{number} /v1/seasons/{season_id}/entries "
+    "/v1/evaluations/{evaluation_id}/rounds/{number} /v1/seasons/{season_id}/contests /v1/seasons/{season_id}/entries "
     "/v1/seasons/{season_id}/entries/{bot_id}/waiting /v1/seasons/{season_id}/leaderboard /v1/matches "
     "/v1/matches/{match_id} /v1/matches/{match_id}/transcript /v1/matches/{match_id}/live "
     "/v1/matches/{match_id}/replay /v1/matches/{match_id}/verification /v1/announcements /v1/audit /play / "
     "/v1/timeouts /timeouts /timeouts/matches /seasons/{season_id}/timeouts "
     "/seasons/{season_id} /seasons/{season_id}/feed /bots/{bot_id}/feed /seasons/{season_id}/statistics "
-    "/seasons/{season_id}/evaluations /evaluations/{evaluation_id} /seasons/{season_id}/matches /matches/{match_id} "
+    "/seasons/{season_id}/contests /seasons/{season_id}/matches /matches/{match_id} "
     "/matches/{match_id}/embed /matches/{match_id}/card.png /bots/{bot_id} /bots/{bot_id}/opponents /authors/{name} "
     "/teams/{team_id} /seasons/{season_id}/participants /bots /games /environment /download /audit /docs /docs/api "
     "/search"
@@ -193,9 +193,26 @@ TABLE: tuple[Line, ...] = (
     get("/v1/challenges/{challenge_id}", PRIVATE),
     get("/v1/challenges/{challenge_id}/matches", PRIVATE, shows=inside(f"{EARLIER}, {RECORD}, {WORDS}")),
     post("/v1/challenges/{challenge_id}/stop", OWN),
-    get("/challenges", "in 200"),
-    get("/challenges/{challenge_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
-    post("/challenges/{challenge_id}/stop", "in 404 owner=303"),
+    get("/v1/contests", SIGNED),
+    get("/v1/contests/{contest_id}", PRIVATE),
+    get("/v1/contests/{contest_id}", ALL, params={"contest_id": "evaluation_id"}),
+    get("/v1/contests/{contest_id}/rounds/{number}", PRIVATE),
+    get("/v1/contests/{contest_id}/matches", PRIVATE, shows=inside(f"{EARLIER}, {RECORD}, {WORDS}")),
+    post("/v1/contests/{contest_id}/cancel", "401 404 owner=200 organiser=404"),
+    post("/v1/contests/{contest_id}/cancel", STAFF, params={"contest_id": "evaluation_id"}),
+    post("/v1/contests/{contest_id}/resume", "401 403 organiser=409", params={"contest_id": "evaluation_id"}),
+    get("/contests", "in 200"),
+    get("/contests/{contest_id}", PRIVATE, shows=inside(f"{BEFORE_IT}, {LINK}")),
+    get("/contests/{contest_id}", ALL, params={"contest_id": "evaluation_id"}),
+    post(
+        "/contests/{contest_id}/cancel", "in 404 owner=303 organiser=404", shows=shows(organiser=f"{BEFORE_IT}, {LINK}")
+    ),
+    post("/contests/{contest_id}/cancel", "in 403 organiser=303", params={"contest_id": "evaluation_id"}),
+    post("/contests/{contest_id}/resume", "in 403 organiser=409", params={"contest_id": "evaluation_id"}),
+    get("/challenges", "308"),
+    get("/challenges/{number}", "308", params={"number": "challenge_id"}),
+    get("/evaluations/{number}", "308"),
+    get("/seasons/{season_id}/evaluations", "308"),
     get("/bots/{bot_id}/challenge", "in 200", query="?season=1"),
     post(
         "/bots/{bot_id}/challenge",
@@ -325,9 +342,7 @@ TABLE: tuple[Line, ...] = (
     post("/desk/appeals/{appeal_id}", "in 403 organiser=303", form={"uphold": "false", "ruling": "no"}),
     get("/desk/seasons/{season_id}", "in 403 organiser=200", shows=LIST),
     post("/desk/seasons/{season_id}/state", "in 403 organiser=303", form={"state": "frozen"}),
-    post("/desk/seasons/{season_id}/evaluations", "in 403 organiser=409", form={"format": "round-robin"}, shows=LIST),
-    post("/desk/seasons/{season_id}/evaluations/{evaluation_id}/cancel", "in 403 organiser=303"),
-    post("/desk/seasons/{season_id}/evaluations/{evaluation_id}/resume", "in 403 organiser=409", shows=LIST),
+    post("/desk/seasons/{season_id}/contests", "in 403 organiser=409", form={"format": "round-robin"}, shows=LIST),
     post("/desk/seasons/{season_id}/settings", "in 403 organiser=303", form={"name": "Renamed"}),
     post("/desk/seasons/{season_id}/invitations", "in 403 organiser=303", form={"name": "bob"}),
     post("/desk/seasons/{season_id}/entries", "in 403 organiser=409", form={"bot": "1"}, shows=LIST),

@@ -16,10 +16,10 @@ from sqlmodel import select
 from deadheat.api.pages.texts.docs import TITLES
 from deadheat.engine.games import GAMES
 from deadheat.league.jobs import MatchJob
-from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.rankings.standings import refit
 from deadheat.league.service.rulings import closing, operators
 from deadheat.league.service.series.carrying_out import finish_series
+from deadheat.league.service.views.former import evaluations
 from deadheat.league.service.views.matches import match_detail
 from deadheat.league.states import EvaluationState
 from deadheat.league.tables import Series, User
@@ -64,10 +64,10 @@ class Everything(League):
         season, bot = f"/seasons/{match.season_id}", f"/bots/{first.bot_id}"
         (evaluation,) = self.site.world.read(evaluations, match.season_id)
         assert evaluation.state is EvaluationState.DONE
-        of_season = ("", "?q=expert", "/statistics", "/evaluations", "/participants", "/matches", "/timeouts")
+        of_season = ("", "?q=expert", "/statistics", "/contests", "/participants", "/matches", "/timeouts")
         of_bot = ("", f"/matches?opponent={second.bot_id}", "/opponents")
         pages = [*(f"{season}{page}" for page in of_season), *(f"{bot}{page}" for page in of_bot)]
-        return [*pages, f"/evaluations/{evaluation.id}", f"/authors/{first.author}"]
+        return [*pages, f"/contests/{evaluation.id}", f"/authors/{first.author}"]
 
     def signed_in(self, role: str) -> StorageState | None:
         """Return the browser storage of somebody with this role."""

@@ -32,15 +32,15 @@ from deadheat.api.routes.versions import accept_upload
 from deadheat.api.schemas import bots as schemas
 from deadheat.api.schemas.entries import EntryRequest
 from deadheat.api.services import Services
-from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.contests import Contest
 from deadheat.league.service.bots.bots import bot_info, build_log, may_upload, version_info, versions_of
 from deadheat.league.service.bots.environments import installed_languages
-from deadheat.league.service.duels.views import panel_results
 from deadheat.league.service.seasons.absence import rejoin, withdraw
 from deadheat.league.service.seasons.bot_changes import change_bot
 from deadheat.league.service.seasons.entries import enter, enter_when_ready
 from deadheat.league.service.seasons.participation import participation
-from deadheat.league.states import ChallengeState, VersionState
+from deadheat.league.service.views.contests import at_panels
+from deadheat.league.states import ContestState, VersionState
 from deadheat.sandbox.languages import LANGUAGES
 
 router = APIRouter(prefix="/bots/{bot_id}")
@@ -58,9 +58,9 @@ class RetireForm(BaseModel):
     retired: bool
 
 
-def _playing(panels: Sequence[PanelResult]) -> bool:
+def _playing(panels: Sequence[Contest]) -> bool:
     """Say whether a page with these results should refresh itself."""
-    return any(panel.state is ChallengeState.RUNNING for panel in panels)
+    return any(panel.state is ContestState.RUNNING for panel in panels)
 
 
 def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint | None = None, **_: Any) -> Response:
@@ -68,7 +68,7 @@ def _workshop(shared: Services, visit: Visit, bot_id: int, complaint: Complaint 
         versions = versions_of(session, visit.person, bot_id)
         bot = bot_info(session, bot_id)
         seasons = participation(session, visit.person, bot_id)
-        panels = panel_results(session, visit.person, bot_id)
+        panels = at_panels(session, bot_id)
         installed = installed_languages(session)
     ready = [version.number for version in versions if version.state is VersionState.READY]
     return private(
@@ -131,7 +131,7 @@ def version(shared: Shared, visit: Visiting, bot_id: Id, number: Id) -> Response
         bot = bot_info(session, bot_id)
         found = version_info(session, visit.person, bot_id, number)
         log = build_log(session, visit.person, bot_id, number)
-        panels = panel_results(session, visit.person, bot_id, number)
+        panels = at_panels(session, bot_id, number)
     underway = not found.ended
     return private(
         shared,

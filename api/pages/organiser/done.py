@@ -34,8 +34,6 @@ DONE: Mapping[str, Done] = {
     "withdraw": Done("entries", N_("The bot was withdrawn.")),
     "disqualify": Done("entries", N_("The bot was disqualified.")),
     "reinstate": Done("entries", N_("The bot was reinstated.")),
-    "resumed": Done("evaluations", N_("The evaluation goes on.")),
-    "cancelled": Done("evaluations", N_("The evaluation was cancelled.")),
 }
 """The confirmations by the word in the page's address."""
 

@@ -32,14 +32,14 @@ from deadheat.league.errors import NotFound
 from deadheat.league.service.bots.bots import bots_named
 from deadheat.league.service.course.open_matters import season_unfinished
 from deadheat.league.service.course.states import set_season_state
-from deadheat.league.service.evaluations.views import evaluations
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.admission import invited_to_season
 from deadheat.league.service.seasons.declared import season_timetable
 from deadheat.league.service.seasons.entries import entries_named
 from deadheat.league.service.seasons.seasons import season_info, season_progress
+from deadheat.league.service.views.contests import of_season
 from deadheat.league.service.views.forecasts import season_forecast
-from deadheat.league.states import ENTERABLE, ON_LADDER, SEASON_STEPS, FinalsFormat, SeasonState, allowed
+from deadheat.league.states import ENTERABLE, EVALUATIONS, ON_LADDER, SEASON_STEPS, FinalsFormat, SeasonState, allowed
 
 router = APIRouter(prefix="/desk/seasons")
 
@@ -108,7 +108,7 @@ def season_page(
             "unfinished": season_unfinished(session, season_id),
             "invited": invited_to_season(session, visit.person, season_id),
             "steps": steps(season_timetable(session, season_id), None, now(session), info.state),
-            "evaluation": next(iter(evaluations(session, season_id, limit=1)), None),
+            "evaluation": next(iter(of_season(session, season_id, EVALUATIONS, limit=1)), None),
             "forecast": None,
         }
         if info.state.goes_on:

@@ -11,10 +11,10 @@ from deadheat.api.schemas import base
 from deadheat.api.schemas import entries as schemas
 from deadheat.league.pairing.duel import Duel
 from deadheat.league.records.entries import Challenge, Entry, Waiting
-from deadheat.league.service.duels.views import challenges
 from deadheat.league.service.seasons import entries as league_entries
 from deadheat.league.service.seasons.divisions import assign_division
 from deadheat.league.service.seasons.entries import Gate, entries, entry_info
+from deadheat.league.service.views.former import challenges
 from deadheat.league.service.views.waiting import waiting
 
 router = APIRouter(prefix="/v1/seasons/{season_id}/entries", tags=["entries"])

@@ -27,12 +27,12 @@ from deadheat.league.service.bots.quotas import DAY, Quota, check_quota
 from deadheat.league.service.contests.life import FIELD, Progress, end, numbered, running
 from deadheat.league.service.duels.counting import Ends, begin_duels, test_terms
 from deadheat.league.service.duels.counting import decide as decide_duel
-from deadheat.league.service.duels.views import asked_challenge
 from deadheat.league.service.ground.lookups import entry_of
 from deadheat.league.service.ground.steps import lock_season
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.absence import absent_entries, by_author, must_take_part
 from deadheat.league.service.seasons.admission import must_be_admitted, version_to_enter
+from deadheat.league.service.views.former import asked_challenge
 from deadheat.league.states import ON_LADDER, ContestKind, ContestState
 from deadheat.league.tables import Bot, BotVersion, Contest, Meeting, Season
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from sqlmodel import Session, col, select
 
 from deadheat.league.records.seasons import Season
-from deadheat.league.service.duels.counting import MATCHUPS, Matchup
-from deadheat.league.service.duels.views import sides
 from deadheat.league.service.exports.pages import Page, Row, Scope, cell, cells
 from deadheat.league.service.people.teams import team_info
 from deadheat.league.service.rankings.standings import leaderboard
 from deadheat.league.service.seasons.entries import ENTERED
 from deadheat.league.service.seasons.seasons import season_info
+from deadheat.league.service.views.contests import contests
 from deadheat.league.states import ContestKind
 from deadheat.league.tables import Bot, BotVersion, Contest, Entry
 
@@ -85,30 +84,24 @@ def teams(session: Session, scope: Scope, after: int, limit: int) -> Page:
 
 def gates(session: Session, scope: Scope, after: int, limit: int) -> Page:
     """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
-    statement = (
-        MATCHUPS.join(Entry, col(Entry.id) == Contest.entry_id)
-        .where(Contest.season_id == scope.season_id, Contest.kind == ContestKind.GATE, Contest.id > after)
-        .where(*scope.about(Entry.bot_id))
-        .limit(limit)
-    )
-    found = [Matchup(*row) for row in session.exec(statement)]
-    of = sides(session, found)
+    entries = select(Entry.id).where(Entry.season_id == scope.season_id, *scope.about(Entry.bot_id))
+    here = (Contest.kind == ContestKind.GATE, col(Contest.entry_id).in_(entries))
+    found = contests(session, *here, after=after, limit=limit)
     rows = [
         {
-            "gate_id": one.contest.public_id,
-            "bot": of[one.candidate_id].bot,
-            "bot_id": of[one.candidate_id].bot_id,
-            "candidate": of[one.candidate_id].version,
-            "candidate_id": one.candidate_id,
-            "incumbent": of[one.opponent_id].version,
-            "incumbent_id": one.opponent_id,
-            **cells(one.contest, "state"),
-            **{name: one.meeting.score[name] for name in ("wins", "draws", "losses")},
-            **cells(one.contest, "created_at", "ended_at"),
+            "gate_id": one.known_as,
+            "bot": candidate.bot,
+            "bot_id": candidate.bot_id,
+            "candidate": candidate.version,
+            "candidate_id": candidate.version_id,
+            "incumbent": incumbent.version,
+            "incumbent_id": incumbent.version_id,
+            **cells(one, "state", "wins", "draws", "losses", "created_at", "ended_at"),
         }
         for one in found
+        for candidate, incumbent in (one.versions,)
     ]
-    return rows, found[-1].contest.id if len(found) == limit else None
+    return rows, found[-1].id if len(found) == limit else None
 
 
 def panels(session: Session, scope: Scope, after: int, limit: int) -> Page:

@@ -10,11 +10,11 @@ from sqlalchemy import and_, bindparam
 from sqlmodel import Session, col, func, or_, select
 
 from deadheat.league.errors import NotAdmitted, TooMany
-from deadheat.league.records.entries import Challenge as ChallengeInfo
+from deadheat.league.records.contests import Contest
 from deadheat.league.service.bots.bots import own_bot
-from deadheat.league.service.duels.views import at_gate
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.seasons.admission import check_admission
+from deadheat.league.service.views.contests import at_gate
 from deadheat.league.states import ENTERABLE, Absence, SeasonState
 from deadheat.league.tables import AbsentEntry, Bot, BotVersion, Entry, Season
 
@@ -40,7 +40,7 @@ class Participation:
     absence: Absence | None
     reason: str
     rests: str
-    challenge: ChallengeInfo | None  # the newest at the entry's gate
+    challenge: Contest | None  # the newest at the entry's gate
 
 
 def participation(session: Session, owner: Person, bot_id: int) -> list[Participation]:

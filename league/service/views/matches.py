@@ -28,7 +28,6 @@ from deadheat.league.records.matches import (
 )
 from deadheat.league.records.matches import Match as MatchInfo
 from deadheat.league.records.timeouts import Whose
-from deadheat.league.service.contests.life import numbered
 from deadheat.league.service.ground.machines import machine_numbers
 from deadheat.league.service.ground.steps import existing
 from deadheat.league.service.people.person import Person
@@ -36,12 +35,11 @@ from deadheat.league.service.people.teams import owned_by
 from deadheat.league.service.series.deals import dice_in_use, withheld
 from deadheat.league.service.series.privacy import SHOWN, may_see, must_see
 from deadheat.league.service.views.uncounted import Bearing, bearings, why_not_played
-from deadheat.league.states import ContestKind, MatchState
+from deadheat.league.states import MatchState
 from deadheat.league.tables import (
     Attempt,
     Bot,
     BotVersion,
-    Contest,
     Ending,
     LatencySummary,
     Machine,
@@ -69,13 +67,13 @@ def matches(
     state: MatchState | None = None,
     finished_since: datetime | None = None,
     before: int | None = None,
-    challenge_id: int | None = None,
+    contest_id: int | None = None,
     limit: int = 50,
 ) -> list[MatchInfo]:
     """Return matches, the newest first, after the match `before`. `opponent_id`: only those of `bot_id` against it;
     `lost`: only those in which it was not first. `late`: only those with late answers, of `bot_id` and to `command` if
-    they are bots' faults, and otherwise of the `NEWEST` such attempts. `machine`: its number. `challenge_id`: those of
-    a challenge that the caller may see; no other list contains private matches.
+    they are bots' faults, and otherwise of the `NEWEST` such attempts. `machine`: its number. `contest_id`: those of
+    a contest that the caller may see; no other list contains private matches.
 
     A list that may contain waiting or running matches is in the order of planning, the last planned first. A list of
     played matches (`state` done) is in the order of their ends, the last first: whole series end at once, in any order.
@@ -86,13 +84,13 @@ def matches(
         BadCursor: in a list by end, `before` is not a match that has ended and may be in that list.
     """
     asked: dict[str, Any] = {"season": season_id, "bot": bot_id, "opponent": opponent_id, "above": 1 if lost else None}
-    asked |= {"since": finished_since, "before": before, "challenge": challenge_id}
+    asked |= {"since": finished_since, "before": before, "contest": contest_id}
     asked |= {"game": game, "command": command, "machine": machine}
     given = {name: value for name, value in asked.items() if value is not None}
     state = MatchState.DONE if late in (Whose.BOT, Whose.HOST) else state
     by_end = finished_since is not None or state is MatchState.DONE
     if before is not None and by_end:
-        given["end"] = _end(session, before, challenge_id)
+        given["end"] = _end(session, before, contest_id)
     return _views(session, session.exec(_listed(frozenset(given), state, late), params={**given, "most": limit}).all())
 
 
@@ -138,10 +136,10 @@ def _listed(given: frozenset[str], state: MatchState | None, late: Whose | None)
     if "season" in given:
         here = col(Match.season_id) + 0 if late is Whose.BOT else col(Match.season_id)  # no index: few seats were late
         statement = statement.where(here == bindparam("season"))
-    if "challenge" not in given:
+    if "contest" not in given:
         statement = statement.where(SHOWN)
     else:
-        statement = statement.where(col(Match.series_id).in_(_of_request(bindparam("challenge"))))
+        statement = statement.where(col(Match.series_id).in_(_of_contest(bindparam("contest"))))
     if state is not None:
         statement = statement.where(Match.state == state)
     earlier = number < bindparam("before")
@@ -205,21 +203,21 @@ def _another_seat(bot: str, where: Callable[[Any, Any], ColumnElement[bool]]) ->
     return exists().where(*there, where(col(Participant.seat), col(other.seat)))
 
 
-def _of_request(number: Any) -> Any:
-    """Return the statement for the series of the request with this number."""
+def _of_contest(contest_id: Any) -> Any:
+    """Return the statement for the series of a contest."""
     of_it = select(Series.id).join(Meeting, col(Meeting.id) == Series.meeting_id)
-    return of_it.join(Contest, col(Contest.id) == Meeting.contest_id).where(numbered(ContestKind.REQUEST, number))
+    return of_it.where(Meeting.contest_id == contest_id)
 
 
-def _end(session: Session, match_id: int, challenge_id: int | None) -> datetime:
+def _end(session: Session, match_id: int, contest_id: int | None) -> datetime:
     """Return the end of the match after which a list continues. A private match is unknown to all lists but that of its
-    challenge. Raises BadCursor.
+    contest. Raises BadCursor.
     """
     ended = select(Match.finished_at).where(Match.id == match_id)
-    if challenge_id is None:
+    if contest_id is None:
         ended = ended.where(SHOWN)
     else:
-        ended = ended.where(col(Match.series_id).in_(_of_request(challenge_id)))
+        ended = ended.where(col(Match.series_id).in_(_of_contest(contest_id)))
     found = session.exec(ended).first()
     if found is None:
         raise BadCursor

@@ -26,7 +26,7 @@ from deadheat.league.database import now
 from deadheat.league.errors import NotFound
 from deadheat.league.records.entries import Entry as EntryInfo
 from deadheat.league.records.entries import Waiting
-from deadheat.league.service.duels.views import is_at_panel
+from deadheat.league.service.duels.panels import RUNNING
 from deadheat.league.service.seasons.entries import entry_info
 from deadheat.league.service.series.capacity import pace
 from deadheat.league.service.series.games import HOLDING_SEASONS
@@ -34,7 +34,7 @@ from deadheat.league.service.series.privacy import PLANNED
 from deadheat.league.service.series.turns import in_turns_of_seasons
 from deadheat.league.service.views.stoppage import stopped
 from deadheat.league.states import ENTERABLE, ON_LADDER, UNFINISHED, JobState, MatchState
-from deadheat.league.tables import BotVersion, Match, Participant, Season, Series
+from deadheat.league.tables import BotVersion, ContestPlayer, Match, Participant, Season, Series
 
 LATELY = timedelta(hours=1)
 """The pace is measured on series that ended within this time."""
@@ -65,10 +65,23 @@ def waiting(session: Session, season_id: int, bot_id: int, version: int | None =
         expected = "" if stop and seconds is None else _expected(seconds, bool(played))
         sentence = " ".join(filter(None, (_place(_matches(playing), _matches(waits), before), expected, stop)))
         return Waiting(_matches(playing), _matches(waits), before, seconds, over=False, sentence=sentence)
-    at_panel = is_at_panel(session, season_id, bot_id, version)
+    at_panel = _is_at_panel(session, season_id, bot_id, version)
     why_not = "" if at_panel else _no_more(season, entry, version)
     coming = gettext(season.state.holds or AT_PANEL) if at_panel else _undrawn(season, before)
     return Waiting(0, 0, before, None, why_not != "", why_not or coming)
+
+
+def _is_at_panel(session: Session, season_id: int, bot_id: int, version: int | None) -> bool:
+    """Say whether a version of the bot, or the one with that number, has not finished a season's panel yet."""
+    at_panel = OF_PANEL if version is None else OF_PANEL.where(BotVersion.number == version)
+    return session.exec(at_panel, params={"season_id": season_id, "bot": bot_id}).first() is not None
+
+
+OF_PANEL = (
+    RUNNING.join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+    .where(BotVersion.bot_id == bindparam("bot"))
+    .limit(1)
+)
 
 
 def _own_series(session: Session, season_id: int, bot_id: int, version: int | None) -> set[int]:

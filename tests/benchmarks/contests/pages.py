@@ -52,9 +52,9 @@ def costs(world: World, season_id: int) -> Iterator[tuple[str, float]]:
     anew = Anew(world.settings, world.db)
     evaluation = anew.client.get(f"/v1/seasons/{season_id}/evaluations?limit=1").json()["items"][0]["id"]
     for path in (
-        *(f"/evaluations/{evaluation}", f"/evaluations/{evaluation}?page=32"),
+        *(f"/contests/{evaluation}", f"/contests/{evaluation}?page=32"),
         *(f"/v1/evaluations/{evaluation}", f"/v1/evaluations/{evaluation}/rounds/1"),
-        *(f"/seasons/{season_id}{page}" for page in ("/evaluations", "", "/participants", "/entries")),
+        *(f"/seasons/{season_id}{page}" for page in ("/contests", "", "/participants", "/entries")),
         *("/participants", "/bots", "/bots/1", "/authors/team-0000"),
     ):
         answer, cpu_ms, asked = anew.cost(path, TIMES)

@@ -1,4 +1,4 @@
-"""The shapes of unrated matches that authors ask for."""
+"""The shapes of contests: those that people begin, and the pages of their lists."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from typing import Any
 
 from pydantic import Field
 
-from deadheat.api.schemas.base import Input, RowId
+from deadheat.api.schemas.base import Input, Items, Page, RowId
 from deadheat.league.errors import BadSetting
 from deadheat.league.pairing.duel import Duel
+from deadheat.league.pairing.formats import EvaluationFormat
+from deadheat.league.records.evaluations import EvaluationPairing
 from deadheat.league.sprt import Terms
+from deadheat.league.states import ContestKind
+from deadheat.league.terms import SeasonName
+from deadheat.league.timetable import MOST_MATCHES, MOST_ROUNDS, DeclaredEvaluation
 
 
 class SequentialTest(Input):
@@ -48,3 +53,41 @@ class ChallengeRequest(Input):
         """Return the request as arguments of `requests.ask`. Raises BadSetting: the bounds do not make a test."""
         terms = Duel(self.games, None if self.test is None else self.test.terms("test"))
         return {"terms": terms, **self.model_dump(exclude={"season_id", "games", "test"})}
+
+
+class EvaluationRequest(Input):
+    """An evaluation that begins at once."""
+
+    name: SeasonName = "By hand"
+    format: EvaluationFormat
+    rounds: int | None = Field(
+        default=None, ge=1, le=MOST_ROUNDS, description="The number of rounds; required for a Swiss."
+    )
+    matches: int = Field(default=2, ge=1, le=MOST_MATCHES, description="Matches per meeting.")
+    counts: bool = Field(default=False, description="Whether its matches count in the season's ranking, too.")
+
+    @property
+    def declared(self) -> DeclaredEvaluation:
+        """The evaluation as a timetable declares it, without times."""
+        return DeclaredEvaluation(**self.model_dump())
+
+
+class EvaluationRound(Items[EvaluationPairing]):
+    """The pairings of a round, board by board."""
+
+
+class ChallengePage(Page):
+    """The filter of a list of challenges."""
+
+    season: RowId | None = None
+
+
+class ContestPage(ChallengePage):
+    """The filter of a list of contests."""
+
+    kind: ContestKind | None = Field(default=None, description="Only of this kind.")
+
+    @property
+    def kinds(self) -> list[ContestKind]:
+        """The kinds to list."""
+        return [*ContestKind] if self.kind is None else [self.kind]

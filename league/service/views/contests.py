@@ -1,0 +1,523 @@
+"""Contests, in the form in which people read them.
+
+One record (`league.records.contests`) describes every kind. What earlier releases called evaluations, challenges and
+panel results are views of it, for the addresses of `/v1` that still have them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Integer, bindparam
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, exists, func, or_, select
+
+from deadheat.engine.figures import counted
+from deadheat.engine.language import N_, _
+from deadheat.league.database import now
+from deadheat.league.errors import NotFound
+from deadheat.league.pairing.formats import USUAL, EvaluationFormat
+from deadheat.league.pairing.tournament import Placed
+from deadheat.league.ratings import RatingConfig, performances
+from deadheat.league.ratings.table import NORMAL_95
+from deadheat.league.records import contests as records
+from deadheat.league.records import evaluations as evaluation_records
+from deadheat.league.records import from_row
+from deadheat.league.records.panels import PanelOpponent
+from deadheat.league.service.contests.life import matches_of, numbered, running
+from deadheat.league.service.duels.counting import duel_of, matchups
+from deadheat.league.service.duels.panels import log_of_scores, played_first, runs
+from deadheat.league.service.evaluations.beginning import due
+from deadheat.league.service.evaluations.playing import Drawn, drawn, meetings, points_of, standings_of, with_players
+from deadheat.league.service.evaluations.views import bracket_of, seats_of
+from deadheat.league.service.ground import lookups
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.people.teams import owned_by
+from deadheat.league.service.series.privacy import may_see_games_of
+from deadheat.league.service.series.turns import ASKED_SHARE
+from deadheat.league.service.views.stoppage import stopped
+from deadheat.league.states import (
+    EVALUATIONS,
+    HOLDING,
+    ON_LADDER,
+    UNFINISHED,
+    ContestKind,
+    ContestState,
+    JobState,
+    Precedence,
+)
+from deadheat.league.tables import (
+    Bot,
+    BotVersion,
+    Contest,
+    ContestPlayer,
+    Entry,
+    Match,
+    Meeting,
+    MeetingPlayer,
+    Participant,
+    Season,
+    Series,
+    Team,
+    User,
+    UtcDateTime,
+)
+from deadheat.league.timetable import timetable
+
+TOP = 10
+"""How many bots' courses are shown together."""
+
+NO_FIGURES: dict[str, Any] = {figure.name: None for found in USUAL.values() for figure in found}
+"""No tie-break figures, in any format."""
+
+COURSE = 100
+"""The number of evaluations that a course covers."""
+
+# Lists --------------------------------------------------------------------------------------------------------------
+
+PUBLIC = or_(
+    col(Contest.kind).in_(EVALUATIONS), (col(Contest.kind) == ContestKind.REQUEST) & col(Contest.private).is_(False)
+)
+"""The condition on `Contest` that everybody may see it. The others, among them gates, whose terms are their authors',
+are seen by those who may see a private match of theirs: the bot's owners, and organisers without a bot in the season.
+"""
+
+
+def contests(
+    session: Session, *conditions: Any, before: int | None = None, after: int | None = None, limit: int = 50
+) -> list[records.Contest]:
+    """Return the contests that meet the conditions on `Contest`, the newest first; `before`: only older ones. `after`:
+    only newer ones, the oldest first.
+    """
+    statement = ROWS.where(*conditions)
+    if after is None:
+        statement = lookups.newest_first(statement, Contest.id, before, limit)
+    else:
+        statement = statement.where(col(Contest.id) > after).order_by(col(Contest.id)).limit(limit)
+    return [records.Contest(**fields) for fields in _fields(session, session.connection().execute(statement).all())]
+
+
+def of_season(
+    session: Session, season_id: int, kinds: Collection[ContestKind], *, before: int | None = None, limit: int = 50
+) -> list[records.Contest]:
+    """Return a season's contests of these kinds that everybody may see, the newest first. Raises NotFound."""
+    existing(session, Season, season_id)
+    here = (col(Contest.season_id) == season_id, col(Contest.kind).in_(kinds), PUBLIC)
+    return contests(session, *here, before=before, limit=limit)
+
+
+def at_gate(session: Session, season_id: int, bot_id: int, limit: int, *, running: bool) -> list[records.Contest]:
+    """Return a bot's duels at its gate in a season, the newest first; those that are over, or also the `running`."""
+    entry = select(Entry.id).where(Entry.season_id == season_id, Entry.bot_id == bot_id)
+    here = [col(Contest.kind) == ContestKind.GATE, col(Contest.entry_id).in_(entry)]
+    return contests(session, *here, *([] if running else [col(Contest.state) != ContestState.RUNNING]), limit=limit)
+
+
+def at_panels(session: Session, bot_id: int, version: int | None = None) -> list[records.Contest]:
+    """Return the newest hundred contests of a bot, or of one version, against panels, the newest first."""
+    own = select(BotVersion.id).where(BotVersion.bot_id == bot_id)
+    own = own if version is None else own.where(BotVersion.number == version)
+    return contests(session, Contest.kind == ContestKind.PANEL, col(Contest.candidate_id).in_(own), limit=100)
+
+
+def played_for(person: Person) -> Any:
+    """Return the condition on `Contest` that its candidate is a bot of this person."""
+    own = select(BotVersion.id).join(Bot, col(Bot.id) == BotVersion.bot_id).where(owned_by(person))
+    return col(Contest.candidate_id).in_(own)
+
+
+_PLAYERS = select(func.count()).where(col(ContestPlayer.contest_id) == col(Contest.id))
+_ROUND = select(func.coalesce(func.max(Meeting.round), 0)).where(col(Meeting.contest_id) == col(Contest.id))
+ROWS: Any = (
+    columns(
+        *Contest.__table__.c,  # type: ignore[attr-defined]
+        func.coalesce(col(Contest.former_id), col(Contest.id)).label("known_as"),
+        col(Season.name).label("season"),
+        col(Season.game),
+        col(Season.seats),
+        col(User.name).label("asker"),
+        _PLAYERS.scalar_subquery().label("players"),
+        _ROUND.scalar_subquery().label("round"),
+    )
+    .join_from(Contest, Season, col(Season.id) == col(Contest.season_id))
+    .join(User, col(User.id) == col(Contest.asker_id), isouter=True)
+)
+_NO_DUEL = dict.fromkeys(("elo0", "elo1", "llr", "lower", "upper", "minimum", "elo", "low", "high"))
+_NO_SCORE = {"planned": 0, "wins": 0, "draws": 0, "losses": 0, "waits": ""}
+
+
+def _fields(session: Session, rows: Sequence[Any]) -> Iterable[dict[str, Any]]:
+    """Yield the fields of the records of these contests, which are rows of `ROWS`."""
+    duels = [row.id for row in rows if row.kind not in EVALUATIONS]
+    field, met = defaultdict[int, list[records.ContestVersion]](list), defaultdict[int, list[Meeting]](list)
+    for row in session.connection().execute(FIELDS, {"contests": duels}) if duels else ():
+        field[row.contest_id].append(records.ContestVersion(*row[1:]))
+    for one in session.exec(select(Meeting).where(col(Meeting.contest_id).in_(duels))) if duels else ():
+        met[one.contest_id].append(one)
+    names = records.Contest.__dataclass_fields__.keys()
+    for row in rows:
+        found = {**_NO_DUEL, **_NO_SCORE, **{name: getattr(row, name) for name in names & {*row._fields}}}
+        if row.kind not in EVALUATIONS:
+            found |= _of_duel(session, row, met[row.id])
+        yield {**found, "versions": field[row.id]}
+
+
+FIELDS = (
+    columns(
+        *(col(ContestPlayer.contest_id), col(Bot.id), col(Bot.name), col(BotVersion.number), col(BotVersion.id)),
+        col(User.name),
+    )
+    .join_from(ContestPlayer, BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
+    .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+    .join(User, col(User.id) == Bot.owner_id)
+    .where(col(ContestPlayer.contest_id).in_(bindparam("contests", expanding=True)))
+    .order_by(col(ContestPlayer.contest_id), col(ContestPlayer.seed))
+)
+
+
+def _of_duel(session: Session, row: Any, met: Sequence[Meeting]) -> dict[str, Any]:
+    found: dict[str, Any] = {"planned": sum(one.planned for one in met), "waits": _waits(session, row, met)}
+    found |= {name: sum(one.score[name] for one in met) for name in ("wins", "draws", "losses")}
+    test = duel_of(row).test
+    if test is not None:
+        lower, upper = test.bounds
+        found |= {"elo0": test.elo0, "elo1": test.elo1, "lower": lower, "upper": upper, "llr": met[0].score["llr"]}
+    if row.kind is ContestKind.PANEL:
+        elo, se = row.result["elo"], row.result["se"]
+        found |= {"minimum": row.terms["minimum"]} | ({} if elo is None else _interval(elo, se))
+    return found
+
+
+def _waits(session: Session, row: Any, met: Sequence[Meeting]) -> str:
+    """Say what the next match of a request, or of a panel, waits for."""
+    if row.state is ContestState.RUNNING and row.kind is ContestKind.PANEL:
+        of_entry = runs(session, Contest.entry_id == row.entry_id, Contest.state == ContestState.RUNNING)
+        first_one = row.id in {run.id for run in played_first(of_entry)}
+        return "" if first_one else _("Another version of the bot plays the panel first.")
+    if row.state is not ContestState.RUNNING or row.kind is not ContestKind.REQUEST:
+        return ""
+    theirs = session.exec(OPEN_OF, params={"meeting": met[0].id}).first()
+    if theirs is not None and theirs.state is JobState.RUNNING:
+        return ""
+    if stop := stopped(session):
+        return stop
+    if theirs is None:
+        of_season = running(session, row.season_id, ContestKind.REQUEST)
+        first = next(each for each in of_season if each.asker_id == row.asker_id)
+        if first.id != row.id:
+            number = first.public_id
+            return _("It waits until challenge %(number)s is over, which was asked for earlier.", number=number)
+        return _("Its next matches are planned in a moment.")
+    place, before = _("It is next in line for a slot."), session.exec(BEFORE, params={"at": theirs.queued_at}).one()
+    if before:
+        place = _("It waits for a slot, behind %(before)s.", before=counted(before, "unrated series", "unrated series"))
+    return f"{place} " + _(
+        "Rated matches go first, but one slot in %(share)s is kept for unrated ones once they have waited a minute.",
+        share=ASKED_SHARE,
+    )
+
+
+OPEN_OF = (
+    select(Series)
+    .where(col(Series.meeting_id) == bindparam("meeting"), col(Series.state).in_(UNFINISHED))
+    .order_by(col(Series.state).desc())
+)
+_ASKED_FOR = (col(Series.state) == JobState.QUEUED, col(Series.precedence) == Precedence.ASKED)
+BEFORE = select(func.count()).where(*_ASKED_FOR, col(Series.queued_at) < bindparam("at", type_=UtcDateTime))
+
+
+def coming(session: Session, season_id: int) -> list[tuple[str, datetime]]:
+    """Return each line of the timetable that has a next time, as a sentence with that time, the soonest first."""
+    season = existing(session, Season, season_id)
+    if season.state not in (*HOLDING, *ON_LADDER):
+        return []
+    lines = ((one.words, one.next_due(now(session))) for one in timetable(season.evaluations))
+    return sorted(((words, at) for words, at in lines if at is not None), key=lambda line: line[1])
+
+
+def overdue(session: Session, season_id: int) -> datetime | None:
+    """Return the time at which an evaluation that has not begun was due; None if none is due."""
+    season = existing(session, Season, season_id)
+    found = due(session, season) if season.state in ON_LADDER else None
+    return None if found is None else found[0]
+
+
+def courses(
+    session: Session, season_id: int, bot_ids: Collection[int] | None = None
+) -> list[evaluation_records.Course]:
+    """Return the places of these bots, or of the first `TOP`, in the newest `COURSE` completed evaluations of a season,
+    the best first. Empty if fewer than two are completed.
+    """
+    rows = session.exec(DONE, params={"season": season_id}).all()
+    if len(rows) < 2:
+        return []
+    newest = [row.id for row in rows]
+    bot_ids = _first(session, rows) if bot_ids is None else bot_ids
+    statement = (
+        columns(col(ContestPlayer.bot_id), col(Bot.name), col(Contest.number), col(ContestPlayer.place))
+        .join_from(ContestPlayer, Contest, col(Contest.id) == col(ContestPlayer.contest_id))
+        .join(Bot, col(Bot.id) == col(ContestPlayer.bot_id))
+        .where(col(Contest.id).in_(newest), col(ContestPlayer.bot_id).in_(bot_ids))
+        .order_by(col(Contest.number))
+    )
+    found: dict[int, tuple[str, list[tuple[int, int]]]] = {}
+    for number, name, evaluation_number, place in session.connection().execute(statement):
+        assert place is not None, "the evaluation is done"
+        found.setdefault(number, (name, []))[1].append((evaluation_number, place))
+    return [evaluation_records.Course(one, found[one][0], tuple(found[one][1])) for one in bot_ids if one in found]
+
+
+DONE = (
+    select(Contest)
+    .where(Contest.season_id == bindparam("season"), Contest.state == ContestState.DONE)
+    .order_by(col(Contest.number).desc())
+    .limit(COURSE)
+)
+
+
+def _first(session: Session, newest: Sequence[Contest]) -> list[int]:
+    """Return the first `TOP` bots of the newest evaluation; if it has fewer, bots of earlier evaluations follow."""
+    found: dict[int, None] = {}
+    for row in newest:
+        best = select(ContestPlayer.bot_id).where(ContestPlayer.contest_id == row.id)
+        found.update(dict.fromkeys(session.exec(best.order_by(col(ContestPlayer.place)).limit(TOP))))
+        if row.kind is not ContestKind.STAGE or len(found) >= TOP:
+            break
+    return list(found)[:TOP]
+
+
+# One contest --------------------------------------------------------------------------------------------------------
+
+
+def number_of(session: Session, kind: ContestKind, known_as: int) -> int:
+    """Return the number of the contest of a kind that earlier releases knew by another. Raises NotFound."""
+    found = session.exec(select(Contest.id).where(numbered(kind, known_as))).first()
+    if found is None:
+        raise NotFound("challenge" if kind is ContestKind.REQUEST else N_("contest"), known_as)
+    return found
+
+
+def must_see(session: Session, viewer: Person | None, contest_id: int, known_as: int | None = None) -> Contest:
+    """Return a contest that the viewer may see. Raises NotFound, about a challenge if its number as one is given."""
+    row = session.get(Contest, contest_id)
+    everybody = session.exec(select(Contest.id).where(Contest.id == contest_id, PUBLIC)).first() is not None
+    if row is None or not (everybody or may_see_games_of(session, viewer, contest_id)):
+        raise NotFound(N_("contest"), contest_id) if known_as is None else NotFound("challenge", known_as)
+    return row
+
+
+def _difference(fields: dict[str, Any]) -> dict[str, float]:
+    """Return the performance of the candidate of a duel of two, measured from its opponent; none before a game."""
+    own, other = (version.version_id for version in fields["versions"])
+    games = log_of_scores([(own, other, (fields["wins"], fields["draws"], fields["losses"]))])
+    found = performances(games, RatingConfig(), {str(other)}, {}).get(str(own)) if games.games else None
+    return {} if found is None else _interval(found.elo - RatingConfig().centre_elo, found.se)
+
+
+def _interval(elo: float, se: float) -> dict[str, float]:
+    return {"elo": elo, "low": elo - NORMAL_95 * se, "high": elo + NORMAL_95 * se}
+
+
+Keep = Callable[[Hashable, Hashable, Callable[[], Any]], Any]
+"""Returns what the third argument makes, or made earlier for the same key and version."""
+
+
+def made_anew(_key: Hashable, _version: Hashable, make: Callable[[], Any]) -> Any:
+    """Make the value; a `Keep` that keeps nothing."""
+    return make()
+
+
+def contest(
+    session: Session,
+    contest_id: int,
+    versions: Collection[int] | None = None,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+    keep: Keep = made_anew,
+) -> records.ContestDetail:
+    """Return a contest, which the caller may see, with its results: the places after the first `skip`. `versions`: only
+    those. `keep` may cache the standings so far. Raises NotFound.
+    """
+    row = existing(session, Contest, contest_id)
+    shown = session.connection().execute(ROWS.where(col(Contest.id) == contest_id)).one()
+    (fields,) = _fields(session, [shown])
+    if row.kind not in EVALUATIONS:
+        opponents = opponents_of(session, [contest_id], fields["versions"])[contest_id]
+        if row.kind is not ContestKind.PANEL:
+            fields |= _difference(fields)
+        return records.ContestDetail(**fields, standings=[], bracket=[], opponents=opponents)
+    placed = _final(session, row, versions, skip, limit)
+    if placed is None:
+        since = 1 if row.format is EvaluationFormat.ROUND_ROBIN else shown.round
+        version = (since, *session.connection().execute(SO_FAR, {"evaluation": row.id, "since": since}).one())
+        so_far = keep(("standings", row.id), version, lambda: _so_far(session, row, since, keep))
+        there = [one for one in so_far if versions is None or one.player in versions]
+        placed = there[skip:][:limit]
+    seats = seats_of(session, row.id, [one.player for one in placed])
+    standings = [_standing(one, *seats[one.player]) for one in placed]
+    return records.ContestDetail(**fields, standings=standings, bracket=bracket_of(session, row), opponents=[])
+
+
+def _so_far(session: Session, row: Contest, since: int, keep: Keep) -> list[Placed]:
+    """Compute the standings. The round `since` is still being drawn or played; the meetings before it do not change."""
+    earlier = keep(("met", row.id), since, lambda: meetings(session, row.id, until=since - 1))
+    return standings_of(session, row, [*earlier, *meetings(session, row.id, since)])
+
+
+def _final(
+    session: Session, row: Contest, versions: Collection[int] | None, skip: int, limit: int | None
+) -> list[Placed] | None:
+    """Return the standings as stored at the end of the evaluation, or None if they were not stored."""
+    connection, mine = session.connection(), {"evaluation": row.id}
+    if connection.execute(KEPT, mine).first() is None:
+        return None
+    places = PLACES if versions is None else PLACES.where(col(ContestPlayer.version_id).in_(versions))
+    return [Placed(*one) for one in connection.execute(places.offset(skip).limit(limit), mine)]
+
+
+_MINE = col(ContestPlayer.contest_id) == bindparam("evaluation")
+SO_FAR = columns(
+    select(func.count())
+    .where(Meeting.contest_id == bindparam("evaluation"), Meeting.round >= bindparam("since"), col(Meeting.settled))
+    .scalar_subquery(),
+    select(func.count(col(ContestPlayer.gone_after))).where(_MINE).scalar_subquery(),
+)
+"""What the standings so far depend on: settled meetings do not change, nothing is drawn before everything drawn earlier
+is settled, and a bot that was taken out does not come back.
+"""
+KEPT = columns(col(ContestPlayer.version_id)).where(_MINE, col(ContestPlayer.figures).is_not(None)).limit(1)
+PLACES = (
+    columns(*(getattr(ContestPlayer, name) for name in ("version_id", "seed", "place", "figures")))
+    .where(_MINE)
+    .order_by(col(ContestPlayer.place))
+)
+
+
+def versions_named(session: Session, evaluation_id: int, named: str) -> set[int]:
+    """Return the versions of the field with `named` in the name of their bot, author or team."""
+    found = (
+        select(ContestPlayer.version_id)
+        .join(Bot, col(Bot.id) == ContestPlayer.bot_id)
+        .join(User, col(User.id) == Bot.owner_id)
+        .join(Team, col(Team.id) == Bot.team_id, isouter=True)
+        .where(ContestPlayer.contest_id == evaluation_id, lookups.named(named))
+    )
+    return set(session.exec(found).all())
+
+
+def pairings(
+    session: Session,
+    contest_id: int,
+    number: int | None,
+    versions: Collection[int] | None = None,
+    *,
+    skip: int = 0,
+    limit: int | None = None,
+) -> tuple[list[evaluation_records.EvaluationPairing], int]:
+    """Return the pairings of a round, or of all drawn rounds (None), in the order of rounds and boards: those after the
+    first `skip`, and the total number. `versions`: only theirs. Raises NotFound.
+    """
+    row = existing(session, Contest, contest_id)
+    shown, number_of_all = _shown(number is not None, versions is not None)
+    wanted = {"evaluation": row.id, "round": number, "versions": list(versions or ())}
+    found = drawn(session, shown, **wanted, skip=skip, most=NO_LIMIT if limit is None else limit)
+    many: int = session.connection().execute(number_of_all, wanted).scalar_one()
+    seated = {player for one in found for player in one.players}
+    seats = {version: one.seat for version, one in seats_of(session, row.id, seated).items()}
+    by_now = points_of(session, row.season_id, [meeting for meeting in found if meeting.points is None])
+    matches = matches_of(session, [meeting.id for meeting in found])
+    return [_pairing(meeting, seats, by_now, matches.get(meeting.id, [])) for meeting in found], many
+
+
+NO_LIMIT = 2**31 - 1
+
+
+@cache
+def _shown(of_round: bool, of_versions: bool) -> tuple[Any, Any]:
+    """Return the statements for meetings, and for their number."""
+    which = [col(Meeting.contest_id) == bindparam("evaluation")]
+    if of_round:
+        which.append(col(Meeting.round) == bindparam("round"))
+    if of_versions:
+        theirs = col(MeetingPlayer.version_id).in_(bindparam("versions", expanding=True))
+        which.append(exists().where(col(MeetingPlayer.meeting_id) == col(Meeting.id), theirs))
+    page = select(Meeting.id).where(*which).order_by(col(Meeting.round), col(Meeting.board))
+    page = page.offset(bindparam("skip", type_=Integer)).limit(bindparam("most", type_=Integer))
+    return with_players(col(Meeting.id).in_(page)), select(func.count()).select_from(Meeting).where(*which)
+
+
+def _standing(
+    one: Placed, seat: evaluation_records.EvaluationSeat, author: str, gone: bool
+) -> evaluation_records.EvaluationStanding:
+    return evaluation_records.EvaluationStanding(
+        place=one.place,
+        seed=one.seed,
+        bot_id=seat.bot_id,
+        bot=seat.bot,
+        author=author,
+        version=seat.version,
+        version_id=seat.version_id,
+        gone=gone,
+        **{**NO_FIGURES, **one.figures},
+    )
+
+
+def _pairing(
+    row: Drawn,
+    seats: dict[int, evaluation_records.EvaluationSeat],
+    by_now: dict[int, tuple[float, ...]],
+    match_ids: list[int],
+) -> evaluation_records.EvaluationPairing:
+    points = by_now[row.id] if row.points is None else row.points
+    return evaluation_records.EvaluationPairing(
+        round=row.round,
+        board=row.board,
+        first=seats[row.players[0]],
+        second=seats[row.players[1]] if len(row.players) > 1 else None,
+        first_points=points[0],
+        second_points=points[1] if len(points) > 1 else 0.0,
+        seats=[seats[player] for player in row.players],
+        points=[*points],
+        settled=row.points is not None,
+        match_ids=match_ids,
+    )
+
+
+def opponents_of(
+    session: Session, contest_ids: Sequence[int], versions: Iterable[records.ContestVersion]
+) -> dict[int, list[PanelOpponent]]:
+    """Return how the candidates of these duels fared against each opponent. `versions`: all in these contests."""
+    duels = matchups(session, col(Contest.id).in_(contest_ids))
+    ids = [one.meeting.id for one in duels]
+    of = {version.version_id: version for version in versions}
+    faults = {(duel, version): count for duel, version, count in session.exec(FAULTS, params={"duels": ids})}
+    matches = matches_of(session, ids)
+    found: dict[int, list[PanelOpponent]] = defaultdict(list)
+    for one in duels:
+        score = {name: one.meeting.score[name] for name in ("wins", "draws", "losses")}
+        opponent = from_row(
+            PanelOpponent,
+            of[one.opponent_id],
+            points=score["wins"] + score["draws"] / 2,
+            faults=faults.get((one.meeting.id, one.candidate_id), 0),
+            match_ids=matches.get(one.meeting.id, []),
+            **score,
+        )
+        found[one.contest.id].append(opponent)
+    return found
+
+
+_DUELS: Any = bindparam("duels", expanding=True)
+FAULTS: Any = (
+    select(Series.meeting_id, Participant.version_id, func.count())
+    .join(Match, col(Match.series_id) == Series.id)
+    .join(Participant, col(Participant.match_id) == Match.id)
+    .where(col(Series.meeting_id).in_(_DUELS), col(Participant.fault).is_not(None))
+    .group_by(col(Series.meeting_id), col(Participant.version_id))
+)

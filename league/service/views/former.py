@@ -1,0 +1,132 @@
+"""Contests as earlier releases knew them: evaluations, challenges and panel results, which `/v1` still has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlmodel import Session, col, func, select
+
+from deadheat.league.records import contests as records
+from deadheat.league.records import from_row
+from deadheat.league.records.challenges import AskedChallenge
+from deadheat.league.records.entries import Challenge
+from deadheat.league.records.evaluations import Evaluation, EvaluationDetail, EvaluationPairing
+from deadheat.league.records.panels import PanelResult
+from deadheat.league.service.bots.bots import own_bot
+from deadheat.league.service.evaluations.beginning import existing_evaluation
+from deadheat.league.service.ground.lookups import existing_entry
+from deadheat.league.service.ground.steps import existing
+from deadheat.league.service.people.person import Person
+from deadheat.league.service.views.contests import (
+    at_gate,
+    at_panels,
+    contest,
+    contests,
+    must_see,
+    number_of,
+    opponents_of,
+    pairings,
+    played_for,
+)
+from deadheat.league.states import EVALUATIONS, ChallengeState, ContestKind, EvaluationState
+from deadheat.league.tables import Contest, Entry, Season
+
+
+def evaluations(session: Session, season_id: int, *, before: int | None = None, limit: int = 50) -> list[Evaluation]:
+    """Return the season's evaluations and stages, the newest first; `before`: only with a lower number among them.
+    Raises NotFound.
+    """
+    existing(session, Season, season_id)
+    here = [col(Contest.season_id) == season_id, col(Contest.kind).in_(EVALUATIONS)]
+    found = contests(session, *here, *([] if before is None else [col(Contest.number) < before]), limit=limit)
+    return [from_row(Evaluation, one, state=EvaluationState(one.state)) for one in found]
+
+
+def evaluation(session: Session, evaluation_id: int) -> EvaluationDetail:
+    """Return an evaluation with its standings (see `contest`). Raises NotFound."""
+    found = contest(session, existing_evaluation(session, evaluation_id).id)
+    return from_row(EvaluationDetail, found, state=EvaluationState(found.state))
+
+
+def round_of(session: Session, evaluation_id: int, number: int) -> list[EvaluationPairing]:
+    """Return the pairings of a round of an evaluation. Raises NotFound."""
+    return pairings(session, existing_evaluation(session, evaluation_id).id, number)[0]
+
+
+def challenges(session: Session, asker: Person, season_id: int, bot_id: int, limit: int = 50) -> list[Challenge]:
+    """Return a bot's duels at its gate in a season, the newest first, for its author and organisers. Raises
+    NotFound.
+    """
+    if not asker.organises:
+        own_bot(session, asker, bot_id)
+    existing_entry(session, season_id, bot_id)
+    return [_at_gate(one) for one in at_gate(session, season_id, bot_id, limit, running=True)]
+
+
+def _at_gate(one: records.Contest) -> Challenge:
+    candidate, incumbent = (version.version for version in one.versions)
+    return from_row(Challenge, one, id=one.known_as, candidate=candidate, incumbent=incumbent, **_duel_of(one))
+
+
+def _duel_of(one: records.Contest) -> dict[str, Any]:
+    return {"state": ChallengeState(one.state), "games_limit": one.matches}
+
+
+def asked(
+    session: Session, asker: Person, *, season_id: int | None = None, before: int | None = None, limit: int = 50
+) -> list[AskedChallenge]:
+    """List the requests of the caller's own bots, the newest first."""
+    conditions = [played_for(asker), col(Contest.kind) == ContestKind.REQUEST]
+    if season_id is not None:
+        conditions.append(col(Contest.season_id) == season_id)
+    if before is not None:
+        conditions.append(func.coalesce(col(Contest.former_id), col(Contest.id)) < before)
+    return [_asked(one) for one in contests(session, *conditions, limit=limit)]
+
+
+def asked_challenge(session: Session, viewer: Person | None, challenge_id: int) -> AskedChallenge:
+    """Return a request, if the caller may see its matches. Raises NotFound."""
+    row = must_see(session, viewer, number_of(session, ContestKind.REQUEST, challenge_id), challenge_id)
+    return _asked(contests(session, col(Contest.id) == row.id)[0])
+
+
+def _asked(one: records.Contest) -> AskedChallenge:
+    own, other = one.versions
+    assert one.asker is not None, "somebody asked for it"
+    return from_row(
+        AskedChallenge,
+        one,
+        **_duel_of(one),
+        id=one.known_as,
+        **{name: getattr(own, name) for name in ("bot_id", "bot", "version", "version_id")},
+        opponent_id=other.bot_id,
+        **{f"opponent_{name}": getattr(other, name) for name in ("author", "version", "version_id")},
+        opponent=other.bot,
+        games_planned=one.planned,
+    )
+
+
+def panel_results(session: Session, owner: Person, bot_id: int, version: int | None = None) -> list[PanelResult]:
+    """List the panel results of the caller's bot, or of one version; the newest hundred first. Raises NotFound."""
+    own_bot(session, owner, bot_id)
+    found = at_panels(session, bot_id, version)
+    versions = (version for one in found for version in one.versions)
+    opponents = opponents_of(session, [one.id for one in found], versions)
+    entered = select(Entry.season_id, Entry.version_id).where(Entry.bot_id == bot_id, ~col(Entry.waits_for_panel))
+    plays = {(season, version_id) for season, version_id in session.exec(entered)}
+    return [
+        from_row(
+            PanelResult,
+            one,
+            id=one.known_as,
+            state=ChallengeState(one.state),
+            bot_id=bot_id,
+            version=one.versions[0].version,
+            waits=bool(one.waits),
+            plays=(one.season_id, one.versions[0].version_id) in plays,
+            points=one.wins + one.draws / 2,
+            most=one.matches * len(opponents[one.id]),
+            opponents=opponents[one.id],
+        )
+        for one in found
+    ]
