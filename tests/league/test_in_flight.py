@@ -23,8 +23,7 @@ from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.jobs import MatchJob, MatchOutcome
 from deadheat.league.service.duels import views
-from deadheat.league.service.exports.pages import Scope
-from deadheat.league.service.exports.tables import export_page
+from deadheat.league.service.exports import Scope, export_page
 from deadheat.league.service.people.person import Person
 from deadheat.league.service.views.matches import matches
 from deadheat.league.states import JobState, Role
