@@ -190,11 +190,11 @@ def _asked(made: AskedChallenge) -> Iterator[RenderableType]:
 
 def _shown(client: Client, found: AskedChallenge, report: Path | None) -> Output:
     """Show a challenge like a tournament, and write its report if requested."""
-    from deadheat.cli.tournament.of_league import lines, standings_of, write_report  # they import the ratings' numpy
+    from deadheat.cli.tournament.of_league import lines, played, write_report  # they import the ratings' numpy
     from deadheat.cli.tournament.standings import summary
 
     matches: list[Match] = list(client.challenge_matches(found.id))
-    standings = standings_of(found, matches)
+    standings = played(found, matches)
     if report is not None:
         try:
             note(f"Report: {write_report(found, matches, client.transcript, report)}")

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from importlib.util import find_spec
@@ -44,14 +45,14 @@ from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock
-from deadheat.cli.local.transcripts import faults_of, note_killed, stderr_path
+from deadheat.cli.local.transcripts import faults_of, keep
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance
 from deadheat.engine.core import Fault, Game, Seat, TransportError
 from deadheat.engine.figures import counted, seat_number, span
 from deadheat.engine.games import GAMES, unknown, variants
 from deadheat.engine.referee import MATCH_ATTEMPTS
-from deadheat.engine.transcript import Transcript, encode, encode_result
+from deadheat.engine.transcript import Transcript, encode_result
 from deadheat.engine.verdicts import hint, took, why
 from deadheat.league.causes import Cause, Trait
 from deadheat.sandbox.arena import Arena, Played
@@ -95,16 +96,6 @@ Variant = Annotated[
 ]
 
 
-def rules_with(game: str, words: Sequence[str] | None) -> Game:
-    """Return a game's rules with the chosen variant, or end the command."""
-    try:
-        return variants.rules(game, words)
-    except KeyError:
-        fail(unknown(game), USAGE)
-    except variants.BadVariant as error:
-        fail(f"--set: {error}", USAGE)
-
-
 @says
 def play(
     game: Annotated[str, typer.Argument(help=f"{GAME_HELP}.")],
@@ -121,25 +112,23 @@ def play(
     as_json: bool = False,
 ) -> tuple[()]:
     """Play bots against each other; the first takes seat 1."""
-    rules = rules_with(game, set_)
+    try:
+        rules = variants.rules(game, set_)
+    except KeyError:
+        fail(unknown(game), USAGE)
+    except variants.BadVariant as error:
+        fail(f"--set: {error}", USAGE)
     if len(bots) not in rules.seats:
         fail(f"{game} needs {span(rules.seats)} bots, not {len(bots)}", USAGE)
     if transcripts is not None:
         make_folder(transcripts)
-    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work:
-        try:
-            backend = open_backend(sandbox, Path(work))
-            programs = _prepare(rules, bots, backend, Path(work))
-            run = Run(rules, bots, transcripts, sandbox, as_json)
-            with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
-                arena.open()
-                run.play_all(arena, programs, list(seeds(seed, matches)))
-        except TransportError as error:
-            fail(our_failure(error))
-        except BrokenPipeError:
-            raise  # the reader of our output closed it: end the command silently
-        except OSError as error:
-            cannot(f"write {error.filename or work}", error)
+    with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-play-") as work, failing(f"write {work}"):
+        backend = open_backend(sandbox, Path(work))
+        programs = [prepare(rules, name, backend, Path(work) / str(seat)) for seat, name in enumerate(bots)]
+        run = Run(rules, bots, transcripts, sandbox, as_json)
+        with reserved(2) as cpus, Arena(backend, programs, bot_limits(cpus), cpus[1:]) as arena:
+            arena.open()
+            run.play_all(arena, programs, list(seeds(seed, matches)))
     if as_json:
         print_json({"summary": run.summary()})
     elif run.no_start is None and run.score.played + run.score.abandoned:
@@ -216,8 +205,7 @@ class Run:
         if played is not None and transcript is not None:
             self.folder = self.folder or Path(tempfile.mkdtemp(prefix="deadheat-transcripts-"))
             path = self.folder / f"{self.game.name}-{seed.hex()}.jsonl"
-            path.write_bytes(encode(transcript))
-            self._keep_endings(path, transcript, played)
+            self.killed.update(keep(path, played))
             self.clock.add(transcript)
             self._note(path, played)
             self._tell_partings(number, transcript)
@@ -225,18 +213,6 @@ class Run:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
             print_json(_match_object(number, seed, transcript, voids, path))
-
-    def _keep_endings(self, path: Path, transcript: Transcript, played: Played) -> None:
-        """Keep each seat's stderr, and note the seats killed after FINISH (a seat that failed is not sent FINISH)."""
-        for seat in range(transcript.seats):
-            ended = played.exits.get(seat)
-            killed = ended is not None and ended.lingered and seat not in transcript.result.faults
-            note_killed(path, seat, killed)
-            self.killed[seat] += killed
-            if ended is not None and ended.stderr:
-                stderr_path(path, seat).write_bytes(ended.stderr)
-            else:  # left by an earlier match with the same name
-                stderr_path(path, seat).unlink(missing_ok=True)
 
     def _note(self, path: Path, played: Played) -> None:
         result = played.transcript.result
@@ -319,15 +295,15 @@ def _match_object(
     }
 
 
-def open_backend(backend: Backend, work: Path) -> Sandbox:
+def open_backend(backend: str, work: Path) -> Sandbox:
     """Return the sandbox of a backend, with its files below `work`. Warn if it confines nothing."""
-    if backend is Backend.LOCAL:
+    if backend == Backend.LOCAL:
         from deadheat.sandbox.local import LocalSandbox
 
         warning = "The bots run as plain programs, NOT isolated from this machine."
         note("Add --sandbox bwrap for other people's.", warning)
         return LocalSandbox()
-    if backend is Backend.BWRAP:
+    if backend == Backend.BWRAP:
         from deadheat.sandbox.bubblewrap import BubblewrapSandbox
 
         return BubblewrapSandbox()
@@ -344,13 +320,23 @@ def open_backend(backend: Backend, work: Path) -> Sandbox:
     return DockerSandbox(settings.image, work / "run", settings.runtime)
 
 
-def _prepare(game: Game, bots: Sequence[str], sandbox: Sandbox, work: Path) -> list[Program]:
+@contextmanager
+def failing(use: str) -> Iterator[None]:
+    """End the command with a sentence if a bot, this machine or a file fails. `use`: a verb and what it is done to,
+    which the name of the file that failed replaces.
+    """
     try:
-        return [prepare(game, name, sandbox, work / str(seat)) for seat, name in enumerate(bots)]
+        yield
     except BadBot as error:
         if error.log:
             err.print(quoted(error.log), soft_wrap=True)
         fail(str(error), USAGE)
+    except TransportError as error:
+        fail(our_failure(error))
+    except BrokenPipeError:
+        raise  # the reader of our output closed it: end the command silently
+    except OSError as error:
+        cannot(f"{use.partition(' ')[0]} {error.filename}" if error.filename else use, error)
 
 
 def our_failure(error: TransportError) -> str:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deadheat.cli.console import fail
-from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.core import NS_PER_MS, Seat
 from deadheat.engine.figures import seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.folder import SETTING
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged, replay
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode, encode
+
+if TYPE_CHECKING:
+    from deadheat.sandbox.arena import Played
 
 MAX_NUMBER = 2**62
 """The largest number of nanoseconds. A larger one is not a time, and would not fit into a floating-point number."""
@@ -105,6 +108,22 @@ def note_killed(transcript: Path, seat: int, killed: bool) -> None:
         note.write_text("It was still running a second after FINISH and was killed.\n", encoding="ascii")
     else:
         note.unlink(missing_ok=True)
+
+
+def keep(file: Path, played: Played) -> set[Seat]:
+    """Write a match's transcript, and beside it each seat's stderr. Note and return the seats whose programs were
+    killed after FINISH; a seat that failed is not sent FINISH.
+    """
+    transcript = played.transcript
+    file.write_bytes(encode(transcript))
+    killed = {seat for seat, ended in played.exits.items() if ended.lingered and seat not in transcript.result.faults}
+    for seat in range(transcript.seats):
+        note_killed(file, seat, seat in killed)
+        if seat in played.exits and played.exits[seat].stderr:
+            stderr_path(file, seat).write_bytes(played.exits[seat].stderr)
+        else:  # left by an earlier match with the same name
+            stderr_path(file, seat).unlink(missing_ok=True)
+    return killed
 
 
 def was_killed(transcript: Path, seat: int) -> bool:

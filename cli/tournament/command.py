@@ -20,7 +20,6 @@ from deadheat.cli.console import (
     INTERRUPTED,
     REFUSED,
     USAGE,
-    cannot,
     command,
     ending_in_order,
     err,
@@ -30,7 +29,6 @@ from deadheat.cli.console import (
     note,
     number_in,
     out,
-    quoted,
 )
 from deadheat.cli.local.play import (
     BOT_HELP,
@@ -39,24 +37,28 @@ from deadheat.cli.local.play import (
     USUAL,
     Backend,
     Variant,
+    failing,
     open_backend,
-    our_failure,
 )
-from deadheat.cli.local.recorded import BadBot
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
 from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on
 from deadheat.cli.tournament.conditions import BadGate, Verdict
-from deadheat.cli.tournament.games import game_of
-from deadheat.cli.tournament.records import BadFolder, Folder, Kind, Request
+from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
-from deadheat.cli.tournament.schedule import games_of, plan
-from deadheat.cli.tournament.show import Screen, closing_lines, sprt_line, standings_table
-from deadheat.cli.tournament.standings import Standings, summary
+from deadheat.cli.tournament.schedule import plan
+from deadheat.cli.tournament.standings import (
+    Screen,
+    Standings,
+    closing_lines,
+    sprt_line,
+    standings_of,
+    standings_table,
+    summary,
+)
 from deadheat.cli.tournament.worker import Job, Voided
-from deadheat.engine.core import TransportError
 from deadheat.engine.figures import counted
 from deadheat.engine.games import GAMES
 from deadheat.engine.visible import visible
@@ -136,11 +138,13 @@ def tournament(
         {no_fault_in = 200},            # games
       ]
     """  # noqa: D301  Click leaves the lines after this mark as they are
-    workers = _at_a_time(concurrency)
+    workers = number_in(concurrency)
+    if concurrency != AUTO and (workers is None or not 1 <= workers <= MOST_AT_ONCE):
+        fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
     named = tuple(bots or ())
     with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
-        open_sandbox = partial(_sandbox_of, work=Path(work))
-        with _sentences():
+        open_sandbox = partial(open_backend, work=Path(work))
+        with _sentences(), failing("use the folder"):
             if resume is not None:
                 more = named if game in GAMES else tuple(word for word in (game, *named) if word)
                 request, open_folder = go_on(resume, more, games, open_sandbox)
@@ -164,21 +168,22 @@ class Run:
     folder: Folder
     as_json: bool
     standings: Standings = field(init=False)
+    planned: int = 0
     interrupted: bool = False
     """Whether Ctrl-C or SIGTERM ended the run."""
     broke: str = ""
     """The reason why this machine could not continue, as a sentence."""
 
     def __post_init__(self) -> None:
-        self.standings = Standings(self.request.labels, plan(self.request))
-        for game in self.folder.games:
-            self.standings.add(game)
+        self.standings = standings_of(self.request, self.folder.games)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
         """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
         request, folder = self.request, self.folder
         played = self.standings.games.keys()
-        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in self.standings.deals)
+        deals = plan(request)
+        self.planned = sum(len(deal.games) for deal in deals)
+        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in deals)
         missing = [replace(deal, games=games) for deal, games in left if games]
         if not missing or self._decided():
             return
@@ -193,7 +198,7 @@ class Run:
             locks=locks_folder(),
             cpus=cpus,
         )
-        with Screen(request, self.standings, not self.as_json and err.is_terminal) as screen:
+        with Screen(self.standings, self.planned, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)
 
             told: set[tuple[str, ...]] = set()
@@ -215,20 +220,20 @@ class Run:
                     raise
                 self.broke = str(error)
 
-    def _ended(self, line: str) -> bool:
+    def _ended(self, game: GameRecord) -> bool:
         """Append a game's line, and return whether the results suffice."""
-        self.folder.append(line)
-        self.standings.add(game_of(line))
+        self.folder.append(line := game.line)
+        self.standings.add(game)
         if self.as_json:
             print(line, flush=True)
         elif milestone(count := len(self.standings.games)) and not err.is_terminal:
-            note(f"{count} of at most {counted(games_of(self.standings.deals), 'game')}")
+            note(f"{count} of at most {counted(self.planned, 'game')}")
         return self._decided()
 
     def _decided(self) -> bool:
         request = self.request
         if request.sprt is not None:
-            return bool(self.standings.test(request.sprt).verdict != "continue")
+            return bool(self.standings.test().verdict != "continue")
         if request.until is not None and self.standings.games:
             width = self.standings.width(request.labels[0])
             return width is not None and width <= request.until
@@ -279,7 +284,7 @@ class Run:
     def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
         request, found = self.request, summary(self.standings, self._choice(verdicts))
         if request.sprt is not None:
-            state = self.standings.test(request.sprt)
+            state = self.standings.test()
             found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
         if verdicts:
             found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
@@ -289,7 +294,7 @@ class Run:
         request = self.request
         out.print(standings_table(self.standings, self.standings.ratings(now=True)))
         if request.sprt is not None:
-            out.print(sprt_line(request, self.standings.test(request.sprt)), soft_wrap=True)
+            out.print(sprt_line(request, self.standings.test()), soft_wrap=True)
         for line in closing_lines(self.standings, self._choice(verdicts)):
             out.print(line, soft_wrap=True)
         for label, judged in verdicts.items():
@@ -302,24 +307,13 @@ class Run:
                 out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)
 
 
-def _sandbox_of(backend: str, work: Path) -> Sandbox:
-    return open_backend(Backend(backend), work)
-
-
 def workers_sandbox(backend: str, work: Path) -> Sandbox:
     """Open a sandbox in a worker without repeating the warning about what it does not confine."""
     if backend == Backend.LOCAL:
         return LocalSandbox()
     own = work / str(os.getpid())
     own.mkdir()
-    return _sandbox_of(backend, own)
-
-
-def _at_a_time(text: str) -> int | None:
-    number = number_in(text)
-    if text != AUTO and (number is None or not 1 <= number <= MOST_AT_ONCE):
-        fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
-    return number
+    return open_backend(backend, own)
 
 
 @contextmanager
@@ -329,18 +323,8 @@ def _sentences() -> Iterator[None]:
         yield
     except (Unplayable, BadFolder, BadGate) as error:
         fail(str(error), USAGE)
-    except BadBot as error:
-        if error.log:
-            err.print(quoted(error.log), soft_wrap=True)
-        fail(str(error), USAGE)
     except CannotPlay as error:
         fail(str(error))
-    except TransportError as error:
-        fail(our_failure(error))
     except KeyboardInterrupt:
         note("before the first game", "stopped")
         raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        raise  # the reader of our output closed it: end the command silently
-    except OSError as error:
-        cannot(f"use {error.filename or 'the folder'}", error)

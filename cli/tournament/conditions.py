@@ -181,7 +181,7 @@ def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Ve
         rate = 100 * (1 - (1 - RULE_OF_THREE) ** (1 / games))
         bound = f"at 95 %, it loses fewer than {rate:.1f} % of them"
         return Verdict(True, f"no loss to {names} in {counted(games, 'game')} ({bound})")
-    losses = {standings.labels[bot]: standings.score(candidate, bot)[2] for bot in against}
+    losses = {standings.labels[bot]: standings.total(candidate, [bot])[2] for bot in against}
     to = ", ".join(f"{label} {count}" for label, count in losses.items() if count)
     return Verdict(False, f"no loss to {names}: it lost {lost} of {counted(games, 'game')} ({to})")
 
@@ -198,7 +198,7 @@ def _no_fault(standings: Standings, candidate: int, least: int) -> Verdict:
 
 
 def _sprt(standings: Standings, candidate: int, bounds: Bounds, against: Sequence[int]) -> Verdict:
-    counts = [sum(standings.halves_of(candidate, bot)[points] for bot in against) for points in range(5)]
+    counts = standings.halves_of(candidate, against)
     state = test(counts, Terms(*bounds))
     names, pairs = ", ".join(standings.labels[bot] for bot in against), counted(sum(counts), "pair")
     said = f"the test {bounds[0]:g},{bounds[1]:g} against {names} does not reject: it"

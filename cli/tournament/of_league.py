@@ -5,7 +5,6 @@ The league's games share no dice, so there are no pairs of games, and the sequen
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,12 +15,8 @@ from rich.console import RenderableType
 
 from deadheat.cli.console import note
 from deadheat.cli.local.transcripts import parsed
-from deadheat.cli.tournament import records
-from deadheat.cli.tournament.games import FaultRecord, GameRecord, game_line
-from deadheat.cli.tournament.records import GAMES, Bot, Kind, Request, Stage
-from deadheat.cli.tournament.schedule import Deal, Seated
-from deadheat.cli.tournament.show import closing_lines, sprt_line, standings_table
-from deadheat.cli.tournament.standings import Standings
+from deadheat.cli.tournament.records import Bot, FaultRecord, GameRecord, Kind, Request, Stage, record_of
+from deadheat.cli.tournament.standings import Standings, closing_lines, sprt_line, standings_of, standings_table
 from deadheat.engine.core import NS_PER_S
 from deadheat.engine.transcript import Transcript
 from deadheat.league.records.challenges import AskedChallenge
@@ -46,14 +41,10 @@ def counting(matches: Sequence[Match]) -> list[Match]:
     return sorted(counted, key=lambda match: match.id)
 
 
-def standings_of(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
+def played(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
     """Count the finished games. Without transcripts, the response times are unknown."""
-    found = counting(matches)
-    deals = [Deal(one.commitment, b"", (Seated(number, _seated(challenge, one)),)) for number, one in enumerate(found)]
-    standings = Standings(challenge.sides, deals)
-    for number, match in enumerate(found):
-        standings.add(_game(challenge, number, match))
-    return standings
+    games = (_game(challenge, number, match) for number, match in enumerate(counting(matches)))
+    return standings_of(_request(challenge), games, paired=False)
 
 
 def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[RenderableType]:
@@ -73,21 +64,20 @@ def write_report(
     """Fetch the transcripts and write a tournament's report. Raises OSError if it cannot be written."""
     from deadheat.cli.tournament import report  # it imports the ratings' numpy
 
-    played = [match for match in counting(matches) if match.state == MatchState.DONE]
-    request, lines = _request(challenge), []
+    done = [match for match in counting(matches) if match.state == MatchState.DONE]
+    request, games = _request(challenge), []
     with tempfile.TemporaryDirectory(prefix="deadheat-challenge-") as work:
-        for number, match in enumerate(played):
+        for number, match in enumerate(done):
             if number % TOLD_EVERY == TOLD_EVERY - 1:
-                note(f"{number + 1} of {len(played)} transcripts", "fetched")
+                note(f"{number + 1} of {len(done)} transcripts", "fetched")
             file = Path(work) / f"{match.id}.jsonl"
             file.write_bytes(data := transcript_of(match.id))
             transcript = parsed(data, f"match {match.id}")
             request = replace(request, variant=transcript.variant)  # the season's variant, the same in all matches
             names = [challenge.sides[player] for player in _seated(challenge, match)]
-            line = game_line(match.id, names, match.commitment, transcript, _seconds(transcript), file.name)
-            lines.append(json.dumps(line).encode())
+            games.append(record_of(match.id, names, match.commitment, transcript, _seconds(transcript), file.name))
         title = f"{' against '.join(challenge.sides)}: challenge {challenge.id}"
-        return report.write(Path(work), output, title, records.played(request, lines, Path(GAMES)))
+        return report.write(Path(work), output, title, standings_of(request, games, paired=False))
 
 
 def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
 from types import FrameType
 
+from deadheat.cli.tournament.records import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
 
@@ -68,13 +69,13 @@ class _Worker:
 
 @dataclass
 class Runner:
-    """One run of a plan. `ended` gets a game's line and returns whether to stop; `told` gets all other messages of the
+    """One run of a plan. `ended` gets a game and returns whether to stop; `told` gets all other messages of the
     workers; `look` is called now and then.
     """
 
     job: Job
     workers: int
-    ended: Callable[[str], bool]
+    ended: Callable[[GameRecord], bool]
     told: Callable[[Voided], None] = lambda _: None
     look: Callable[[], None] = lambda: None
     _at_work: list[_Worker] = field(default_factory=list)
@@ -142,7 +143,7 @@ class Runner:
         stop = False
         for word in words:
             if isinstance(word, Ended):
-                stop = self.ended(word.line) or stop
+                stop = self.ended(word.game) or stop
             elif isinstance(word, Waits):
                 worker.waits = word.holders
             elif isinstance(word, Voided):
@@ -184,7 +185,7 @@ class Runner:
                 while worker.pipe.poll(0):
                     for word in worker.pipe.recv():
                         if isinstance(word, Ended):
-                            self.ended(word.line)
+                            self.ended(word.game)
 
     def _forget(self) -> None:
         for worker in self._at_work:

@@ -62,11 +62,6 @@ def plan(design: Request) -> list[Deal]:
     return deals
 
 
-def games_of(deals: Sequence[Deal]) -> int:
-    """Count the games in these deals."""
-    return sum(len(deal.games) for deal in deals)
-
-
 def _tables(design: Request, bots: int, wanted: int, met: Counter[PairKey]) -> Iterator[tuple[int, ...]]:
     """Yield tables until each pair that meets has met in `wanted` deals. `met`: the meetings so far; it is updated."""
     pairs = [pair for pair in combinations(range(bots), 2) if _meets(design, bots, *pair)]

@@ -17,8 +17,8 @@ from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.local.timing import BANK
 from deadheat.cli.output import Column, Columns
-from deadheat.cli.tournament.games import Answers, GameRecord
-from deadheat.cli.tournament.records import Played
+from deadheat.cli.tournament.records import Answers, GameRecord
+from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.core import NS_PER_MS
 from deadheat.engine.figures import counted, duration, limit
 
@@ -56,10 +56,10 @@ class Row:
         return max(self.own_ms, default=0.0)
 
 
-def rows(played: Played) -> list[Row]:
+def rows(played: Standings) -> list[Row]:
     """Collect the answers by bot and command, bots in the order of the tournament."""
     found: dict[tuple[str, str], Row] = {}
-    for game in played.games:
+    for game in played.games.values():
         for seat, bot in enumerate(game.players):
             for command, answers in answers_of(game, seat, played.about.bank_ms).items():
                 found.setdefault((bot, command), Row(bot, command)).add(answers)
@@ -77,10 +77,10 @@ def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str,
     return {**times, BANK: Answers(bank_ms, [(float(f"{used_ms:.2g}"), 1)])}
 
 
-def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
+def response_times(found: Sequence[Row], played: Standings) -> Iterator[str]:
     """Show the controls of the question "what if", and the duration of each bot's answers."""
     limits = {row.command: max(other.limit_ms for other in found if other.command == row.command) for row in found}
-    said = ", ".join(f"{shown(command)} {_limit(value)}" for command, value in limits.items())
+    said = ", ".join(f"{shown(command)} {limit(round(ms * NS_PER_MS))}" for command, ms in limits.items())
     yield f"<p>Own time, without what the host took. Limits: {said}.</p>\n"
     yield page.part("report-whatif.html")
     numbers = {id(row): number for number, row in enumerate(found)}
@@ -101,12 +101,11 @@ def response_times(found: Sequence[Row], played: Played) -> Iterator[str]:
     yield from _cost(played)
 
 
-def _cost(played: Played) -> Iterator[str]:
-    games = Counter(bot for game in played.games for bot in game.players)
+def _cost(played: Standings) -> Iterator[str]:
     numbers = played.numbers
     columns: Columns[str] = (
         Column("Bot", shown),
-        Column("Games", lambda bot: f"{games[bot]:,}", right=True),
+        Column("Games", lambda bot: f"{played.seen[numbers[bot]].games:,}", right=True),
         Column("More lost by a late answer", lambda bot: f'<span data-lost="{numbers[bot]}">0</span>', right=True),
         Column("Of these won as played", lambda bot: f'<span data-won="{numbers[bot]}">0</span>', right=True),
     )
@@ -154,7 +153,7 @@ def _late(row: Row, number: int) -> str:
     return f'<span data-late="{number}">{late:,}</span>'
 
 
-def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
+def what_if(found: Sequence[Row], played: Standings) -> Mapping[str, Any]:
     """Return the input of the page's script. Bots are numbers in the order of `played.labels`.
 
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
@@ -162,18 +161,15 @@ def what_if(found: Sequence[Row], played: Played) -> Mapping[str, Any]:
     """
     numbers = played.numbers
     nearest: list[list[tuple[float, float, int]]] = [[] for _ in numbers]
-    for game in played.games:
+    for game in played.games.values():
         for seat, bot in enumerate(game.players):
             if not game.failed(seat):
-                used = _nearest(answers_of(game, seat, played.about.bank_ms))
+                answers = answers_of(game, seat, played.about.bank_ms)
+                counting = {BANK} if BANK in answers else answers.keys() - {READY}
+                used = _largest(answers, counting), _largest(answers, {READY})
                 nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
     counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
-
-
-def _nearest(times: Mapping[str, Answers]) -> tuple[float, float]:
-    counting = {BANK} if BANK in times else times.keys() - {READY}
-    return _largest(times, counting), _largest(times, {READY})
 
 
 def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
@@ -186,23 +182,18 @@ def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
     return float(f"{max(used, default=0.0):.3g}")
 
 
-def host(played: Played) -> Iterator[str]:
+def host(played: Standings) -> Iterator[str]:
     """Show the time that the host took from each bot, and the number of attempts that it made void."""
-    taken: dict[str, list[float]] = {label: [] for label in played.labels}
-    for game in played.games:
-        for bot, value in zip(game.players, game.host_ms, strict=True):
-            taken[bot].append(value)
-    voids = sum(game.void_attempts for game in played.games)
+    taken = {label: seen.host_ms for label, seen in zip(played.labels, played.seen, strict=True)}
     total = sum(map(sum, taken.values()))
-    said = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
-    yield f"<p>{said} {counted(voids, 'void attempt', 'void attempts')}.</p>\n"
+    words = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."
+    yield f"<p>{words} {counted(played.void_attempts, 'void attempt', 'void attempts')}.</p>\n"
     if not total:
         return
-    hit = {bot: sum(value > 0 for value in values) for bot, values in taken.items()}
     columns: Columns[str] = (
         Column("Bot", shown),
         Column("Taken", lambda bot: _seconds(sum(taken[bot])), right=True),
-        Column("In games", lambda bot: f"{hit[bot]:,} of {len(taken[bot]):,}", right=True),
+        Column("In games", lambda bot: f"{sum(map(bool, taken[bot])):,} of {len(taken[bot]):,}", right=True),
         Column("Most in a game", lambda bot: _seconds(max(taken[bot], default=0.0)), right=True),
     )
     yield from page.table("What the host took", played.labels, columns)
@@ -210,10 +201,6 @@ def host(played: Played) -> Iterator[str]:
 
 def _seconds(value_ms: float) -> str:
     return duration(round(value_ms * NS_PER_MS)) if value_ms else "0"
-
-
-def _limit(value_ms: float) -> str:
-    return limit(round(value_ms * NS_PER_MS))
 
 
 def _ms(value_ms: float) -> str:

@@ -88,7 +88,7 @@ class _Page:
     def read(self, statement: Any, key: Any, limit: int = ROWS, **given: Any) -> Sequence[Any]:
         """Return the statement's next `limit` rows in the order of a key, that of their first table (or themselves)."""
         statement = statement.where(col(key) > self.after).order_by(None).order_by(col(key)).limit(limit)
-        found = self.session.exec(statement, params=given).all()
+        found: Sequence[Any] = self.session.exec(statement, params=given).all()
         if len(found) == limit:
             last = found[-1][0] if isinstance(found[-1], tuple) else found[-1]
             self.next = getattr(last, "id", last)
@@ -436,8 +436,8 @@ def _latencies(page: _Page) -> list[Row]:
 
 def _attempts(page: _Page) -> list[Row]:
     """Return one row for each try at a match, or at a series as a whole."""
-    wanted = (Attempt.season_id == page.scope.season_id, shown_attempt(), *page.of(Attempt.match_id))
-    found = page.read(select(Attempt).where(*wanted), Attempt.id)
+    statement = select(Attempt).where(Attempt.season_id == page.scope.season_id, shown_attempt())
+    found = page.read(statement.where(*page.of(Attempt.match_id)), Attempt.id)
     machines = machine_numbers(page.session, {row.worker for row in found})
     return [
         {

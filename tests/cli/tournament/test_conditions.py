@@ -21,9 +21,10 @@ PANEL = range(2, 5)
 
 def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standings:
     """Play a gate's games. `results`: half points of each pair of games, by candidate and opponent."""
-    standings = Standings(LABELS, plan(request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)))
+    asked = request(*LABELS, kind=Kind.GAUNTLET, stages=(Stage(5, 20),), panel=3)
+    standings = Standings(asked)
     points = {pair: iter(halves) for pair, halves in results.items()}
-    for deal in standings.deals:
+    for number, deal in enumerate(plan(asked)):
         one, other = deal.table
         halves = next(points.get((one, other), iter(())), None)
         if halves is None:
@@ -36,7 +37,8 @@ def played(results: dict[tuple[int, int], list[int]], faults: int = 0) -> Standi
             fault = {"seat": names.index(LABELS[one]), "fault": "timeout", "command": "ROLL"}
             found = [fault] if faults and one == 0 else []
             faults -= bool(found)
-            standings.add(game(seated.number, names, [by_bot[bot] for bot in seated.players], faults=found))
+            own_ranks = [by_bot[bot] for bot in seated.players]
+            standings.add(game(seated.number, names, own_ranks, faults=found, group=str(number)))
     return standings
 
 
