@@ -33,13 +33,25 @@ class Panel:
 
 
 def _stat(title: str, about: str, unit: str, expression: str) -> Panel:
-    """A number."""
     return Panel(title, about, unit, {"": expression}, "stat", width=4, height=4)
 
 
-def p(share: str, metric: str, by: str) -> str:
+def _each(by: str, expression: str) -> Mapping[str, str]:
+    """An expression with these labels, as a line for each combination of them."""
+    return {" ".join(f"{{{{{label}}}}}" for label in by.split(", ")): expression}
+
+
+def _by(by: str, expression: str, of: str = "sum") -> Mapping[str, str]:
+    return _each(by, f"{of} by ({by}) ({expression})")
+
+
+def _rate(by: str, metric: str) -> Mapping[str, str]:
+    return _by(by, f"rate(deadheat_{metric}[5m])")
+
+
+def _quantile(share: str, by: str, metric: str) -> Mapping[str, str]:
     """A quantile of a histogram over five minutes."""
-    return f"histogram_quantile({share}, sum by ({by}, le) (rate({metric}_bucket[5m])))"
+    return _each(by, f"histogram_quantile({share}, sum by ({by}, le) (rate(deadheat_{metric}_bucket[5m])))")
 
 
 NOW = (
@@ -52,29 +64,31 @@ NOW = (
 )
 
 LATE = 'increase(deadheat_faults_total{fault="timeout"}[%s])'
+PROMPTS = "(sum by (game, command) (increase(deadheat_prompts_total[1h])) > 0)"
+LATE_OR_VOID = {
+    "bot": f"sum({LATE % '5m'})",
+    "host": "sum(increase(deadheat_replies_past_deadline_total[5m]))",
+    "void": 'sum(increase(deadheat_attempts_total{cause!="played"}[5m]))',
+}
+REPLIES = {
+    f"{legend} {name}": query
+    for name, share in (("median", "0.5"), ("p99", "0.99"))
+    for legend, query in _quantile(share, "game, command", "reply_seconds").items()
+}
+GIVEN_BACK = (
+    "In 5 minutes. For the host's, the time was given back and the answer counted; void: attempts without a verdict, "
+    "whatever the cause."
+)
+LATE_SHARE = _each("game, command", f"sum by (game, command) ({LATE % '1h'}) / {PROMPTS}")
 TIMEOUTS = (
     Panel(
         "Late answers by game and command, last hour",
         "Share of the prompts, by the bots' own time.",
         "percentunit",
-        {
-            "{{game}} {{command}}": f"sum by (game, command) ({LATE % '1h'})"
-            " / (sum by (game, command) (increase(deadheat_prompts_total[1h])) > 0)"
-        },
-        kind="bargauge",
+        LATE_SHARE,
+        "bargauge",
     ),
-    Panel(
-        "Late answers and void attempts",
-        "In 5 minutes. For the host's, the time was given back and the answer counted; void: attempts without a "
-        "verdict, whatever the cause.",
-        "short",
-        {
-            "bot": f"sum({LATE % '5m'})",
-            "host": "sum(increase(deadheat_replies_past_deadline_total[5m]))",
-            "void": 'sum(increase(deadheat_attempts_total{cause!="played"}[5m]))',
-        },
-        stacked=True,
-    ),
+    Panel("Late answers and void attempts", GIVEN_BACK, "short", LATE_OR_VOID, stacked=True),
 )
 
 DEADLINES = (
@@ -82,36 +96,33 @@ DEADLINES = (
         "Share of the limit used, 99th percentile",
         "Own time by game and command; 1 is the deadline.",
         "percentunit",
-        {"{{game}} {{command}}": "deadheat:deadline_used_ratio:p99"},
+        _each("game, command", "deadheat:deadline_used_ratio:p99"),
         limit=1,
     ),
     Panel(
         "Reply time, median and 99th percentile",
         "Own time from prompt to reply, without what the host took.",
         "s",
-        {
-            "{{game}} {{command}} median": p("0.5", "deadheat_reply_seconds", "game, command"),
-            "{{game}} {{command}} p99": p("0.99", "deadheat_reply_seconds", "game, command"),
-        },
+        REPLIES,
     ),
     Panel(
         "Processor time of a reply, 99th percentile",
         "If far below the reply time, the bot waited for something.",
         "s",
-        {"{{game}} {{command}}": p("0.99", "deadheat_reply_cpu_seconds", "game, command")},
+        _quantile("0.99", "game, command", "reply_cpu_seconds"),
     ),
     Panel(
         "Replies that counted past their deadlines",
         "Share of all: the host had taken the excess. No bot loses by it, but the machine is too busy.",
         "percentunit",
-        {"{{game}}": "deadheat:past_deadline:ratio5m"},
+        _each("game", "deadheat:past_deadline:ratio5m"),
         limit=0.01,
     ),
     Panel(
         "Lateness of the referee when a deadline passed, 99th percentile",
         "No bot pays for it; other work on the referee's processor causes it.",
         "s",
-        {"{{game}}": "deadheat:referee_late_seconds:p99"},
+        _each("game", "deadheat:referee_late_seconds:p99"),
     ),
 )
 
@@ -126,45 +137,38 @@ FAULTS = (
         "Timeouts per prompt",
         "By season and command: where deadlines are missed.",
         "percentunit",
-        {"{{game}} {{season}} {{command}}": "deadheat:prompt_timeouts:ratio5m"},
+        _each("game, season, command", "deadheat:prompt_timeouts:ratio5m"),
     ),
-    Panel(
-        "Bots' failures by cause",
-        "Per second.",
-        "ops",
-        {"{{game}} {{fault}}": "sum by (game, fault) (rate(deadheat_faults_total[5m]))"},
-    ),
+    Panel("Bots' failures by cause", "Per second.", "ops", _rate("game, fault", "faults_total")),
     Panel(
         "Attempts by cause",
         "Played, or why void: a void attempt is a failure of the service, and the match is replayed.",
         "ops",
-        {"{{game}} {{cause}}": "sum by (game, cause) (rate(deadheat_attempts_total[5m]))"},
+        _rate("game, cause", "attempts_total"),
     ),
     Panel(
         "Time that the host took before a reply, 99th percentile",
         "Only replies from which it took any; it is given back.",
         "s",
-        {"{{game}} {{command}}": p("0.99", "deadheat_stolen_seconds", "game, command")},
+        _quantile("0.99", "game, command", "stolen_seconds"),
     ),
 )
 
 WORK = (
-    Panel("Matches per minute", "Finished.", "short", {"{{game}} {{season}}": "60 * deadheat:matches:rate5m"}),
-    Panel("Queue", "Rows by state.", "short", {"{{queue}} {{state}}": "max by (queue, state) (deadheat_queue_rows)"}),
+    Panel("Matches per minute", "Finished.", "short", _each("game, season", "60 * deadheat:matches:rate5m")),
+    Panel("Queue", "Rows by state.", "short", _by("queue, state", "deadheat_queue_rows", "max")),
     Panel(
         "Slots",
         "Of the machines that judge. Idle: neither playing nor building although matches are unplayed.",
         "short",
         {"all": "deadheat:slots", "idle": "deadheat:slots_idle"},
     ),
-    Panel(
-        "Wait until claimed, 95th percentile", "", "s", {"{{queue}}": p("0.95", "deadheat_queue_wait_seconds", "queue")}
-    ),
+    Panel("Wait until claimed, 95th percentile", "", "s", _quantile("0.95", "queue", "queue_wait_seconds")),
     Panel(
         "Builds by outcome",
         "Per second. Broken ones are for their authors to fix.",
         "ops",
-        {"{{language}} {{outcome}}": "sum by (language, outcome) (rate(deadheat_builds_total[5m]))"},
+        _rate("language, outcome", "builds_total"),
     ),
     Panel(
         "Opening the boxes of a series, 95th percentile",
@@ -172,45 +176,35 @@ WORK = (
         "s",
         {"open": "histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))"},
     ),
-    Panel(
-        "Tasks that the service failed",
-        "Per second.",
-        "ops",
-        {"{{task}} {{cause}}": "sum by (task, cause) (rate(deadheat_task_failures_total[5m]))"},
-    ),
+    Panel("Tasks that the service failed", "Per second.", "ops", _rate("task, cause", "task_failures_total")),
     Panel(
         "Scheduled tasks done",
         "Per second. If there are none for minutes, no scheduler runs, or no worker receives its tasks.",
         "ops",
-        {"{{task}}": "sum by (task) (rate(deadheat_tasks_done_total[5m]))"},
+        _rate("task", "tasks_done_total"),
     ),
     Panel(
         "People's matches against bots, last day",
         "By how they ended. Waiting and running ones are in the queue.",
         "short",
-        {"{{outcome}}": "max by (outcome) (deadheat_exhibitions_ended)"},
+        _by("outcome", "deadheat_exhibitions_ended", "max"),
     ),
 )
 
 HOSTS = (
-    Panel("Fit to judge", "1: yes.", "short", {"{{host}}": "max by (host) (deadheat_host_fit)"}),
-    Panel(
-        "Processor time taken by the hypervisor",
-        "",
-        "percentunit",
-        {"{{host}}": "max by (host) (deadheat_host_steal_ratio)"},
-    ),
+    Panel("Fit to judge", "1: yes.", "short", _by("host", "deadheat_host_fit", "max")),
+    Panel("Processor time taken by the hypervisor", "", "percentunit", _by("host", "deadheat_host_steal_ratio", "max")),
     Panel(
         "Canary matches by outcome",
         "Reference bots with known verdicts: wrong must stay at 0.",
         "short",
-        {"{{outcome}}": "sum by (outcome) (increase(deadheat_canaries_total[1h]))"},
+        _by("outcome", "increase(deadheat_canaries_total[1h])"),
     ),
     Panel(
         "Last report",
         "Seconds ago.",
         "s",
-        {"{{host}}": "time() - max by (host) (deadheat_host_seen_timestamp_seconds)"},
+        _each("host", "time() - max by (host) (deadheat_host_seen_timestamp_seconds)"),
     ),
     Panel(
         "Free space for blobs",
@@ -227,18 +221,8 @@ HOSTS = (
 )
 
 WEB = (
-    Panel(
-        "Requests per second by status",
-        "",
-        "reqps",
-        {"{{status}}": "sum by (status) (rate(deadheat_http_requests_total[5m]))"},
-    ),
-    Panel(
-        "Time to answer, 95th percentile",
-        "By route.",
-        "s",
-        {"{{route}}": p("0.95", "deadheat_http_request_seconds", "route")},
-    ),
+    Panel("Requests per second by status", "", "reqps", _rate("status", "http_requests_total")),
+    Panel("Time to answer, 95th percentile", "By route.", "s", _quantile("0.95", "route", "http_request_seconds")),
 )
 
 HOURLY_TIMEOUTS = (
@@ -251,16 +235,16 @@ SEASON = (
         "Matches finished today",
         "By game and season.",
         "short",
-        {"{{game}} {{season}}": "sum by (game, season) (increase(deadheat_matches_total[24h]))"},
+        _by("game, season", "increase(deadheat_matches_total[24h])"),
     ),
     Panel(
-        "Timeouts per match, last hour", "Faults of the bots.", "percentunit", {"{{game}} {{season}}": HOURLY_TIMEOUTS}
+        "Timeouts per match, last hour", "Faults of the bots.", "percentunit", _each("game, season", HOURLY_TIMEOUTS)
     ),
     Panel(
         "Where bots fail",
         "Failures in the last hour by command and cause.",
         "short",
-        {"{{game}} {{command}} {{fault}}": "sum by (game, command, fault) (increase(deadheat_faults_total[1h]))"},
+        _by("game, command, fault", "increase(deadheat_faults_total[1h])"),
     ),
     Panel(
         "Age of the ranking", "By season.", "s", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}
@@ -269,7 +253,7 @@ SEASON = (
         "Matches held",
         "Waiting for an organiser after repeated void attempts.",
         "short",
-        {"{{game}}": "deadheat:held_matches"},
+        _each("game", "deadheat:held_matches"),
     ),
     Panel(
         "Waiting matches",
@@ -280,28 +264,23 @@ SEASON = (
 )
 
 DASHBOARDS = {
-    "operators": (
-        "Deadheat: operators",
-        (
-            ("Timeouts", TIMEOUTS),
-            ("Now", NOW),
-            ("Deadlines", DEADLINES),
-            ("Faults", FAULTS),
-            ("Work", WORK),
-            ("Machines", HOSTS),
-            ("Web", WEB),
-        ),
-    ),
-    "organisers": ("Deadheat: organisers", (("Seasons", SEASON),)),
+    "operators": {
+        "Timeouts": TIMEOUTS,
+        "Now": NOW,
+        "Deadlines": DEADLINES,
+        "Faults": FAULTS,
+        "Work": WORK,
+        "Machines": HOSTS,
+        "Web": WEB,
+    },
+    "organisers": {"Seasons": SEASON},
 }
 
 
 def dashboard(uid: str) -> dict[str, Any]:
-    """One dashboard as Grafana reads it."""
-    title, rows = DASHBOARDS[uid]
     panels: list[dict[str, Any]] = []
     y = 0
-    for heading, row in rows:
+    for heading, row in DASHBOARDS[uid].items():
         panels.append(_row(heading, len(panels) + 1, y))
         y += 1
         x = tallest = 0
@@ -313,7 +292,7 @@ def dashboard(uid: str) -> dict[str, Any]:
         y += tallest
     return {
         "uid": f"deadheat-{uid}",
-        "title": title,
+        "title": f"Deadheat: {uid}",
         "schemaVersion": 38,
         "version": 1,
         "editable": False,
@@ -354,7 +333,6 @@ def _panel(panel: Panel, number: int, x: int, y: int) -> dict[str, Any]:
 
 
 def text(uid: str) -> str:
-    """The file's content."""
     return json.dumps(dashboard(uid), indent=1) + "\n"
 
 
