@@ -144,7 +144,6 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
 
 
 def gate_terms(text: str) -> dict[str, Any]:
-    """Parse ELO0,ELO1[,GAMES] for the API."""
     elo0, _, rest = text.partition(",")
     elo1, comma, games = rest.partition(",")
     try:

@@ -108,7 +108,6 @@ def _rules_beside(game: str, folder: Path) -> Path | None:
 
 
 def _steps(game: str, folder: Path, rules: Path | None) -> tuple[tuple[str, str], ...]:
-    """Return the next steps as pairs of a purpose and a command."""
     bot = str(folder)
     name = folder.resolve().name
     name = name if NAME.fullmatch(name) else "my-bot"

@@ -219,7 +219,6 @@ class Submission:
             self.end(built=True)
 
     def follow_matches(self, season: int, count: int, patience: Patience) -> None:
-        """Show matches of this version until the wanted number has ended."""
         news = News(self.client, self.version.bot_id, season, self.version.built_at or LONGEST_AGO)
         self.say(f"Its first {count} matches:" if count > 1 else "Its first match:")
         place = Place(self.client, season, self.version.bot_id, self.version.number, hidden=self.quiet)
@@ -238,12 +237,10 @@ class Submission:
             patience.pause(news.pages)
 
     def say(self, sentence: str) -> None:
-        """Print a sentence unless JSON is wanted."""
         if not self.quiet:
             say(sentence)
 
     def end(self, built: bool) -> None:
-        """Print the JSON. End with an error if the version is broken or failed in its first matches."""
         version, label = self.version, f"{self.name} version {self.version.number}"
         if self.quiet:
             panel = None if self.panel is None else as_object(self.panel)

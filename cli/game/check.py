@@ -53,7 +53,6 @@ def check(folder: Folder) -> Iterator[Output]:
 
 
 def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
-    """Yield each part and the function that checks it."""
     random = folder / "bots" / RANDOM / "main.py"
     if not random.is_file():
         yield "rules", lambda: [f"there is no {random}: every game needs a random bot, with which it is checked"]

@@ -62,7 +62,6 @@ def seated(bot: Bot) -> Player:
 
 
 def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) -> Sequence[Transcript]:
-    """Play `each` matches with every number of seats between bots of one kind."""
     dice = seeds(seed)
     found = []
     for seats in game.rules.seats:

@@ -114,7 +114,6 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
                     self.send_error(404)
 
         def send(self, kind: str, text: str) -> None:
-            """Send a text of that kind."""
             body = text.encode()
             self.send_response(200)
             self.send_header("Content-Type", f"{kind}; charset=utf-8")

@@ -174,13 +174,11 @@ def _drawn() -> list[str]:
 
 
 def _board(game: str, file: str) -> str:
-    """Read one of a game's files for browsers. It is empty if the game has none."""
     path = folders()[game].path / "web" / file
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
 def _script(sources: Mapping[str, str]) -> str:
-    """Join modules, by their import names, into one script."""
     modules = "".join(f'modules["{name}"] = (() => {{\n{_function_body(js)}}})();\n' for name, js in sources.items())
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{modules}}})();\n'
 

@@ -223,7 +223,6 @@ class Run:
             self.telling = path, 0, ""
 
     def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        """Report a match in which a recorded bot received other lines than in its recording."""
         for seat, (then, its_seat) in self.recordings.items():
             if (exchange := parting(then, its_seat, transcript, seat)) is not None:
                 failed = seat in transcript.result.faults
@@ -240,7 +239,6 @@ class Run:
         return summary
 
     def end(self) -> None:
-        """Print where all files are, and exit with the right code."""
         if self.folder is not None:
             note(f"Transcripts in {self.folder}")
         if self.no_start is not None:

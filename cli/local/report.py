@@ -39,12 +39,10 @@ def running(score: Score) -> str:
 
 
 def interval(estimate: Estimate) -> str:
-    """Return the 95 % interval in whole percent."""
     return f"{100 * estimate.low:.0f} to {100 * estimate.high:.0f}"
 
 
 def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: Clock) -> None:
-    """Print the whole report of a run."""
     parts = [counted(score.played, "match", "matches"), f"{score.draws} drawn"]
     if score.unrated:
         parts.append(f"{score.unrated} without a winner (all committed faults)")

@@ -111,11 +111,9 @@ class Score:
         return _estimate(self._shares[seat])
 
     def mean_points(self, seat: Seat) -> float | None:
-        """Return a seat's mean points over the matches that have points."""
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
-        """Count the faults of a seat by their cause."""
         found: Counter[Fault] = Counter()
         for (who, fault, _), count in self.faults.items():
             if who == seat:
@@ -123,7 +121,6 @@ class Score:
         return found
 
     def summary(self, bots: Sequence[str]) -> dict[str, Any]:
-        """Return the score as a JSON object."""
         first = self.share(0)
         return {
             "matches": self.played,

@@ -39,7 +39,6 @@ class Times:
 
     @property
     def count(self) -> int:
-        """Return the number of durations added."""
         return sum(self.buckets)
 
     def add(self, used_ns: int, limit_ns: int, late: bool) -> None:
@@ -61,7 +60,6 @@ class Times:
         return self.slowest_ns
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the times for JSON, in milliseconds."""
         return {
             "prompts": self.count,
             "limit_ms": _ms(self.limit_ns),
@@ -105,7 +103,6 @@ class Clock:
                 _of(self.own, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
 
     def as_dict(self, seat: Seat) -> dict[str, Any]:
-        """Return a seat's times for JSON: by command, with CPU times inside."""
         cpu = self.cpu.get(seat, {})
         return {
             command: times.as_dict() | {"cpu": cpu[command].as_dict() if command in cpu else None}

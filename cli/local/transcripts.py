@@ -127,7 +127,6 @@ def keep(file: Path, played: Played) -> set[Seat]:
 
 
 def was_killed(transcript: Path, seat: int) -> bool:
-    """Say whether a note says that a seat's program was killed."""
     return _beside(transcript, seat, "killed").is_file()
 
 

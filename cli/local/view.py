@@ -74,7 +74,6 @@ def _looked(file: Path, server: str, token: str) -> Looked:
 
 
 def match_page(looked: Looked) -> Iterator[str]:
-    """Yield the page of a verified match, piece by piece."""
     transcript, names = looked.transcript, players(looked.transcript)
     title = f"{transcript.game}: {', '.join(names)}"
     return page.page(title, _body(looked.name, transcript, names, title))

@@ -105,7 +105,6 @@ def _disagreements(looked: Looked) -> list[str]:
 
 
 def _verified(looked: Looked) -> Iterator[str]:
-    """Yield the findings, what the check covers, and what it does not."""
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
     yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))

@@ -130,7 +130,6 @@ def upgrade(
 
 
 def _facts(made: Backup) -> dict[str, Any]:
-    """Return the content of a back-up. `blobs` excludes those that are `missing`."""
     manifest = made.manifest
     return {
         "path": str(made.path),
@@ -161,7 +160,6 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
 
 
 def _token_line(settings: Settings) -> str:
-    """Return a sentence about how the organiser signs in from now on."""
     from deadheat.league.database import Database
     from deadheat.league.service.rulings.operators import Standing
 

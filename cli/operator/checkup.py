@@ -33,7 +33,6 @@ STA_UNSYNC = 0x0040
 
 
 def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
-    """Run every check that concerns the role, one after the other."""
     for about, roles, check in CHECKS:
         if role is not MachineRole.ALL and role not in roles:
             continue
@@ -187,7 +186,6 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
 
 
 def _there(folder: Path) -> Path:
-    """Return the folder, or its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder

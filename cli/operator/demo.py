@@ -65,7 +65,6 @@ ENTRANTS = (
 
 
 def main() -> int:
-    """Run the demonstration and return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument("--once", action="store_true", help="end after the leaderboard")
     parser.add_argument("--json", action="store_true", help="with --once: end with one JSON object on a line")
@@ -103,12 +102,10 @@ class Broken(Exception):
 
 
 def log_file(settings: Settings) -> Path:
-    """Return the path of the server's log."""
     return settings.data_dir.absolute() / "logs" / "serve.log"
 
 
 def start_server(settings: Settings) -> subprocess.Popen[bytes]:
-    """Start `deadheat serve` as a child process."""
     note(f"==> Starting the server (log: {log_file(settings)})")
     log_file(settings).parent.mkdir(parents=True, exist_ok=True)
     serve = [sys.executable, "-m", "deadheat.cli.main", "serve"]
@@ -146,7 +143,6 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
 
 
 def last_word(settings: Settings) -> str:
-    """Return the last line of the server's log."""
     return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
 
 
@@ -180,14 +176,12 @@ def series_of_a_pair(matches: int, pairs: int) -> tuple[int, int]:
 
 
 def create_season(organiser: Client, number: int, length: int) -> int:
-    """Create another season, and return its number."""
     name = f"Demo {len(organiser.seasons()) + 1}"
     season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
     return organiser.create_season(season).id
 
 
 def signed_in(url: str, author: str) -> Client:
-    """Return the author's client, signing the author up the first time."""
     with Client(url) as client:
         try:
             client.sign_up(author, PASSWORD)
@@ -219,7 +213,6 @@ def ready_bot(client: Client, entrant: Entrant) -> int:
 
 
 def follow(client: Client, season_id: int, total: int) -> None:
-    """Show a progress bar until every match is done and ranked."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
@@ -250,13 +243,11 @@ def why_not_judged(client: Client) -> str:
 
 
 def ranked(board: Leaderboard, finished: int) -> bool:
-    """Say whether the ranking includes every match."""
     totals = board.totals
     return totals is not None and totals.matches + totals.abandoned >= finished
 
 
 def show(url: str, season_id: int) -> Leaderboard:
-    """Print the leaderboard and the number of matches."""
     with Client(url) as client:
         board = client.leaderboard(season_id)
     totals = board.totals
@@ -273,7 +264,6 @@ def show(url: str, season_id: int) -> Leaderboard:
 
 
 def summary(board: Leaderboard, url: str, seconds: float) -> dict[str, Any]:
-    """Return the run as one JSON object."""
     assert board.totals is not None
     return {
         "matches": board.totals.matches,

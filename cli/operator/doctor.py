@@ -25,7 +25,6 @@ COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
 def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
-    """Yield a finding and its remedy."""
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
         yield Text(f"        fix:  {cure}")

@@ -38,11 +38,9 @@ class Forked:
         return self._look(os.WNOHANG)
 
     def wait(self) -> int | None:
-        """Wait until it ends."""
         return self._look(0)
 
     def terminate(self) -> None:
-        """Send SIGTERM, unless it has ended."""
         if self.poll() is None:
             os.kill(self.pid, signal.SIGTERM)
 

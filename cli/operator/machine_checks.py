@@ -37,7 +37,6 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
 
 
 def _rooms(sandbox: DockerSandbox, run_dir: Path) -> Finding:
-    """Check that rooms can be made for bots, which takes a shared folder, control groups and namespaces."""
     from deadheat.sandbox.box import SandboxError
     from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE
 

@@ -19,12 +19,10 @@ NAME = "organiser"
 
 
 def token_file(settings: Settings) -> Path:
-    """Return the path of the token; the file may not exist yet."""
     return settings.data_dir / "organiser.token"
 
 
 def standing(database: Database, file: Path) -> Standing:
-    """Return the status in this league of the token in the file, if there is one."""
     from deadheat.league.service.rulings.operators import token_standing
 
     try:

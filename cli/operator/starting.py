@@ -61,7 +61,6 @@ def safe_settings() -> Settings:
 
 
 def check_port(settings: Settings) -> None:
-    """Check that the API's port is free."""
     with socket.socket(socket.AF_INET6 if ":" in settings.host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -174,7 +173,6 @@ def tell_metrics(directory: Path | None) -> None:
 
 
 def serve_metrics(settings: Settings, port: int) -> None:
-    """Serve the counts of this machine's processes on a port."""
     directory = settings.metrics_dir
     if directory is None:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
@@ -198,14 +196,12 @@ def warm() -> None:
 
 
 def slot_count(settings: Settings) -> int:
-    """Return how many matches this machine plays at a time."""
     from deadheat.sandbox.host.slots import plan
 
     return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), people_count(settings)))
 
 
 def people_count(settings: Settings) -> int:
-    """Return how many matches of people against bots this machine plays at a time."""
     from deadheat.sandbox.host.slots import people
 
     return people(settings.exhibitions, len(os.sched_getaffinity(0)))

@@ -68,7 +68,6 @@ class Tree:
     fold_at: float = 0.0  # on the monotonic clock
 
     def add(self, name: str, arguments: Sequence[str]) -> None:
-        """Add a child that runs `deadheat` with these arguments."""
         self.children.append(Child(name, [*DEADHEAT, *arguments]))
 
     def add_jobs(self, name: str, queues: str, concurrency: int) -> None:
@@ -104,7 +103,6 @@ class Tree:
         return None
 
     def _fold(self) -> None:
-        """Add up the counts of ended processes, and remove their files."""
         from deadheat.league import measured  # late, because prometheus_client reads its environment on import
 
         self.fold_at = time.monotonic() + measured.FOLD_SECONDS

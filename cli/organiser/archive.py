@@ -97,7 +97,6 @@ published just before."""
 
 
 def gather(client: Client, season_id: int) -> None:
-    """Request everything that belongs to a season. Raises Refused."""
     time.sleep(STALE_SECONDS)
     for answer in ("", "/season.toml", "/leaderboard"):
         client.download(f"/v1/seasons/{season_id}{answer}")
@@ -127,7 +126,6 @@ def _patiently(ask: Callable[..., bytes], *which: int) -> None:
 
 
 def member(path: str, params: Mapping[str, Any] | None = None) -> str:
-    """Return the name of the member with the answer to a request."""
     name = path.lstrip("/") + (f"/{urlencode(sorted(params.items()))}" if params else "")
     last = path.rpartition("/")[2]
     if "." in last or "/sources/" in name:
@@ -163,7 +161,6 @@ class Recording(Client):
 
 
 def write(folder: Path, output: Path, season_id: int) -> None:
-    """Write the archive of a folder's files."""
     names = sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     hashes = {}
     for name in names:
@@ -199,7 +196,6 @@ class Archived(Client):
 
     @property
     def member_count(self) -> int:
-        """The number of members in the manifest."""
         return len(self._manifest["members"])
 
     def season(self, season_id: int) -> SeasonDetail:
@@ -270,5 +266,4 @@ def opened(path: Path) -> Archived:
 
 
 def _most_bytes(size: int) -> int:
-    """Return how much an archive of this size may hold."""
     return max(RATIO_FROM_BYTES, min(MAX_RATIO * size, max(Bounds().total_bytes, MAX_GROWTH * size)))

@@ -60,7 +60,6 @@ def checks(archived: Archived) -> Iterator[Checked]:
 
 
 def members(archived: Archived) -> Checked:
-    """Compare the members with the manifest."""
     wrong = tuple(archived.wrong_members())
     return Checked("members", f"the manifest names {counted(archived.member_count, 'member')}.", wrong)
 
@@ -90,7 +89,6 @@ def sources(archived: Archived) -> Checked:
 
 
 def dice(archived: Archived) -> Checked:
-    """Check all seeds against the season's commitment."""
     found = dice_of(archived, archived.season_id)
     return Checked("dice", found.sentence, found.differences)
 

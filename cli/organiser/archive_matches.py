@@ -73,7 +73,6 @@ def _done(archived: Archived) -> Iterator[Row]:
 
 
 def _sentence(found: _Found, played: int, done: int) -> str:
-    """Return what was compared, what was not, and how many matches needed further attempts."""
     said = [f"{counted(played, 'match', 'matches')} played again"]
     if found.repeated:
         why = ", ".join(f"{cause} {count}" for cause, count in sorted(found.again.items()))
@@ -96,7 +95,6 @@ class _Told:
     attempts: Sequence[Row]
 
     def record(self, transcript: Transcript) -> MatchDetail:
-        """Return the rows as a server's record of the match."""
         season, row = self.season, self.row
         players = transcript.about.get("players")
         names = players if isinstance(players, list) else []
@@ -122,7 +120,6 @@ def _some(row: Row, *columns: str) -> dict[str, Any]:
 
 
 def _seat(row: Row, name: Any) -> SeatView:
-    """Return a seat's record. `name`: its player in the transcript."""
     fault = None
     if row["fault"]:
         fault = FaultView(row["fault"], row["fault_command"], row["fault_elapsed_ms"], row.get("fault_why") or "")

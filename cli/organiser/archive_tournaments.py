@@ -49,7 +49,6 @@ class _Told:
 
     @property
     def seeded(self) -> list[int]:
-        """The field, the best seed first."""
         return [one["version_id"] for one in self.players]
 
     @property
@@ -67,7 +66,6 @@ class _Told:
         return {player for one in seated for player in _seated(one)}
 
     def meetings(self) -> list[Meeting]:
-        """Return the played pairings in the form that the rules require."""
         return [Meeting(one["round"], _seated(one), _points(one) or (0.0,) * len(_seated(one))) for one in self.drawn]
 
 
@@ -88,7 +86,6 @@ def _points(drawn: Row) -> tuple[float, ...] | None:
 
 
 def evaluations(archived: Archived) -> Checked:
-    """Redraw all rounds of all evaluations and stages, add up their points, and place everybody."""
     told = _told(archived)
     taken = _taken(archived)
     wrong = []

@@ -178,8 +178,6 @@ group.command()(says(verify))
 
 
 def _add_step(state: SeasonState, step: SeasonStep) -> None:
-    """Add the command that moves a season to a state."""
-
     @asked(name=step.command, help=step.meaning)
     def go(client: Client, season: Number) -> Output:
         return _change(client, season, {"state": state.value})
@@ -280,7 +278,6 @@ def _division_line(division: Division) -> str:
 
 
 def _rounded(season: Season) -> list[str]:
-    """Report where the actual matches differ from the settings."""
     return [season.rounded] if season.rounded else []
 
 
@@ -303,7 +300,6 @@ def _changed(changed: Season, body: dict[str, Any]) -> Iterator[str]:
 
 
 def _playing(entry: Entry) -> str:
-    """Report which version plays, and the progress of newer ones."""
     if not entry.follows:
         return f"{entry.version}, no other"
     at_gate = f", {entry.challenger} at the gate" if entry.challenger else ", gate"

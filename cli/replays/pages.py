@@ -61,7 +61,6 @@ class View:
 
 
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
-    """Yield a page per round of a verified transcript, then its end."""
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes.scenes(transcript, names)
     told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
@@ -97,7 +96,6 @@ def _took(answers: Sequence[Answer]) -> str:
 
 
 def named(transcript: Transcript, seat: Seat, width: int = COLUMN_WIDTH) -> str:
-    """Return a seat's number with its bot's name."""
     return f"{seat_number(seat)} {short(players(transcript)[seat], width)}"
 
 

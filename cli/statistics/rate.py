@@ -123,7 +123,6 @@ def _rated(log: Log, config: RatingConfig) -> RatingTable:
 
 
 def report(table: RatingTable) -> dict[str, Any]:
-    """Return a table of ratings as JSON."""
     from deadheat.league.ratings.quality import PAIR_TABLE_PLAYERS
 
     first = [entry.player for entry in table.entries[:PAIR_TABLE_PLAYERS]]

@@ -125,12 +125,10 @@ def _check_gate(gate: Gate, panel: Sequence[str]) -> None:
 
 
 def candidates(request: Request) -> list[int]:
-    """Return the bots that a gate judges: all but its panel."""
     return list(range(len(request.bots) - request.panel))
 
 
 def gate_of(request: Request) -> Gate:
-    """Return the gate of a request that has one."""
     assert request.gate is not None
     return Gate.model_validate({name: value for name, value in request.gate.items() if name != "file"})
 

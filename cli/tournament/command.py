@@ -178,7 +178,6 @@ class Run:
         self.standings = standings_of(self.request, self.folder.games)
 
     def play(self, workers: int | None, open_sandbox: Callable[[str], Sandbox]) -> None:
-        """Play the missing games until the plan ends, a decision is reached, or Ctrl-C."""
         request, folder = self.request, self.folder
         played = self.standings.games.keys()
         deals = plan(request)
@@ -253,7 +252,6 @@ class Run:
         return {labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in candidates(request)}
 
     def end(self) -> None:
-        """Show the results and the paths of the files, and exit with the right code."""
         verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
             print_json({"summary": self._summary(verdicts)})
@@ -318,7 +316,6 @@ def workers_sandbox(backend: str, work: Path) -> Sandbox:
 
 @contextmanager
 def _sentences() -> Iterator[None]:
-    """End the command with one sentence on any failure."""
     try:
         yield
     except (Unplayable, BadFolder, BadGate) as error:

@@ -137,7 +137,6 @@ class Verdict:
 
 
 def judge(gate: Gate, standings: Standings, candidate: int, panel: Sequence[int]) -> list[Verdict]:
-    """Return a verdict on each condition."""
     verdicts = []
     for condition in gate.condition:
         if condition.no_loss is not None:
@@ -167,7 +166,6 @@ def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -
 
 
 def _fits(label: str, pattern: str) -> bool:
-    """Return whether a pattern matches a bot, by its label or by the name that it shares with others."""
     return fnmatchcase(label, pattern) or fnmatchcase(shared_name(label), pattern)
 
 
@@ -208,5 +206,4 @@ def _sprt(standings: Standings, candidate: int, bounds: Bounds, against: Sequenc
 
 
 def can_reject(bounds: Bounds, pairs: int) -> bool:
-    """Say whether the test rejects a bot that loses so many pairs of games."""
     return test([pairs, 0, 0, 0, 0], Terms(*bounds)).verdict.value == "reject"

@@ -86,7 +86,6 @@ def label_of(name: str) -> str:
 
 
 def labels_of(names: Sequence[str]) -> list[str]:
-    """Return the labels that bots of these names have if all of them are built."""
     labels: list[str] = []
     for name in names:
         labels.append(_unlike(labels, label_of(name)))

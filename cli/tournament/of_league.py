@@ -48,7 +48,6 @@ def played(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
 
 
 def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[RenderableType]:
-    """Yield the table, the state of the test, and the faults."""
     if not standings.games:
         yield "No game has been played yet."
         return
@@ -81,7 +80,6 @@ def write_report(
 
 
 def _seated(challenge: AskedChallenge, match: Match) -> tuple[int, ...]:
-    """Return the number of each seat's side."""
     own = (challenge.bot_id, challenge.version)
     return tuple(int((seat.bot_id, seat.version) != own) for seat in match.seats)
 
@@ -123,7 +121,6 @@ def _test(challenge: AskedChallenge) -> State | None:
 
 
 def _request(challenge: AskedChallenge) -> Request:
-    """Return the request in the form that a tournament's folder stores."""
     from deadheat.engine.games import GAMES as RULES
 
     own = f"bot {challenge.bot_id}, version {challenge.version}"

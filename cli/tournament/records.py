@@ -126,7 +126,6 @@ class Request:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The bots' names, by number."""
         return tuple(bot.label for bot in self.bots)
 
 
@@ -178,7 +177,6 @@ class GameRecord:
             raise ValueError("a fault of a seat that does not exist")
 
     def failed(self, seat: int) -> bool:
-        """Say whether the bot in that seat committed a fault."""
         return any(fault.seat == seat for fault in self.faults)
 
     @property
@@ -200,7 +198,6 @@ def game_of(line: str | bytes) -> GameRecord:
 def record_of(
     number: int, players: list[str], group: str, transcript: Transcript, seconds: float, path: str | None
 ) -> GameRecord:
-    """Return the record of a finished game."""
     result = encode_result(transcript.result)
     times, host_ns = times_of(transcript)
     return GameRecord(
@@ -251,7 +248,6 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int
 
 
 def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
-    """Read the games in a file's lines. Raises BadFolder."""
     found = []
     for number, line in enumerate(lines, 1):
         try:

@@ -189,7 +189,6 @@ def _resolved(row: Rating, games: int) -> str:
 
 
 def _crosstable(table: RatingTable, played: Standings) -> Iterator[str]:
-    """Show the points, pairs and faults of each bot against each other, in the order of the ratings."""
     order = [row.player for row in table.entries]
 
     def column(number: int, opponent: str) -> Column[str]:
@@ -247,7 +246,6 @@ def _faults(played: Standings, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, str]) -> str:
-    """Return the first games with faults of a kind, linking those that the file contains."""
     said = []
     for game, fault in faults[:MOST_LINKS]:
         after = "" if fault.elapsed_ms is None else f" {figures.duration(round(fault.elapsed_ms * NS_PER_MS))}"

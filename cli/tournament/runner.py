@@ -62,7 +62,6 @@ class _Worker:
 
     @property
     def at_hand(self) -> int:
-        """The number of deals that the worker should have waiting."""
         a_second = self.done / max(time.monotonic() - self.began, AT_HAND_SECONDS)
         return min(MOST_AT_HAND, max(AT_HAND, round(a_second * AT_HAND_SECONDS)))
 
@@ -123,7 +122,6 @@ class Runner:
             self.look()
 
     def _hand_out(self, worker: _Worker, blocks: deque[list[Deal]]) -> None:
-        """Keep the worker supplied with deals, in whole blocks."""
         deals: list[Deal] = []
         while blocks and len(worker.deals) + len(deals) < worker.at_hand:
             deals += blocks.popleft()
@@ -179,7 +177,6 @@ class Runner:
                 worker.process.join()
 
     def _hear_the_rest(self) -> None:
-        """Record the games that ended before their worker did."""
         for worker in self._at_work:
             with contextlib.suppress(EOFError, OSError):
                 while worker.pipe.poll(0):

@@ -40,7 +40,6 @@ class Deal:
 
     @property
     def table(self) -> tuple[int, ...]:
-        """The bots at the table, in the order of their numbers."""
         return tuple(sorted(self.games[0].players))
 
 

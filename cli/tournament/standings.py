@@ -187,7 +187,6 @@ class Standings:
         return self._ratings
 
     def table(self) -> RatingTable:
-        """Rate the games that count."""
         from deadheat.league.ratings import Games, RatingConfig, log_of, rate
 
         groups: dict[str, int] = {}
@@ -207,7 +206,6 @@ class Standings:
 
 
 def standings_of(about: Request, games: Iterable[GameRecord], paired: bool = True) -> Standings:
-    """Count these games of a tournament."""
     standings = Standings(about, paired)
     for game in games:
         standings.add(game)
@@ -264,7 +262,6 @@ def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
 
 
 def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
-    """Return the table of all bots, best first."""
     number = standings.numbers
 
     def faults(rating: Rating) -> Text:
@@ -294,7 +291,6 @@ def _three(score: Score) -> str:
 
 
 def sprt_line(request: Request, state: State) -> str:
-    """Describe the state of the first bot's sequential test."""
     assert request.sprt is not None
     score = "" if state.score is None else f", score {100 * state.score:.1f} %"
     head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {counted(state.games, 'game')}{score}"

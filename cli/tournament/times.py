@@ -41,13 +41,11 @@ class Row:
     own_ms: Counter[float] = field(default_factory=Counter)
 
     def add(self, answers: Answers) -> None:
-        """Count the answers of one game."""
         self.limit_ms = max(self.limit_ms, answers.limit_ms)
         for value, count in answers.own_ms:
             self.own_ms[value] += count
 
     def quantile(self, share: float) -> float:
-        """Return the smallest time, in milliseconds, that covers the given share of the answers."""
         wanted = share * self.own_ms.total()
         for value, count in sorted(self.own_ms.items()):
             wanted -= count
@@ -57,7 +55,6 @@ class Row:
 
 
 def rows(played: Standings) -> list[Row]:
-    """Collect the answers by bot and command, bots in the order of the tournament."""
     found: dict[tuple[str, str], Row] = {}
     for game in played.games.values():
         for seat, bot in enumerate(game.players):
@@ -183,7 +180,6 @@ def _largest(times: Mapping[str, Answers], commands: set[str]) -> float:
 
 
 def host(played: Standings) -> Iterator[str]:
-    """Show the time that the host took from each bot, and the number of attempts that it made void."""
     taken = {label: seen.host_ms for label, seen in zip(played.labels, played.seen, strict=True)}
     total = sum(map(sum, taken.values()))
     words = "Nothing." if not total else f"{_seconds(total)} in all. It was given back: limits apply to own time."

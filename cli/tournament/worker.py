@@ -204,7 +204,6 @@ class Worker:
             self.flush()
 
     def flush(self) -> None:
-        """Send the queued messages to the parent."""
         if self._unsaid:
             self.to_us.send(self._unsaid)
             self._unsaid = []

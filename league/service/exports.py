@@ -114,7 +114,6 @@ def export_page(session: Session, scope: Scope, table: Exported, after: int = 0)
 
 
 def _cells(row: object, *names: str) -> Row:
-    """Return these columns of a row, under the same names."""
     return {name: _cell(getattr(row, name)) for name in names}
 
 
@@ -143,7 +142,6 @@ def _divisions(page: _Page) -> list[Row]:
 
 
 def _entries(page: _Page) -> list[Row]:
-    """Return one row for each bot that takes part or has taken part."""
     return [
         {
             "author": author,
@@ -200,7 +198,6 @@ def _gates(page: _Page) -> list[Row]:
 
 
 def _panels(page: _Page) -> list[Row]:
-    """Return one row for each version that played the season's panel."""
     statement = (
         RUNS.add_columns(Bot, BotVersion.number)
         .join(BotVersion, col(BotVersion.id) == ContestPlayer.version_id)
@@ -248,7 +245,6 @@ def _standings(page: _Page) -> list[Row]:
 
 
 def _sources(page: _Page) -> list[Row]:
-    """Return one row for each version whose source is public."""
     statement = (
         select(BotVersion, Bot.name, User.name)
         .join(Bot, col(Bot.id) == BotVersion.bot_id)
@@ -408,7 +404,6 @@ FARED = [
 
 
 def _participants(page: _Page) -> list[Row]:
-    """Return one row for each seat of a match."""
     found = page.read(_shown(page, Match), Match.id)
     untold = withheld(page.session, found)
     return [
@@ -425,7 +420,6 @@ def _participants(page: _Page) -> list[Row]:
 
 
 def _latencies(page: _Page) -> list[Row]:
-    """Return one row for each command that a seat answered in a match."""
     statement = (
         select(LatencySummary)
         .where(col(LatencySummary.match_id).in_(page.read(_shown(page, Match.id), Match.id)))
@@ -435,7 +429,6 @@ def _latencies(page: _Page) -> list[Row]:
 
 
 def _attempts(page: _Page) -> list[Row]:
-    """Return one row for each try at a match, or at a series as a whole."""
     statement = select(Attempt).where(Attempt.season_id == page.scope.season_id, shown_attempt())
     found = page.read(statement.where(*page.of(Attempt.match_id)), Attempt.id)
     machines = machine_numbers(page.session, {row.worker for row in found})
@@ -460,7 +453,6 @@ NUMBERED = {"gate_id": ContestKind.GATE, "panel_id": ContestKind.PANEL}
 
 
 def _series(page: _Page) -> list[Row]:
-    """Return one row for each series: matches between the same versions, played in one go for one purpose."""
     statement = select(Series).where(Series.season_id == page.scope.season_id, shown_series())
     if page.scope.bot_id is not None:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)

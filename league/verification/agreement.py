@@ -117,7 +117,6 @@ def _at_seat(transcript: Transcript, seat: Seat, told: SeatView) -> Iterator[str
 
 
 def _of_times(transcript: Transcript, match: MatchDetail) -> Iterator[str]:
-    """Compare the response times of each seat to each command."""
     recorded = {
         key: (max(limits_ns), len(own_ns), sum(own_ns) // len(own_ns), max(own_ns))
         for key, (own_ns, limits_ns) in own_times(transcript).items()
@@ -173,7 +172,6 @@ def _of_result(transcript: Transcript, result: AttemptView) -> Iterator[str]:
 
 
 def _timeout(prompt: Prompt) -> dict[str, object]:
-    """Return the evidence of a timeout in the form of the ledger, without what follows from it."""
     reply = prompt.reply
     assert reply.evidence is not None
     verdict = {"stolen_ns": reply.stolen_ns, "own_ns": reply.own_ns}

@@ -29,5 +29,4 @@ def record_sha256(record: AuditRecord) -> str:
 
 
 def canonical(value: Mapping[str, object]) -> str:
-    """Write JSON in exactly one spelling."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

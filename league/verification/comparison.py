@@ -62,7 +62,6 @@ def model_of(stored: Mapping[str, Any]) -> RatingConfig:
 
 
 def differences(stored: Standings, made: Standings) -> tuple[str, ...]:
-    """Return the differences between two rankings, in sentences."""
     return tuple(islice(_differences("", _by_version(stored), _by_version(made)), MOST_DIFFERENCES))
 
 
@@ -140,7 +139,6 @@ def _by_version(standings: Standings) -> dict[str, Any]:
 
 
 def _differences(where: str, stored: Any, made: Any) -> Iterator[str]:
-    """Yield a sentence for each place where two documents differ."""
     if isinstance(stored, Mapping) and isinstance(made, Mapping):
         for key in sorted((stored.keys() | made.keys()) - NAMES):
             yield from _differences(f"{where}.{key}" if where else key, stored.get(key), made.get(key))

@@ -93,7 +93,6 @@ def wrong_seed(season: Told, match: Dealt) -> str | None:
 
 
 def wrong_secret(season: Told) -> str | None:
-    """Return the error in the secret, as a sentence."""
     if season.secret is not None and commitment(_bytes(season.secret)) != season.commitment:
         return "The season's secret is not the one that it was committed to."
     return None
@@ -137,7 +136,6 @@ def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
-    """Return the first missing number, counted from 1, that no restore skipped."""
     last = 0
     for number in numbers:
         while number != last + 1 and skipped.get(last, 0) > last:

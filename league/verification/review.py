@@ -60,13 +60,11 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
-    """Return the replies of each seat, in order."""
     prompts = list(transcript.prompts())
     return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
 
 
 def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    """Return the number of answers, the own time of the slowest one, and the time that the host took."""
     taken = Taken.of(prompts)
     return {
         "seat": seat,
