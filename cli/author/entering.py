@@ -14,7 +14,6 @@ from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.entries import Challenge, Entry
-from deadheat.league.records.rulings import Appeal
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
@@ -33,8 +32,14 @@ def enter(
 ) -> Output:
     """Enter a bot into a season, or choose which of its versions plays there."""
     body: dict[str, Any] = {"version": version or None}
-    if gate:
-        body["gate"] = None if gate.lower() == "none" else gate_terms(gate)
+    if gate.lower() == "none":
+        body["gate"] = None
+    elif gate:
+        try:
+            elo0, elo1, *games = gate.split(",", 2)
+            body["gate"] = {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games[0])} if games else {})}
+        except ValueError:
+            fail(f"{gate!r} is not a gate such as 0,100 or 0,100,200", USAGE)
     entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
     return Output(entry, _entered(client, entry, bot, season))
 
@@ -95,20 +100,17 @@ def appeal(
 ) -> Output:
     """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
     made = client.appeal(match, text)
-    return Output(made, _appealed(made))
-
-
-def _appealed(made: Appeal) -> Iterator[RenderableType]:
     findings = made.findings
-    yield f"Appeal {made.id} is open."
+    result: RenderableType = harmless(f"The transcript does not replay: {findings['problem']}", "red")
     if findings["verified"]:
-        yield f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
+        result = f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
     elif findings["verified"] is None:
-        yield f"It could not be re-simulated: {findings['problem']}"
-    else:
-        yield harmless(f"The transcript does not replay: {findings['problem']}", "red")
-    for fault in findings["faults"]:
-        yield f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
+        result = f"It could not be re-simulated: {findings['problem']}"
+    faults = (
+        f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
+        for fault in findings["faults"]
+    )
+    return Output(made, [f"Appeal {made.id} is open.", result, *faults])
 
 
 def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
@@ -141,12 +143,3 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
         several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
         fail(f"season {season} has several bots named {wanted!r}: {several}")
     return found[0]
-
-
-def gate_terms(text: str) -> dict[str, Any]:
-    elo0, _, rest = text.partition(",")
-    elo1, comma, games = rest.partition(",")
-    try:
-        return {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games)} if comma else {})}
-    except ValueError:
-        fail(f"{text!r} is not a gate such as 0,100 or 0,100,200", USAGE)

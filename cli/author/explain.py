@@ -68,19 +68,15 @@ def explain(
         number, own = own_seat(match, server, token), True
     file = local_file(file, server, token)
     transcript = load(file)
-    number = number or _only_failure(transcript)
+    if number is None:
+        if len(transcript.result.faults) != 1:
+            fail("a file does not say which seat is yours; choose one with --seat", USAGE)
+        number = seat_number(next(iter(transcript.result.faults)))
     if number > transcript.seats:
         fail(f"{file} has seats 1 to {transcript.seats}, but no seat {number}", USAGE)
     facts = explained(file, transcript, number - 1, exchanges, doubt(transcript))
     own = own or facts["stderr"] is not None  # a match's is downloaded for the bot's owners only
     return Output(facts, _text(file, transcript, facts, exchanges, match if own else None))
-
-
-def _only_failure(transcript: Transcript) -> int:
-    """Return the only seat that failed, counted from 1. End the command unless there is exactly one."""
-    if len(transcript.result.faults) != 1:
-        fail("a file does not say which seat is yours; choose one with --seat", USAGE)
-    return seat_number(next(iter(transcript.result.faults)))
 
 
 DETAILS = {

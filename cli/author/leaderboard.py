@@ -32,20 +32,19 @@ def leaderboard(
     if season and named and season != named:
         fail("give one season, not two", USAGE)
     with visit(server) as client:
-        board = client.leaderboard(season or named or newest_with_results(client, own_name(server, token)))
+        number = season or named
+        if not number:
+            author = own_name(server, token)
+            own = client.seasons(author, results=True) if author else []
+            known = own or client.seasons(results=True) or client.seasons()
+            number = known[0].id if known else fail("the server has no seasons yet")
+        board = client.leaderboard(number)
         show(Output(board, _shown(client, board)), as_json)
 
 
 def _shown(client: Client, board: Leaderboard) -> Iterator[RenderableType]:
     yield standings_table(board)
     yield from absent(client.entries(board.season_id), board)
-
-
-def newest_with_results(client: Client, author: str) -> int:
-    """Return the newest season with results that the author ("": nobody) is in; else any with results, else any."""
-    known = client.seasons(author, results=True) if author else []
-    known = known or client.seasons(results=True) or client.seasons()
-    return known[0].id if known else fail("the server has no seasons yet")
 
 
 def absent(entries: Iterable[Entry], board: Leaderboard) -> list[str]:

@@ -267,7 +267,14 @@ def save(client: Client, match: Match, folder: Path) -> Path:
     try:
         if not path.is_file() or _sha256(path.read_bytes()) != match.transcript_sha256:
             path.write_bytes(published(client, match))
-        for ending in _own_endings(client, match.id):
+        endings = []
+        if client.has_token:
+            try:
+                endings = client.endings(match.id)
+            except Refused as error:
+                if error.status not in {401, 403, 404}:  # the user did not play
+                    raise
+        for ending in endings:
             note_killed(path, ending.seat, ending.lingered)
             if ending.stderr:
                 stderr_path(path, ending.seat).write_text(ending.stderr, encoding="utf-8", errors="backslashreplace")
@@ -282,18 +289,6 @@ def published(client: Client, match: Match) -> bytes:
     if _sha256(content) != match.transcript_sha256:
         fail(f"the transcript of match {match.id} is not the published one: its SHA-256 is {_sha256(content)}")
     return content
-
-
-def _own_endings(client: Client, match_id: int) -> list[EndingView]:
-    """Return how the user's bots ended; empty without a token, or if the user did not play."""
-    if not client.has_token:
-        return []
-    try:
-        return client.endings(match_id)
-    except Refused as error:
-        if error.status in {401, 403, 404}:
-            return []
-        raise
 
 
 def _sha256(content: bytes) -> str:

@@ -40,7 +40,13 @@ def check(folder: Folder) -> Iterator[Output]:
     failed = False
     for part, look in _parts(game, folder):
         began = time.monotonic()
-        complaints = _complaints(look)
+        complaints: list[str] = []
+        try:
+            complaints.extend(look())
+        except NotConforming as wrong:
+            complaints.append(str(wrong))
+        except Exception as error:  # noqa: BLE001  whatever a game's module raises is what we are looking for
+            complaints.append(looks.crash(error))
         grave = any(not isinstance(each, looks.Advice) for each in complaints)
         failed |= grave
         answer = {"part": part, "right": not grave, "complaints": complaints}
@@ -76,17 +82,6 @@ def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
     yield "translations", lambda: translations(game, matches[0])
     yield "names", lambda: looks.names(game, folder)
     yield "bots", lambda: looks.tournament(game, folder)
-
-
-def _complaints(look: Callable[[], Iterable[str]]) -> list[str]:
-    found: list[str] = []
-    try:
-        found.extend(look())
-    except NotConforming as wrong:
-        found.append(str(wrong))
-    except Exception as error:  # noqa: BLE001  what a game's module raises, whatever it is, is what we are looking for
-        found.append(looks.crash(error))
-    return found
 
 
 def _lines(part: str, complaints: list[str], grave: bool, seconds: float) -> Iterator[Text]:

@@ -212,7 +212,19 @@ class Run:
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
-            print_json(_match_object(number, seed, transcript, voids, path))
+            result = encode_result(transcript.result) if transcript else {"ranks": None, "points": None}
+            print_json(
+                {
+                    "match": number,
+                    "seed": seed.hex(),
+                    "ranks": result["ranks"],
+                    "points": result["points"],
+                    "faults": faults_of(transcript) if transcript else [],
+                    "voided": transcript is None,
+                    "void_attempts": voids,
+                    "transcript": str(path) if path else None,
+                }
+            )
 
     def _note(self, path: Path, played: Played) -> None:
         result = played.transcript.result
@@ -275,22 +287,6 @@ class _Redraw:
 def seeds(text: str, count: int) -> Iterator[bytes]:
     """Yield a seed for each match (see `engine.chance.seeds`). Without a text, the seeds are new each time."""
     return islice(chance.seeds(text or secrets.token_hex(chance.SEED_BYTES)), count)
-
-
-def _match_object(
-    number: int, seed: bytes, transcript: Transcript | None, voids: int, path: Path | None
-) -> dict[str, Any]:
-    result = encode_result(transcript.result) if transcript else {"ranks": None, "points": None}
-    return {
-        "match": number,
-        "seed": seed.hex(),
-        "ranks": result["ranks"],
-        "points": result["points"],
-        "faults": faults_of(transcript) if transcript else [],
-        "voided": transcript is None,
-        "void_attempts": voids,
-        "transcript": str(path) if path else None,
-    }
 
 
 def open_backend(backend: str, work: Path) -> Sandbox:

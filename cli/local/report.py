@@ -60,7 +60,15 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
         console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
         console.print(_elo_sentence(first))
-    _show_faults(console, score)
+    if score.faults:
+        console.print()
+        console.print(Text("Faults", style="bold"))
+    for (seat, fault, command), count in sorted(score.faults.items()):
+        why = f"{count} x {fault} at {command or 'the start'}"
+        if seat in score.recorded:
+            ended = fault is Fault.EXITED
+            why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
+        console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)
     _show_times(console, bots, clock)
 
 
@@ -93,26 +101,12 @@ def _points(value: float | None) -> str:
 
 def _elo_sentence(first: Estimate) -> str:
     difference, low, high = (elo(value) for value in (first.share, first.low, first.high))
+    known = "not known yet"
     if difference is not None and low is not None and high is not None:
-        return f"Elo of seat 1 over seat 2: {difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
-    if low is not None:
-        return f"Elo of seat 1 over seat 2: at least {low:+.0f}; more games will say more"
-    if high is not None:
-        return f"Elo of seat 1 over seat 2: at most {high:+.0f}; more games will say more"
-    return "Elo of seat 1 over seat 2: not known yet"
-
-
-def _show_faults(console: Console, score: Score) -> None:
-    if not score.faults:
-        return
-    console.print()
-    console.print(Text("Faults", style="bold"))
-    for (seat, fault, command), count in sorted(score.faults.items()):
-        why = f"{count} x {fault} at {command or 'the start'}"
-        if seat in score.recorded:
-            ended = fault is Fault.EXITED
-            why += ": its recorded lines end there" if ended else ": its recorded lines do not fit here"
-        console.print(Text.assemble(f"  seat {seat_number(seat)}  ", (why, "red")), soft_wrap=True)
+        known = f"{difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
+    elif low is not None or high is not None:
+        known = f"at {'most' if low is None else 'least'} {high if low is None else low:+.0f}; more games will say more"
+    return f"Elo of seat 1 over seat 2: {known}"
 
 
 def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:

@@ -108,7 +108,15 @@ class Score:
 
     def share(self, seat: Seat) -> Estimate | None:
         """Return a seat's share, or None while nothing is decided."""
-        return _estimate(self._shares[seat])
+        sums = self._shares[seat]
+        n, mean = sums.count, sums.mean
+        if mean is None:
+            return None
+        seen = max(0.0, sums.squares - n * mean * mean)
+        possible = n * mean * (1 - mean)
+        # The number of plain wins and losses that would carry as much information.
+        worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
+        return Estimate(mean, *wilson(mean, worth))
 
     def mean_points(self, seat: Seat) -> float | None:
         return self._points[seat].mean
@@ -122,6 +130,8 @@ class Score:
 
     def summary(self, bots: Sequence[str]) -> dict[str, Any]:
         first = self.share(0)
+        by_elo = [elo(value) for value in (first.share, first.low, first.high)] if self.seats == 2 and first else []
+        shown = [None if value is None else round(value, 1) for value in by_elo]
         return {
             "matches": self.played,
             "abandoned": self.abandoned,
@@ -129,7 +139,7 @@ class Score:
             "draws": self.draws,
             "unrated": self.unrated,
             "outgrown": self.outgrown,
-            "elo": elo_object(first) if self.seats == 2 and first else None,
+            "elo": {"difference": shown[0], "interval_95": shown[1:]} if shown else None,
             "bots": [self._bot_summary(seat, name) for seat, name in enumerate(bots)],
         }
 
@@ -148,21 +158,3 @@ class Score:
 def elo(share: float) -> float | None:
     """Return the difference in Elo at which a bot is expected to score this share; None if it is unbounded."""
     return ELO_PER_NAT * math.log(share / (1 - share)) if 0 < share < 1 else None
-
-
-def elo_object(estimate: Estimate) -> dict[str, Any]:
-    """Return the Elo of the first of two bots over the second; null: unbounded."""
-    values = [elo(value) for value in (estimate.share, estimate.low, estimate.high)]
-    shown = [None if value is None else round(value, 1) for value in values]
-    return {"difference": shown[0], "interval_95": shown[1:]}
-
-
-def _estimate(sums: _Sum) -> Estimate | None:
-    n, mean = sums.count, sums.mean
-    if mean is None:
-        return None
-    seen = max(0.0, sums.squares - n * mean * mean)
-    possible = n * mean * (1 - mean)
-    # The number of plain wins and losses that would carry as much information.
-    worth = n * (possible + VARIANCE_PRIOR) / (seen + VARIANCE_PRIOR)
-    return Estimate(mean, *wilson(mean, worth))

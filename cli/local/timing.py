@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
-from deadheat.engine.transcript import Prompt, Transcript
+from deadheat.engine.transcript import Transcript
 from deadheat.engine.verdicts import Taken
 
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -98,7 +98,8 @@ class Clock:
         if not isinstance(left, list):
             return
         for seat, left_ns in enumerate(left):
-            full_ns = max((prompt.limit_ns for prompt in _banked(transcript, seat)), default=0)
+            own = (p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY")
+            full_ns = max((prompt.limit_ns for prompt in own), default=0)  # the bank limits all but READY (ruling C-11)
             if full_ns:
                 _of(self.own, seat, BANK).add(full_ns - left_ns, full_ns, late=left_ns == 0)
 
@@ -112,11 +113,6 @@ class Clock:
 
 def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Times:
     return by_seat.setdefault(seat, {}).setdefault(command, Times())
-
-
-def _banked(transcript: Transcript, seat: Seat) -> list[Prompt]:
-    """Return a seat's prompts that the rest of its bank limits: all except READY (ruling C-11)."""
-    return [p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY"]
 
 
 def rounded(value_ns: int, digits: int) -> int:

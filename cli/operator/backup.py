@@ -81,6 +81,9 @@ def restore(
 
 
 def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool) -> Iterator[str]:
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
+
     yield _line(chosen)
     yield (
         f"In order: the database, the chain of the audit log, {counted(checked.blobs, 'blob')}. "
@@ -95,7 +98,16 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
         return
     yield "The league is restored, and the audit log records it. Start everything again."
     yield "Accounts, passwords and tokens are those of the back-up. Anyone who got a newer one must do so again."
-    yield _token_line(settings)
+    file = organiser_token.token_file(settings)
+    with closing(Database(settings)) as database:
+        standing = organiser_token.standing(database, file)
+    if standing is Standing.GOOD:
+        yield f"The organiser's token in {file} is still good."
+    else:
+        yield organiser_token.taken_away(standing, file) or (
+            f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
+            "starts, and the token in the back-up is then no longer valid."
+        )
 
 
 def upgrade(
@@ -157,21 +169,6 @@ def _note_lost(made: Backup, lost: Mapping[str, str]) -> None:
         note(f"Without the {whose[name]}. {lost[name]}", "note:")
     if len(lost) > MOST_LOST:
         note(f"{len(lost) - MOST_LOST} more are lost.", "note:")
-
-
-def _token_line(settings: Settings) -> str:
-    from deadheat.league.database import Database
-    from deadheat.league.service.rulings.operators import Standing
-
-    file = organiser_token.token_file(settings)
-    with closing(Database(settings)) as database:
-        found = organiser_token.standing(database, file)
-    if found is Standing.GOOD:
-        return f"The organiser's token in {file} is still good."
-    return organiser_token.taken_away(found, file) or (
-        f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
-        "starts, and the token in the back-up is then no longer valid."
-    )
 
 
 @contextmanager

@@ -43,9 +43,6 @@ def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
             yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {told}", CURES.get(about, ""))
 
 
-# Every role ------------------------------------------------------------------------------------------------------
-
-
 def check_settings(settings: Settings) -> Iterator[Finding]:
     """Check for guessable secrets, readable files, and settings that contradict each other."""
     from deadheat.league.safety import plain_text, unsafe_settings
@@ -158,8 +155,9 @@ def check_blobs(settings: Settings) -> Iterator[Finding]:
 
 def check_clock(_: Settings) -> Iterator[Finding]:
     """Check that a service keeps this machine's clock right."""
-    status = _clock_status()
-    if status is None or status & STA_UNSYNC:
+    words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
+    known = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) >= 0
+    if not known or ctypes.c_int.from_buffer(words, 5 * ctypes.sizeof(ctypes.c_long)).value & STA_UNSYNC:
         unset = "According to the kernel, nothing synchronises this machine's clock."
         cure = "synchronise it with time servers (`timedatectl set-ntp true`), unless its host does"
         yield Finding("clock", Verdict.REMARK, unset, cure)
@@ -177,31 +175,26 @@ def check_disk(settings: Settings) -> Iterator[Finding]:
     blobs = blob_folder(settings.blobs)
     if blobs is not None:
         folders.setdefault(_there(blobs), "DEADHEAT_BLOB_URL")
-    told: set[int] = set()
+    disks: set[int] = set()
     for folder, setting in folders.items():
         disk = folder.stat().st_dev
-        if disk not in told:
-            told.add(disk)
-            yield _room(folder, f"free some space, or move it ({setting})")
+        if disk in disks:
+            continue
+        disks.add(disk)
+        room, cure = room_at(folder), f"free some space, or move it ({setting})"
+        free = f"{room.free_bytes / 1024**3:.1f} GiB free on the disk of {folder}"
+        if room.free_bytes < max(LOW_DISK_BYTES, LOW_DISK_SHARE * room.size_bytes):
+            yield Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
+        elif room.free_ratio < LOW_DISK_SHARE:
+            yield Finding("disk", Verdict.WRONG, f"{free}, but only {room.free_files} inodes.", cure)
+        else:
+            yield Finding("disk", Verdict.GOOD, f"{free}.")
 
 
 def _there(folder: Path) -> Path:
     while not folder.exists():
         folder = folder.parent
     return folder
-
-
-def _room(folder: Path, cure: str) -> Finding:
-    room = room_at(folder)
-    free = f"{room.free_bytes / 1024**3:.1f} GiB free on the disk of {folder}"
-    if room.free_bytes < max(LOW_DISK_BYTES, LOW_DISK_SHARE * room.size_bytes):
-        return Finding("disk", Verdict.WRONG, f"Only {free}.", cure)
-    if room.free_ratio < LOW_DISK_SHARE:
-        return Finding("disk", Verdict.WRONG, f"{free}, but only {room.free_files} inodes.", cure)
-    return Finding("disk", Verdict.GOOD, f"{free}.")
-
-
-# The deployment as a whole ----------------------------------------------------------------------------------------
 
 
 def check_running(settings: Settings) -> Iterator[Finding]:
@@ -246,14 +239,6 @@ def _database(settings: Settings) -> Database | None:
     from deadheat.league.database import Database, is_there
 
     return Database(settings) if is_there(settings.database) else None
-
-
-def _clock_status() -> int | None:
-    """Return the kernel's status of its clock (adjtimex(2)), or None if it reports nothing."""
-    words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
-    if ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) < 0:
-        return None
-    return ctypes.c_int.from_buffer(words, 5 * ctypes.sizeof(ctypes.c_long)).value
 
 
 EVERYBODY = frozenset(MachineRole)

@@ -82,7 +82,11 @@ def main() -> int:
         if arguments.json:
             print(json.dumps(summary(board, f"{url}/seasons/{season_id}", time.monotonic() - started_at)), flush=True)
         if not arguments.once:
-            seat_opponents(settings)
+            env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
+            for game, folder in folders().items():
+                if game != GAME:  # people can play there, too; no check: the league is there without them
+                    upload = [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]]
+                    subprocess.run(upload, cwd=ROOT, stdout=subprocess.DEVNULL, env=env, check=False)
             note("The server stays up; Ctrl-C stops it.")
             server.wait()
     except Refused as error:
@@ -112,15 +116,6 @@ def start_server(settings: Settings) -> subprocess.Popen[bytes]:
     env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
     with log_file(settings).open("ab") as log:
         return subprocess.Popen(serve, cwd=ROOT, stdout=log, stderr=log, env=env, start_new_session=True)
-
-
-def seat_opponents(settings: Settings) -> None:
-    """Upload a house bot of each other game, so that people can play there, too."""
-    env = {**os.environ, "DEADHEAT_DATA_DIR": str(settings.data_dir.absolute())}
-    for game, folder in folders().items():
-        if game != GAME:  # no check: the league is there without them
-            upload = [sys.executable, "-m", "deadheat.cli.main", "user", "house", game, folder.panel[0]]
-            subprocess.run(upload, cwd=ROOT, stdout=subprocess.DEVNULL, env=env, check=False)
 
 
 def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settings) -> None:
@@ -158,27 +153,18 @@ def play_season(url: str, settings: Settings, matches: int) -> int:
             uploaded(clients[entrant.author], entrant)
         bots = [ready_bot(clients[entrant.author], entrant) for entrant in ENTRANTS]
         pairs = len(bots) * (len(bots) - 1) // 2
-        number, length = series_of_a_pair(matches, pairs)
-        season_id = create_season(organiser, number, length)
+        games = math.ceil(matches / pairs)
+        number = math.ceil(games / LONGEST_SERIES)
+        length = 2 * math.ceil(games / number / 2)  # both bots have each seat equally often
+        name = f"Demo {len(organiser.seasons()) + 1}"
+        season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
+        season_id = organiser.create_season(season).id
         for entrant, bot_id in zip(ENTRANTS, bots, strict=True):
             clients[entrant.author].enter(season_id, bot_id)
         organiser.change_season(season_id, {"state": "open"})
         note(f"==> Season {season_id} is open: {url}/seasons/{season_id}")
         follow(organiser, season_id, pairs * number * length)
     return season_id
-
-
-def series_of_a_pair(matches: int, pairs: int) -> tuple[int, int]:
-    """Return the number of series and their length. Both bots have each seat equally often, so the length is even."""
-    games = math.ceil(matches / pairs)
-    number = math.ceil(games / LONGEST_SERIES)
-    return number, 2 * math.ceil(games / number / 2)
-
-
-def create_season(organiser: Client, number: int, length: int) -> int:
-    name = f"Demo {len(organiser.seasons()) + 1}"
-    season = {"game": GAME, "name": name, "series_length": length, "games_per_pair": number * length}
-    return organiser.create_season(season).id
 
 
 def signed_in(url: str, author: str) -> Client:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import compress, groupby, zip_longest
@@ -52,7 +52,9 @@ def transcripts(archived: Archived) -> Checked:
     public = [season.published_at is not None or bool(row["transcript_sha256"]) for row in _done(archived)]
     played = compress(_done(archived), public)
     seats, times = (_Joined(rows(archived, season.id, table)) for table in ("participants", "latencies"))
-    ledger = _ledger(archived)
+    ledger = defaultdict(list)  # the attempts at each match, and those at its series as a whole (None)
+    for row in rows(archived, season.id, "attempts"):
+        ledger[row["match_id"], row["series_id"]].append(row)
     found = _Found()
     for row in track(played, "transcripts", sum(public), console=err, transient=True, disable=not err.is_terminal):
         match_id = row["match_id"]
@@ -187,14 +189,6 @@ def _exchanged(found: _Found) -> Iterator[str]:
         for other in {bots[name] for name in names if name in bots} - {bot_id}:
             if bot_id < other and found.now[bot_id] in found.names[other]:
                 yield f"Bots {bot_id} and {other} have exchanged names."
-
-
-def _ledger(archived: Archived) -> Mapping[tuple[int | None, int], list[Row]]:
-    """Return the attempts at each match, and those at its series as a whole (None)."""
-    found = defaultdict(list)
-    for row in rows(archived, archived.season_id, "attempts"):
-        found[row["match_id"], row["series_id"]].append(row)
-    return found
 
 
 class _Joined:

@@ -6,7 +6,7 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -28,8 +28,7 @@ from deadheat.league.records.rankings import Leaderboard
 if TYPE_CHECKING:
     from sqlmodel import Session
 
-    from deadheat.league.config import Settings
-    from deadheat.league.ratings import Log, Rating, RatingConfig, RatingTable
+    from deadheat.league.ratings import Rating, RatingConfig, RatingTable
 
 MOST_SD_ELO = 10_000.0
 NAME_WIDTH = 28
@@ -73,7 +72,7 @@ def rate(
     if server is not None and not check:
         fail("--server works only with --check", USAGE)
     if file is not None:
-        rated = _rated(_log(file), _config(prior_sd, ranks))
+        rated = _rated(file, _config(prior_sd, ranks))
         return Output(report(rated), _rating_lines(rated))
     assert season is not None
     return _checked(season, server) if check else _season(season)
@@ -94,26 +93,18 @@ def _config(prior_sd: str, ranks: str) -> RatingConfig:
     return RatingConfig(prior_sd_elo=sd_elo, ranks=Ranks(ranks))
 
 
-def _log(file: Path) -> Log:
+def _rated(file: Path, config: RatingConfig) -> RatingTable:
+    from deadheat.league.ratings import NoRating
+    from deadheat.league.ratings import rate as rated
     from deadheat.league.ratings.jsonl import BadLine, read
 
     try:
-        if str(file) == "-":
-            return read(sys.stdin.buffer)
-        with file.open("rb") as lines:
-            return read(lines)
+        with nullcontext(sys.stdin.buffer) if str(file) == "-" else file.open("rb") as lines:
+            return rated(read(lines), config)
     except OSError as error:
         cannot(f"read {file}", error, USAGE)
     except BadLine as error:
         fail(f"{file}, {error}", USAGE)
-
-
-def _rated(log: Log, config: RatingConfig) -> RatingTable:
-    from deadheat.league.ratings import NoRating
-    from deadheat.league.ratings import rate as rated
-
-    try:
-        return rated(log, config)
     except NoRating:
         fail(
             "without a prior these games determine no ratings: some players never lost to the rest, or never met them; "
@@ -219,7 +210,11 @@ def _reading(season_id: int) -> Iterator[Session]:
 
     settings = Settings()
     if not (settings.model_fields_set & {"data_dir", "database_url"} or is_there(settings.database)):
-        settings = _units() or settings
+        try:
+            found = re.search(r'^DEADHEAT_DATABASE_URL=(["\']?)(.+)\1$', UNITS.read_text("utf-8"), re.MULTILINE)
+        except OSError:  # there are no units that this user may read
+            found = None
+        settings = Settings(database_url=found[2]) if found else settings
     if not is_there(settings.database):
         fail(
             f"there is no database at {settings.database.removeprefix('sqlite:///')}: set DEADHEAT_DATA_DIR or "
@@ -235,14 +230,3 @@ def _reading(season_id: int) -> Iterator[Session]:
         fail(str(error), USAGE)
     except DBAPIError as error:
         fail(f"the database cannot be read: {error.orig}", USAGE)
-
-
-def _units() -> Settings | None:
-    """Return settings with the database of this machine's units, or None if there are none that this user may read."""
-    from deadheat.league.config import Settings
-
-    try:
-        found = re.search(r'^DEADHEAT_DATABASE_URL=(["\']?)(.+)\1$', UNITS.read_text("utf-8"), re.MULTILINE)
-    except OSError:
-        return None
-    return Settings(database_url=found[2]) if found else None

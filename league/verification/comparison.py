@@ -73,7 +73,10 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
     """
     standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]
-    priors = {str(row["version_id"]): _prior(row) for row in versions}
+    priors = {
+        str(row["version_id"]): Prior(row["parent_id"] and str(row["parent_id"]), row["prior_elo"], row["prior_sd"])
+        for row in versions
+    }
     fields = [list(rows) for _, rows in groupby(standings["rows"], _field)]
     ranked_fields = [[str(row["version_id"]) for row in field] for field in fields if field[0]["rank"] is not None]
     table = rate(log, config, priors, ranked_fields)
@@ -105,11 +108,6 @@ def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> lis
         else {**row, "prior_sd": config.passed_sd_elo if row["version_id"] in passed else None}
         for row in rows
     ]
-
-
-def _prior(row: Row) -> Prior:
-    parent = row["parent_id"]
-    return Prior(None if parent is None else str(parent), row["prior_elo"], row["prior_sd"])
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:

@@ -8,12 +8,11 @@ time).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from deadheat.engine.core import NS_PER_MS, Seat
-from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Prompt, Transcript, decode
+from deadheat.engine.core import NS_PER_MS
+from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, BadTranscript, Transcript, decode
 from deadheat.engine.verdicts import Taken, used
 from deadheat.league.blobs import Blobs
 from deadheat.league.errors import BlobDamaged, BlobMissing
@@ -60,17 +59,17 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
-    prompts = list(transcript.prompts())
-    return [_replies_of(seat, [p for p in prompts if p.message.seat == seat]) for seat in range(transcript.seats)]
-
-
-def _replies_of(seat: Seat, prompts: Sequence[Prompt]) -> dict[str, Any]:
-    taken = Taken.of(prompts)
-    return {
-        "seat": seat,
-        "answers": sum(prompt.reply.fault is None for prompt in prompts),
-        "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
-        "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
-        "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
-        "past_deadline": taken.past_deadline,
-    }
+    every = list(transcript.prompts())
+    of_seats = [[prompt for prompt in every if prompt.message.seat == seat] for seat in range(transcript.seats)]
+    return [
+        {
+            "seat": seat,
+            "answers": sum(prompt.reply.fault is None for prompt in prompts),
+            "most_of_limit": round(max(map(used, prompts), default=0.0), 4),
+            "slowest_ms": round(max((prompt.reply.own_ns for prompt in prompts), default=0) / NS_PER_MS, 3),
+            "stolen_ms": round(taken.stolen_ns / NS_PER_MS, 3),
+            "past_deadline": taken.past_deadline,
+        }
+        for seat, prompts in enumerate(of_seats)
+        for taken in [Taken.of(prompts)]
+    ]
