@@ -106,7 +106,14 @@ def _text(
         view = VIEWS.get(transcript.game)
         if facts["verified"] and view is not None:
             yield from ("", view.account(transcript, seat)) if view.account else sheet(transcript, seat)
-        yield from _slowest_lines(transcript, seat)
+        yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
+        prompts = slowest(transcript, seat, SLOWEST)
+        yield table(prompts, SLOW)
+        others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
+        for prompt in (*prompts, *islice(others, SLOWEST)):
+            if prompt.reply.stolen_ns:
+                late = "; past its deadline, but counted" if past_deadline(prompt) else ""
+                yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
     yield from ("", Text("Its last lines (<< to the bot, >> from it)", "bold"))
     yield Padding(_lines_table(transcript, seat, exchanges), (0, 0, 0, 2))
     if facts["killed_after_finish"]:
@@ -219,17 +226,6 @@ SLOW: Columns[Prompt] = (
     Column("CPU", lambda prompt: _cpu(prompt.reply), right=True),
     Column("asked", lambda prompt: _cropped(prompt.message.line), whole=True),
 )
-
-
-def _slowest_lines(transcript: Transcript, seat: Seat) -> Iterator[RenderableType]:
-    yield from ("", Text("Its slowest answers, by share of the limit", "bold"))
-    prompts = slowest(transcript, seat, SLOWEST)
-    yield table(prompts, SLOW)
-    others = (p for p in transcript.prompts() if p.message.seat == seat and past_deadline(p) and p not in prompts)
-    for prompt in (*prompts, *islice(others, SLOWEST)):
-        if prompt.reply.stolen_ns:
-            late = "; past its deadline, but counted" if past_deadline(prompt) else ""
-            yield f"Exchange {prompt.exchange}: {_evidence(prompt)}{late}."
 
 
 def _cropped(line: str) -> str:

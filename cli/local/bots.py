@@ -42,10 +42,22 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
             return program
         path = locate(game, name)
         if path.is_file() and not any(path.name.lower().endswith(recipe.suffixes) for recipe in LANGUAGES.values()):
-            return _executable(path, name, folder)
+            if zipfile.is_zipfile(path) and path.suffix == ".zip":
+                raise BadBot(f"{name} is a zip; unpack it and name the folder")
+            if not os.access(path, os.X_OK):
+                known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
+                raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
+            if path.stat().st_size == 0:
+                raise BadBot(f"{name} is empty")
+            shutil.copy(path, folder / "bot")
+            _let_all_read(folder)
+            return Program(folder, ("./bot",), name)
         return _built(path, name, sandbox, folder)
     except OSError as error:  # no permission, a long name, a socket in the folder, a full disk
-        raise BadBot(f"{name} cannot be copied: {_why(error)}") from error
+        why = error.strerror or str(error)
+        if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
+            why = "{0}: {2}".format(*error.args[0][0])  # the first of possibly many
+        raise BadBot(f"{name} cannot be copied: {why}") from error
 
 
 def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
@@ -85,26 +97,6 @@ def locate(game: Game, name: str) -> Path:
     if bot not in known:
         raise BadBot(f"there is no house bot {bot!r} for {game.name}; choose from {', '.join(known)}")
     return bots_of(game.name) / bot
-
-
-def _why(error: OSError) -> str:
-    if isinstance(error, shutil.Error) and error.args and isinstance(error.args[0], list):
-        source, _, why = error.args[0][0]  # the first of possibly many
-        return f"{source}: {why}"
-    return error.strerror or str(error)
-
-
-def _executable(path: Path, name: str, folder: Path) -> Program:
-    if zipfile.is_zipfile(path) and path.suffix == ".zip":
-        raise BadBot(f"{name} is a zip; unpack it and name the folder")
-    if not os.access(path, os.X_OK):
-        known = " ".join(suffix for recipe in LANGUAGES.values() for suffix in recipe.suffixes)
-        raise BadBot(f"{name} is neither executable nor a source file of a known language ({known})")
-    if path.stat().st_size == 0:
-        raise BadBot(f"{name} is empty")
-    shutil.copy(path, folder / "bot")
-    _let_all_read(folder)
-    return Program(folder, ("./bot",), name)
 
 
 def _let_all_read(folder: Path) -> None:

@@ -154,14 +154,10 @@ def _exchanges(transcript: Transcript) -> Iterator[Mapping[str, Any]]:
             "n": number,
             "messages": [[message.seat, message.line] for message in exchange.messages],
             "replies": [
-                [seat, reply.line, _rounded(reply.elapsed_ns), reply.fault, None, None, _rounded(reply.stolen_ns)]
+                [seat, reply.line, round(reply.elapsed_ns, -3), reply.fault, None, None, round(reply.stolen_ns, -3)]
                 for seat, reply in exchange.replies.items()
             ],
         }
-
-
-def _rounded(value_ns: int) -> int:
-    return round(value_ns, -3)
 
 
 def _static(name: str) -> str:

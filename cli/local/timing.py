@@ -90,14 +90,9 @@ class Clock:
             if reply.cpu_ns is not None:
                 _of(self.cpu, seat, command).add(reply.cpu_ns, prompt.limit_ns, late=False)
         self.taken += Taken.of(transcript.prompts())
-        self._add_banks(transcript)
-
-    def _add_banks(self, transcript: Transcript) -> None:
         final = next((event for event in transcript.events() if event.get("type") == "final"), {})
         left = final.get("bank_ns")
-        if not isinstance(left, list):
-            return
-        for seat, left_ns in enumerate(left):
+        for seat, left_ns in enumerate(left if isinstance(left, list) else ()):
             own = (p for p in transcript.prompts() if p.message.seat == seat and p.message.command != "READY")
             full_ns = max((prompt.limit_ns for prompt in own), default=0)  # the bank limits all but READY (ruling C-11)
             if full_ns:

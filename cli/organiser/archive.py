@@ -255,15 +255,12 @@ def opened(path: Path) -> Archived:
     try:
         file = zipfile.ZipFile(path)
         size = path.stat().st_size
-        fits = sum(info.file_size for info in file.infolist()) <= _most_bytes(size)
+        most_bytes = max(RATIO_FROM_BYTES, min(MAX_RATIO * size, max(Bounds().total_bytes, MAX_GROWTH * size)))
+        fits = sum(info.file_size for info in file.infolist()) <= most_bytes
         # Each member takes more of the file than its line in the manifest has.
         archived = Archived(file, max(size, RATIO_FROM_BYTES)) if fits else None
     except OSError as error:
         cannot(f"read {path}", error)
     except Exception:  # noqa: BLE001  what the library raises for damage is documented nowhere
         fail(f"{path} is not an archive of a season")
-    return archived or fail(f"{path} grows to over {_most_bytes(size)} bytes when unpacked, too much for its size")
-
-
-def _most_bytes(size: int) -> int:
-    return max(RATIO_FROM_BYTES, min(MAX_RATIO * size, max(Bounds().total_bytes, MAX_GROWTH * size)))
+    return archived or fail(f"{path} grows to over {most_bytes} bytes when unpacked, too much for its size")

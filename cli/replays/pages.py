@@ -112,10 +112,10 @@ def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
     if own is not None:
         table.add_column("difference", justify="right")
     for name, cells, values in rows:
-        last = [] if own is None else [_signed(values[own] - values[1 - own]) if values else Text()]
-        table.add_row(name, *(cells[seat] for seat in order), *last, style="bold" if name == "total" else "")
+        row = [cells[seat] for seat in order]
+        if own is not None:
+            gap = values[own] - values[1 - own] if values else 0
+            style = "red" if gap < 0 else "green" if gap > 0 else ""
+            row.append(Text(signed(gap) if values else "", style))
+        table.add_row(name, *row, style="bold" if name == "total" else "")
     yield table
-
-
-def _signed(value: float) -> Text:
-    return Text(signed(value), style="red" if value < 0 else "green" if value > 0 else "")

@@ -124,10 +124,6 @@ def _check_gate(gate: Gate, panel: Sequence[str]) -> None:
             raise Unplayable(f"sprt = {[*bounds]} needs more than {games} games to show anything")
 
 
-def candidates(request: Request) -> list[int]:
-    return list(range(len(request.bots) - request.panel))
-
-
 def gate_of(request: Request) -> Gate:
     assert request.gate is not None
     return Gate.model_validate({name: value for name, value in request.gate.items() if name != "file"})

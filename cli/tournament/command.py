@@ -44,7 +44,7 @@ from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.statistics.sprt import bounds
 from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Unplayable, begin, candidates, gate_of, go_on
+from deadheat.cli.tournament.beginning import Unplayable, begin, gate_of, go_on
 from deadheat.cli.tournament.conditions import BadGate, Verdict
 from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
@@ -247,9 +247,9 @@ class Run:
         request = self.request
         if request.gate is None:
             return {}
-        gate, labels = gate_of(request), request.labels
-        panel = range(len(request.bots) - request.panel, len(request.bots))
-        return {labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in candidates(request)}
+        first = len(request.bots) - request.panel
+        gate, panel = gate_of(request), range(first, len(request.bots))
+        return {request.labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in range(first)}
 
     def end(self) -> None:
         verdicts = {} if self.interrupted or self.broke else self.verdicts()

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
 
@@ -23,9 +22,6 @@ from deadheat.league.records.challenges import AskedChallenge
 from deadheat.league.records.matches import Match
 from deadheat.league.states import WITH_RESULT, MatchState
 from deadheat.league.words import Uncounting
-
-if TYPE_CHECKING:
-    from deadheat.league.sprt import State
 
 TAKEN_OUT = frozenset({Uncounting.VOIDED, Uncounting.REJUDGED})
 """Results that an organiser annulled."""
@@ -48,11 +44,17 @@ def played(challenge: AskedChallenge, matches: Sequence[Match]) -> Standings:
 
 
 def lines(challenge: AskedChallenge, standings: Standings) -> Iterator[RenderableType]:
+    from deadheat.league.sprt import State, Verdict
+
     if not standings.games:
         yield "No game has been played yet."
         return
     yield standings_table(standings, standings.ratings(now=True))
-    if (state := _test(challenge)) is not None:
+    if challenge.llr is not None and challenge.lower is not None and challenge.upper is not None:
+        verdict = {"passed": Verdict.ACCEPT, "failed": Verdict.REJECT}.get(challenge.state, Verdict.CONTINUE)
+        games = challenge.wins + challenge.draws + challenge.losses
+        score = (challenge.wins + challenge.draws / 2) / games if games else None
+        state = State(verdict, challenge.llr, challenge.lower, challenge.upper, games, score)
         yield sprt_line(_request(challenge), state)
     yield from closing_lines(standings, [])
 
@@ -107,17 +109,6 @@ def _seconds(transcript: Transcript) -> float:
     """Return how long a game's replies took. The league reports no other times, because it plays series in one go."""
     replies = (reply for exchange in transcript.exchanges for reply in exchange.replies.values())
     return sum(reply.own_ns + reply.stolen_ns for reply in replies) / NS_PER_S
-
-
-def _test(challenge: AskedChallenge) -> State | None:
-    from deadheat.league.sprt import State, Verdict
-
-    if challenge.llr is None or challenge.lower is None or challenge.upper is None:
-        return None
-    verdict = {"passed": Verdict.ACCEPT, "failed": Verdict.REJECT}.get(challenge.state, Verdict.CONTINUE)
-    games = challenge.wins + challenge.draws + challenge.losses
-    score = (challenge.wins + challenge.draws / 2) / games if games else None
-    return State(verdict, challenge.llr, challenge.lower, challenge.upper, games, score)
 
 
 def _request(challenge: AskedChallenge) -> Request:

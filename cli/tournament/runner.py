@@ -106,7 +106,10 @@ class Runner:
                 raise
             finally:
                 self._stop()
-                self._forget()
+                for worker in self._at_work:
+                    worker.pipe.close()
+                    worker.process.close()
+                self._at_work.clear()
 
     def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
         poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
@@ -183,12 +186,6 @@ class Runner:
                     for word in worker.pipe.recv():
                         if isinstance(word, Ended):
                             self.ended(word.game)
-
-    def _forget(self) -> None:
-        for worker in self._at_work:
-            worker.pipe.close()
-            worker.process.close()
-        self._at_work.clear()
 
 
 def _end_of(worker: _Worker) -> Exception:

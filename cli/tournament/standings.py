@@ -272,10 +272,12 @@ def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
         Column("place", lambda r: places(r.place.low, r.place.high) if r.place else "", right=True),
         Column("bot", lambda r: short(r.player, NAME_WIDTH), whole=True),
         Column("rating", lambda r: f"{r.elo:.0f} ± {(r.high - r.low) / 2:.0f}", right=True),
-        Column("games\nW/D/L", lambda r: _three(standings.total(number[r.player])), right=True),
+        Column("games\nW/D/L", lambda r: "/".join(map(str, standings.total(number[r.player]))), right=True),
     )
     if standings.paired:
-        columns += (Column("pairs\nW/D/L", lambda r: _three(standings.pairs(number[r.player])), right=True),)
+        columns += (
+            Column("pairs\nW/D/L", lambda r: "/".join(map(str, standings.pairs(number[r.player]))), right=True),
+        )
     columns += (Column("faults", faults, right=True),)
     if any(seen.share for seen in standings.seen):
         columns += (Column("most of\na limit", lambda r: _percent(standings.seen[number[r.player]].share), right=True),)
@@ -284,10 +286,6 @@ def standings_table(standings: Standings, ratings: list[Rating]) -> Table:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.2g} %" if share < 0.1 else f"{100 * share:.0f} %"
-
-
-def _three(score: Score) -> str:
-    return "/".join(map(str, score))
 
 
 def sprt_line(request: Request, state: State) -> str:

@@ -159,15 +159,14 @@ def work(job: Job, to_us: Connection, others: Sequence[Connection]) -> None:
                     worker.play(deal)
     except (Stop, EOFError, BrokenPipeError):
         pass
-    except TransportError as error:
-        _tell_if_possible(to_us, Failed(error.cause, error.detail))
-    except OSError as error:
-        _tell_if_possible(to_us, Failed("os", f"{error.filename or 'a worker'}: {error.strerror}"))
-
-
-def _tell_if_possible(to_us: Connection, word: Word) -> None:
-    with contextlib.suppress(OSError):
-        to_us.send([word])
+    except (TransportError, OSError) as error:
+        failed = (
+            Failed(error.cause, error.detail)
+            if isinstance(error, TransportError)
+            else Failed("os", f"{error.filename or 'a worker'}: {error.strerror}")
+        )
+        with contextlib.suppress(OSError):
+            to_us.send([failed])
 
 
 @dataclass
