@@ -64,19 +64,19 @@ NAMES = 14
 """The fewest characters for the names of a bot and its author."""
 
 HEADINGS = ("div", "#", "places", "bot", "author", "rating", "games", "W/D/L", "faults")
-SPARED = ("W/D/L", "faults", "places", "div", "games")
+LEFT_OUT = ("W/D/L", "faults", "places", "div", "games")
 """The columns that make room for names in a narrow terminal, the first first."""
 
 
 def standings_table(board: Leaderboard) -> Table:
     """Make a table of a ranking. `places` is the 95 % interval of the place. In a narrow terminal, names are cut, and
-    before too little is left of them, columns are left out (`SPARED`).
+    before too little is left of them, columns are left out (`LEFT_OUT`).
     """
     rows = [dict(zip(HEADINGS, _cells(row), strict=True)) for row in board.rows]
     widths = {heading: max(map(len, (heading, *(row[heading] for row in rows)))) for heading in HEADINGS}
     if len({row.division for row in board.rows}) < 2:
         del widths["div"]
-    names, spared = widths["bot"] + widths["author"], iter(SPARED)
+    names, spared = widths["bot"] + widths["author"], iter(LEFT_OUT)
     while (room := out.width + names - sum(widths.values()) - GAP * len(widths)) < NAMES and (less := next(spared, "")):
         widths.pop(less, None)
     widths["author"] = min(widths["author"], max(room // 2, room - widths["bot"]))

@@ -25,14 +25,14 @@ from deadheat.engine.scenes import scenes
 from deadheat.engine.transcript import MAX_TRANSCRIPT_BYTES, Transcript
 from deadheat.engine.verdicts import VERDICTS, Taken, ending, why
 
-File = Annotated[
+Shown = Annotated[
     Path, typer.Argument(help="A transcript (- is standard input), the number of a match, or a tournament's folder.")
 ]
 Written = Annotated[Path | None, typer.Option("--output", help="Write this file, and open nothing.")]
 
 
 @says
-def view(file: File, output: Written = None, server: Server = "", token: Token = "") -> Output:
+def view(file: Shown, output: Written = None, server: Server = "", token: Token = "") -> Output:
     """Show a match or a tournament in the browser, as one file that needs no server, and print the file's name.
 
     A match is written to a temporary folder and a tournament's report to its own, unless --output names another file.

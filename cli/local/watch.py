@@ -54,7 +54,7 @@ def replay(
         say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
         say(*(f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names)), "")
     shown = 0
-    for page in generic.pages(transcript) if view is None else pages.pages(transcript, view):
+    for page in generic.plain_pages(transcript) if view is None else pages.pages(transcript, view):
         if round_number in (None, page.round):
             if shown and speed:
                 time.sleep(1 / speed)

@@ -18,7 +18,7 @@ from deadheat.engine.verdicts import took
 from deadheat.engine.visible import visible
 
 
-def pages(transcript: Transcript) -> Iterator[Page]:
+def plain_pages(transcript: Transcript) -> Iterator[Page]:
     """Yield a page per exchange, with the exchange's number, because there may be no rounds."""
     for number, exchange in enumerate(transcript.exchanges):
         yield Page(number, Group(Text(f"Exchange {number}", style="bold"), *_exchange(exchange), Text()))

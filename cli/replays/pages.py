@@ -112,7 +112,7 @@ def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
     if own is not None:
         table.add_column("difference", justify="right")
     for name, cells, values in rows:
-        row = [cells[seat] for seat in order]
+        row: list[RenderableType] = [cells[seat] for seat in order]
         if own is not None:
             gap = values[own] - values[1 - own] if values else 0
             style = "red" if gap < 0 else "green" if gap > 0 else ""
