@@ -15,7 +15,7 @@ from deadheat.cli.author.matches import Looked, look
 from deadheat.cli.console import USAGE, command, fail, note, say, short
 from deadheat.cli.local.transcripts import doubt, players
 from deadheat.cli.output import Output, says
-from deadheat.cli.replays import VIEWS, generic, pages
+from deadheat.cli.replays import VIEWS, pages
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.figures import counted, points, seat_number
 from deadheat.engine.games import GAMES
@@ -54,7 +54,7 @@ def replay(
         say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
         say(*(f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names)), "")
     shown = 0
-    for page in generic.plain_pages(transcript) if view is None else pages.pages(transcript, view):
+    for page in pages.plain_pages(transcript) if view is None else pages.pages(transcript, view):
         if round_number in (None, page.round):
             if shown and speed:
                 time.sleep(1 / speed)

@@ -7,6 +7,7 @@ untrusted text: it passes through `visible` into `rich.text.Text`, which knows n
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -25,7 +26,8 @@ from deadheat.engine.core import NS_PER_MS, Seat
 from deadheat.engine.figures import duration, seat_number, signed
 from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
-from deadheat.engine.transcript import Transcript
+from deadheat.engine.transcript import Exchange, Transcript
+from deadheat.engine.verdicts import took
 from deadheat.engine.visible import visible
 
 NAME_WIDTH = 16
@@ -119,3 +121,23 @@ def sheet(transcript: Transcript, own: Seat | None = None) -> Iterator[Table]:
             row.append(Text(signed(gap) if values else "", style))
         table.add_row(name, *row, style="bold" if name == "total" else "")
     yield table
+
+
+def plain_pages(transcript: Transcript) -> Iterator[Page]:
+    """Yield a page per exchange, with the exchange's number, because there may be no rounds."""
+    for number, exchange in enumerate(transcript.exchanges):
+        yield Page(number, Group(Text(f"Exchange {number}", style="bold"), *_exchange(exchange), Text()))
+    result = transcript.result
+    faults = ", ".join(f"{fault} of seat {seat_number(seat)}" for seat, fault in sorted(result.faults.items()))
+    points = "no points" if result.points is None else f"points {', '.join(map(str, result.points))}"
+    yield Page(None, Text(f"Ranks {', '.join(map(str, result.ranks))}; {points}{'; ' + faults if faults else ''}."))
+
+
+def _exchange(exchange: Exchange) -> Iterator[Text]:
+    for event in exchange.events:
+        yield Text(f"  {visible(json.dumps(event, separators=(', ', ': ')))}")
+    for message in exchange.messages:
+        yield Text(f"  seat {seat_number(message.seat)} << {visible(message.line)}")
+    for seat, reply in sorted(exchange.replies.items()):
+        said = visible(reply.line) if reply.line is not None else f"({reply.fault})"
+        yield Text(f"  seat {seat_number(seat)} >> {said}   {took(reply)}")
