@@ -34,7 +34,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from deadheat.cli.console import note
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.recorded import RECORDED
-from deadheat.cli.tournament.field import label_of, shared_name
+from deadheat.cli.tournament.beginning import label_of, shared_name
 from deadheat.cli.tournament.standings import Standings
 from deadheat.engine.figures import counted
 from deadheat.league.complaints import plainly
