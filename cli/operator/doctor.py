@@ -13,8 +13,7 @@ from rich.text import Text
 
 from deadheat.cli.console import fail, note
 from deadheat.cli.operator import read_settings
-from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.cli.operator.checkup import MachineRole, Verdict, look
 from deadheat.cli.output import Output, says
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deadheat.cli.operator.findings import CURES, Finding, Verdict
+from deadheat.cli.operator.checkup import CURES, Finding, Verdict
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings

@@ -14,8 +14,7 @@ import docker
 import pytest
 
 from deadheat.cli.operator import checkup, machine_checks
-from deadheat.cli.operator.checkup import look
-from deadheat.cli.operator.findings import MachineRole, Verdict
+from deadheat.cli.operator.checkup import MachineRole, Verdict, look
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.service.views.samples import take_sample
