@@ -13,7 +13,7 @@ from unittest import mock
 import docker
 import pytest
 
-from deadheat.cli.operator import checkup, machine_checks
+from deadheat.cli.operator import checkup
 from deadheat.cli.operator.checkup import MachineRole, Verdict, look
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
@@ -168,7 +168,7 @@ def test_what_keeps_a_machine_from_making_rooms_is_told_in_a_sentence(
 ) -> None:
     monkeypatch.setattr(docker.APIClient, "start", mock.Mock(side_effect=fails))
     chosen = well.model_copy(update={"sandbox": "docker"})
-    *_, finding = machine_checks.check_engine(chosen)
+    *_, finding = checkup.check_engine(chosen)
     assert (finding.about, finding.verdict) == ("rooms", Verdict.WRONG)
     assert finding.text.startswith(text) and cure in finding.cure
 
@@ -184,7 +184,7 @@ def test_the_machine_of_a_worker_is_looked_at(well: Settings) -> None:
 @pytest.mark.containers
 def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> None:
     chosen = well.model_copy(update={"sandbox": "docker", "image": "deadheat/judge:none"})
-    (finding,) = machine_checks.check_engine(chosen)
+    (finding,) = checkup.check_engine(chosen)
     assert finding.verdict is Verdict.WRONG and "deploy/images/build" in finding.text
 
 
@@ -192,7 +192,7 @@ def test_an_image_that_is_not_there_is_told_with_its_cure(well: Settings) -> Non
 def test_a_folder_that_the_engine_sees_elsewhere_is_found(well: Settings, tmp_path: Path) -> None:
     """A mount in this process's own namespace, like one in a container, is unknown to the engine's machine."""
     script = (
-        "import sys; from pathlib import Path; from deadheat.cli.operator.machine_checks import check_engine; "
+        "import sys; from pathlib import Path; from deadheat.cli.operator.checkup import check_engine; "
         "from tests.league.ground import settings; "
         'print([*check_engine(settings(Path(sys.argv[1]), sandbox="docker"))][-1].text)'
     )
