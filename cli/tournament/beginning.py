@@ -165,7 +165,7 @@ def begin(
     """
     game = _game(wanted.game, variant)
     bots, panel = named(game, names), 0
-    gate = None if gate_file is None else conditions.read(gate_file)
+    gate = None if gate_file is None else conditions.read_gate(gate_file)
     if gate is not None:
         opponents = list(dict.fromkeys(named(game, gate.panel)))
         bots, panel = [*bots, *opponents], len(opponents)

@@ -55,7 +55,7 @@ class BadGate(Exception):
 
 
 class Condition(BaseModel):
-    """One condition; exactly one of its kinds is given. `not_worse_than` is in older files only (`read`)."""
+    """One condition; exactly one of its kinds is given. `not_worse_than` is in older files only (`read_gate`)."""
 
     model_config = _STRICT
     no_loss: str | Patterns | None = None
@@ -84,7 +84,7 @@ class Gate(BaseModel):
     condition: Annotated[list[Condition], Field(min_length=1)]
 
 
-def read(file: Path) -> Gate:
+def read_gate(file: Path) -> Gate:
     """Read a gate. Its bots' paths, relative to the file, then lead there from the current folder. Raises BadGate."""
     try:
         gate = TypeAdapter(Gate).validate_python(tomllib.loads(file.read_text(encoding="utf-8")))

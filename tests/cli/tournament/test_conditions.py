@@ -105,7 +105,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
         'panel = ["panel/*", "house:greedy", "./panel/a.py"]\n'
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
-    gate = conditions.read(file)
+    gate = conditions.read_gate(file)
     said = capsys.readouterr().err
     assert "the bot against the other: sprt = [-100, 0], against = ['old']" in " ".join(said.split())
     files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
@@ -125,4 +125,4 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
     ):
         file.write_text(text)
         with pytest.raises(BadGate, match=why):
-            conditions.read(file)
+            conditions.read_gate(file)
