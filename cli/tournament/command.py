@@ -43,9 +43,8 @@ from deadheat.cli.local.play import (
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
 from deadheat.cli.statistics.sprt import bounds
-from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.beginning import Unplayable, begin, gate_of, go_on
-from deadheat.cli.tournament.conditions import BadGate, Verdict
+from deadheat.cli.tournament import beginning
+from deadheat.cli.tournament.beginning import BadGate, Unplayable, Verdict, begin, gate_of, go_on
 from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request
 from deadheat.cli.tournament.runner import CannotPlay, Interrupted, Runner
 from deadheat.cli.tournament.schedule import plan
@@ -249,7 +248,7 @@ class Run:
             return {}
         first = len(request.bots) - request.panel
         gate, panel = gate_of(request), range(first, len(request.bots))
-        return {request.labels[bot]: conditions.judge(gate, self.standings, bot, panel) for bot in range(first)}
+        return {request.labels[bot]: beginning.judge(gate, self.standings, bot, panel) for bot in range(first)}
 
     def end(self) -> None:
         verdicts = {} if self.interrupted or self.broke else self.verdicts()

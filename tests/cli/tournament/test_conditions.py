@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from deadheat.cli.tournament import conditions
-from deadheat.cli.tournament.conditions import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
+from deadheat.cli.tournament import beginning
+from deadheat.cli.tournament.beginning import OLD_BOUNDS, BadGate, Condition, Gate, can_reject, judge, unmatched
 from deadheat.cli.tournament.records import Kind, Stage
 from deadheat.cli.tournament.schedule import plan
 from deadheat.cli.tournament.standings import Standings
@@ -105,7 +105,7 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
         'panel = ["panel/*", "house:greedy", "./panel/a.py"]\n'
         '[[condition]]\nnot_worse_than = "old"\n[[condition]]\nno_loss = "a"\n'
     )
-    gate = conditions.read_gate(file)
+    gate = beginning.read_gate(file)
     said = capsys.readouterr().err
     assert "the bot against the other: sprt = [-100, 0], against = ['old']" in " ".join(said.split())
     files = [str(tmp_path / "panel" / name) for name in ("a.py", "b.py")]
@@ -125,4 +125,4 @@ def test_a_gates_bots_are_seen_from_its_file(tmp_path: Path, capsys: pytest.Capt
     ):
         file.write_text(text)
         with pytest.raises(BadGate, match=why):
-            conditions.read_gate(file)
+            beginning.read_gate(file)
