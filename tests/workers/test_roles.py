@@ -12,7 +12,7 @@ from psycopg.errors import InsufficientPrivilege
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, ProgrammingError
 
-from deadheat.cli.operator.checkup import MachineRole, Verdict, look
+from deadheat.cli.operator.doctor import MachineRole, Verdict, look
 from deadheat.league.config import Settings
 from deadheat.league.database import Database
 from deadheat.league.records.rulings import AuditRecord
