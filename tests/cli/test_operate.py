@@ -18,7 +18,7 @@ from unittest.mock import MagicMock
 import pytest
 from sqlmodel import col, update
 
-from deadheat.cli.operator import demo, deployment, organiser_token, starting, tree
+from deadheat.cli.operator import demo, deployment, organiser_token, tree
 from deadheat.cli.server.api_client import Refused
 from deadheat.league import errors, measured
 from deadheat.league.config import Settings
@@ -46,8 +46,8 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
     monkeypatch.setenv("DEADHEAT_DATA_DIR", str(tmp_path))
     for name in ("DEADHEAT_HOST", "DEADHEAT_PORT"):
         monkeypatch.setenv(name, "")
-    monkeypatch.setattr(starting, "check_schema", lambda _: None)
-    monkeypatch.setattr(starting, "check_port", lambda _: None)
+    monkeypatch.setattr(deployment, "check_schema", lambda _: None)
+    monkeypatch.setattr(deployment, "check_port", lambda _: None)
     monkeypatch.setattr(deployment, "_share_port", lambda settings, _: found.append(settings))
     return found
 
@@ -60,10 +60,10 @@ def test_the_api_listens_where_it_is_told(started: list[Settings]) -> None:
 
 
 def test_a_second_teller_of_the_same_metrics_warns(tmp_path: Path, monkeypatch, capsys) -> None:
-    starting.tell_metrics(tmp_path)
+    deployment.tell_metrics(tmp_path)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(measured, "told_alone", lambda _: False)
-    starting.tell_metrics(tmp_path)
+    deployment.tell_metrics(tmp_path)
     assert "counts everything twice" in capsys.readouterr().err
 
 
