@@ -11,7 +11,7 @@ import typer
 from rich.progress import Progress
 
 from deadheat.cli.console import USAGE, err, fail, note, say
-from deadheat.cli.operator import organiser_token, read_settings
+from deadheat.cli.operator import deployment, read_settings
 from deadheat.cli.output import Output, says
 from deadheat.engine.figures import counted
 
@@ -98,13 +98,13 @@ def _restored(settings: Settings, chosen: Backup, checked: Checked, check: bool)
         return
     yield "The league is restored, and the audit log records it. Start everything again."
     yield "Accounts, passwords and tokens are those of the back-up. Anyone who got a newer one must do so again."
-    file = organiser_token.token_file(settings)
+    file = deployment.token_file(settings)
     with closing(Database(settings)) as database:
-        standing = organiser_token.standing(database, file)
+        standing = deployment.standing(database, file)
     if standing is Standing.GOOD:
         yield f"The organiser's token in {file} is still good."
     else:
-        yield organiser_token.taken_away(standing, file) or (
+        yield deployment.taken_away(standing, file) or (
             f"There is no organiser's token of this league in {file}: `deadheat serve` writes a new one there when it "
             "starts, and the token in the back-up is then no longer valid."
         )

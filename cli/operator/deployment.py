@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -18,11 +19,57 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deadheat.cli.console import fail, note
-from deadheat.cli.operator import organiser_token, read_settings
+from deadheat.cli.operator import read_settings
 from deadheat.cli.operator.tree import FINISH_SECONDS, Tree, end_without_parent
 
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
+    from deadheat.league.database import Database
+    from deadheat.league.service.rulings.operators import Standing
+
+
+NAME = "organiser"
+
+
+def token_file(settings: Settings) -> Path:
+    return settings.data_dir / "organiser.token"
+
+
+def standing(database: Database, file: Path) -> Standing:
+    from deadheat.league.service.rulings.operators import token_standing
+
+    try:
+        secret = file.read_text(encoding="utf-8", errors="replace").strip()
+    except FileNotFoundError:
+        secret = ""
+    with database.reading() as session:
+        return token_standing(session, NAME, secret)
+
+
+def keep_token(database: Database, file: Path) -> str:
+    """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
+    from deadheat.league.service.rulings.operators import Standing, ensure_organiser
+
+    found = standing(database, file)
+    if found is Standing.LOST:
+        partial = file.with_suffix(f".{secrets.token_hex(4)}")
+        partial.touch(mode=0o600)
+        with database.transaction() as session:
+            partial.write_text(ensure_organiser(session, NAME) + "\n")
+            partial.replace(file)  # before the commit: if that fails, the file holds an unknown token
+    return taken_away(found, file)
+
+
+def taken_away(found: Standing, file: Path) -> str:
+    """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
+    from deadheat.league.service.rulings.operators import Standing
+
+    if found is Standing.REVOKED:
+        return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
+    if found is Standing.DEMOTED:
+        held = f"The account of the token in {file} is no longer an organiser"
+        return f"{held}; `deadheat user role {NAME} organiser` restores the role."
+    return ""
 
 
 log = logging.getLogger(__name__)
@@ -135,10 +182,10 @@ def prepare(settings: Settings) -> Path:
 
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     settings.data_dir.chmod(0o700)  # no other user of this host may read password hashes, sources and logs
-    file = organiser_token.token_file(settings)
+    file = token_file(settings)
     with closing(Database(settings)) as database:
         database.migrate()
-        if why_not := organiser_token.keep_token(database, file):
+        if why_not := keep_token(database, file):
             note(why_not, "note:")
     return file
 

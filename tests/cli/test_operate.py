@@ -18,7 +18,7 @@ from unittest.mock import MagicMock
 import pytest
 from sqlmodel import col, update
 
-from deadheat.cli.operator import demo, deployment, organiser_token, tree
+from deadheat.cli.operator import demo, deployment, tree
 from deadheat.cli.server.api_client import Refused
 from deadheat.league import errors, measured
 from deadheat.league.config import Settings
@@ -279,7 +279,7 @@ class Kept:
 
     def starts(self) -> str:
         """Return the line about the token that `serve` prints at its start."""
-        return organiser_token.keep_token(self.database, self.file)
+        return deployment.keep_token(self.database, self.file)
 
     @property
     def token(self) -> str:
@@ -303,7 +303,7 @@ class Kept:
 
     def has_role(self, role: Role) -> None:
         with self.database.transaction() as session:
-            set_role(session, organiser_token.NAME, role)
+            set_role(session, deployment.NAME, role)
 
     def organises(self, token: str) -> bool:
         try:
@@ -348,13 +348,13 @@ def test_a_revoked_token_stays_in_its_file_until_that_is_deleted(kept: Kept, exp
 
 @pytest.mark.parametrize("lost", ["nothing", "file", "unknown", "expired"])
 def test_a_demoted_account_stays_demoted_whatever_became_of_its_token(kept: Kept, lost: str) -> None:
-    assert invoke("user", "role", organiser_token.NAME, "author").returncode == 0
+    assert invoke("user", "role", deployment.NAME, "author").returncode == 0
     kept.loses(lost)
     before = kept.file.read_text() if kept.file.exists() else None
     assert "no longer an organiser" in kept.starts()
     assert (kept.file.read_text() if kept.file.exists() else None) == before
     with kept.database.reading() as session:
-        assert existing_user(session, organiser_token.NAME).role is Role.AUTHOR
-    assert organiser_token.standing(kept.database, kept.file) is Standing.DEMOTED
+        assert existing_user(session, deployment.NAME).role is Role.AUTHOR
+    assert deployment.standing(kept.database, kept.file) is Standing.DEMOTED
     kept.has_role(Role.ORGANISER)
     assert kept.starts() == "" and kept.organises(kept.token)
