@@ -50,7 +50,7 @@ PANELS = {
         "appeal": "author.entering:appeal",
         "inbox": "author.inbox:inbox",
         "people": "author.bots:people",
-        "team": "author.teams:group",
+        "team": "author.teams:team_group",
     },
     "Results": {
         "watch": "server.follow:watch",

@@ -16,47 +16,47 @@ from deadheat.league.records.people import Team
 TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
 Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
 
-group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
-asked = commands(group, asks)
+team_group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
+for_teams = commands(team_group, asks)
 
 
-@asked()
+@for_teams()
 def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
     """Create a team with yourself as captain."""
-    return _shown(client.create_team(name))
+    return _team(client.create_team(name))
 
 
-@asked(name="list")
+@for_teams(name="list")
 def list_teams(client: Client) -> Output:
     """List the teams that you are in or invited to."""
-    return listed(client.teams(), _line, "You are not in a team.")
+    return listed(client.teams(), _team_line, "You are not in a team.")
 
 
-@asked()
+@for_teams()
 def invite(client: Client, team: TeamName, name: Who) -> Output:
     """Invite an author to your team; captains only."""
-    return _shown(client.invite_to_team(find_team(client, team), name))
+    return _team(client.invite_to_team(find_team(client, team), name))
 
 
-@asked()
+@for_teams()
 def join(client: Client, team: TeamName) -> Output:
     """Accept an invitation to a team."""
-    return _shown(client.join_team(find_team(client, team)))
+    return _team(client.join_team(find_team(client, team)))
 
 
-@asked()
+@for_teams()
 def leave(client: Client, team: TeamName, name: Who) -> Output:
     """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
-    return _shown(client.leave_team(find_team(client, team), name))
+    return _team(client.leave_team(find_team(client, team), name))
 
 
-@asked()
+@for_teams()
 def hand_over(client: Client, team: TeamName, name: Who) -> Output:
     """Make another member captain of your team."""
-    return _shown(client.hand_over_team(find_team(client, team), name))
+    return _team(client.hand_over_team(find_team(client, team), name))
 
 
-@asked()
+@for_teams()
 def give(
     client: Client,
     bot: Bot,
@@ -76,11 +76,11 @@ def find_team(client: Client, wanted: str) -> int:
     return teams.get(wanted.lower()) or fail(f"you are neither in a team {wanted!r} nor invited to one")
 
 
-def _shown(team: Team) -> Output:
-    return Output(team, _line(team))
+def _team(team: Team) -> Output:
+    return Output(team, _team_line(team))
 
 
-def _line(team: Team) -> str:
+def _team_line(team: Team) -> str:
     members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
     invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
     return f"Team {team.name}, number {team.id}: {members}{invited}"
