@@ -5,20 +5,151 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from rich.console import RenderableType
 
-from deadheat.cli.author.entering import Bot, find_bot
-from deadheat.cli.console import USAGE, command, fail
-from deadheat.cli.output import Column, Columns, Output, as_object, commands, tabled
+from deadheat.cli.console import USAGE, command, fail, harmless, number_in
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import asks
 from deadheat.cli.server.follow import panel_line, state_line
-from deadheat.engine.figures import counted
+from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
+from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.records.panels import PanelResult
+
+Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
+Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
+
+
+@asks
+def enter(
+    client: Client,
+    bot: Bot,
+    season: Season,
+    version: Annotated[int, typer.Option(help="Play only this version; 0: always the newest.", min=0)] = 0,
+    gate: Annotated[
+        str,
+        typer.Option(help="Promotion gate, ELO0,ELO1[,GAMES]: newer versions must first pass a test. `none`: no gate."),
+    ] = "",
+) -> Output:
+    """Enter a bot into a season, or choose which of its versions plays there."""
+    body: dict[str, Any] = {"version": version or None}
+    if gate.lower() == "none":
+        body["gate"] = None
+    elif gate:
+        try:
+            elo0, elo1, *games = gate.split(",", 2)
+            body["gate"] = {"elo0": float(elo0), "elo1": float(elo1), **({"games": int(games[0])} if games else {})}
+        except ValueError:
+            fail(f"{gate!r} is not a gate such as 0,100 or 0,100,200", USAGE)
+    entry = client.enter(season, find_bot(client, bot, client.season(season).game), body)
+    return Output(entry, _entered(client, entry, bot, season))
+
+
+def _entered(client: Client, entry: Entry, bot: str, season: int) -> Iterator[str]:
+    then = "newer versions must first pass the gate" if entry.gated else "newer versions take over"
+    which = f"; {then}" if entry.follows else ", and no other"
+    yield f"{entry.bot} plays version {entry.version} in season {season}{which}."
+    if entry.challenger:
+        shows = command("gate", bot, "--season", str(season))
+        yield f"Version {entry.challenger} is at the gate; see `{shows}`."
+    elif entry.gated and entry.follows:
+        for tried in client.challenges(season, entry.bot_id)[:1]:
+            if tried.state == "failed" and tried.candidate > entry.version:
+                yield f"Version {tried.candidate} failed at the gate. {tried.reason}"
+
+
+@asks
+def withdraw(client: Client, bot: Bot, season: Season) -> Output:
+    """Withdraw your bot from a season. It gets no new matches; those played or waiting count."""
+    back = command("rejoin", bot, "--season", str(season))
+    now = f"gets no more matches in season {season}. `{back}` reverses this; in an open season, after a pause."
+    return _change_entry(client, "withdraw", bot, season, now)
+
+
+@asks
+def rejoin(client: Client, bot: Bot, season: Season) -> Output:
+    """Reverse your withdrawal; in an open season after an hour, unless the server sets another pause."""
+    return _change_entry(client, "rejoin", bot, season, f"takes part in season {season} again.")
+
+
+def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) -> Output:
+    bot_id = find_bot(client, bot, client.season(season).game)
+    client.change_entry(season, bot_id, verb)
+    return Output({"season_id": season, "bot_id": bot_id}, f"{bot} {now}")
+
+
+@asks
+def gate(client: Client, bot: Bot, season: Season) -> Output:
+    """Show how a bot's new versions are doing, or have done, at its promotion gate."""
+    found = client.challenges(season, find_bot(client, bot, client.season(season).game))
+    return listed(found, _challenge_lines, "No version has been at the gate.")
+
+
+def _challenge_lines(item: Challenge) -> Iterator[str]:
+    score = f"{item.wins} / {item.draws} / {item.losses} of at most {counted(item.games_limit, 'game')}"
+    test = f"LLR {item.llr:.2f}, fails at {item.lower:.2f}, passes at {item.upper:.2f}"
+    yield f"Version {item.candidate} against {item.incumbent}: {item.state}; {score}; {test}."
+    if item.reason:
+        yield f"  {item.reason}"
+
+
+@asks
+def appeal(
+    client: Client,
+    match: Annotated[int, typer.Argument(help="The match's number.", min=1)],
+    text: Annotated[str, typer.Argument(help="What is wrong with it, in your words.")],
+) -> Output:
+    """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
+    made = client.appeal(match, text)
+    findings = made.findings
+    result: RenderableType = harmless(f"The transcript does not replay: {findings['problem']}", "red")
+    if findings["verified"]:
+        result = f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
+    elif findings["verified"] is None:
+        result = f"It could not be re-simulated: {findings['problem']}"
+    faults = (
+        f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
+        for fault in findings["faults"]
+    )
+    return Output(made, [f"Appeal {made.id} is open.", result, *faults])
+
+
+def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> int:
+    """Return the number of the user's bot of that name (in that game), or of anyone's in the season; 0 for no name."""
+    if not wanted:
+        return 0
+    if (number := number_in(wanted)) is not None:
+        return number
+    found = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
+    if not found and season:
+        return find_entry(client, season, wanted).bot_id
+    if not found:
+        fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
+    if len(found) > 1:
+        several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
+        fail(f"you have several bots named {wanted!r}; use a number: {several}")
+    return found[0].id
+
+
+def find_entry(client: Client, season: int, wanted: str) -> Entry:
+    """Return the season's entry for a bot of any author, by its number, its name, or AUTHOR/NAME."""
+    entries = list(client.entries(season))
+    for entry in entries:
+        if wanted == str(entry.bot_id):
+            return entry
+    found = [entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}]
+    if not found:
+        fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
+    if len(found) > 1:
+        several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
+        fail(f"season {season} has several bots named {wanted!r}: {several}")
+    return found[0]
+
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from deadheat.cli.author.entering import find_bot, find_entry
+from deadheat.cli.author.bots import find_bot, find_entry
 from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, tabled
 from deadheat.cli.server.api_client import Client

@@ -14,7 +14,7 @@ from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
-from deadheat.cli.author.entering import find_bot
+from deadheat.cli.author.bots import find_bot
 from deadheat.cli.console import USAGE, cannot, err, fail, harmless, make_folder, note, number_in, quoted, say
 from deadheat.cli.local.transcripts import load, note_killed, parsed, stderr_path
 from deadheat.cli.output import Column, Columns, Output, as_object, listed, table, tabled

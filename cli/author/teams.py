@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from deadheat.cli.author.entering import Bot, find_bot
+from deadheat.cli.author.bots import Bot, find_bot
 from deadheat.cli.console import fail, number_in
 from deadheat.cli.output import Output, commands, listed
 from deadheat.cli.server.api_client import Client
