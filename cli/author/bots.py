@@ -20,6 +20,7 @@ from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.records.panels import PanelResult
+from deadheat.league.records.people import Team
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
@@ -272,3 +273,76 @@ def _written(path: Path, content: bytes, then: str = "") -> Output:
     except OSError as error:
         fail(f"{path}: {error.strerror}")
     return Output({"file": str(path), "bytes": len(content)}, f"Written to {path}{then}")
+
+
+TeamName = Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams, by name or number.")]
+Who = Annotated[str, typer.Argument(metavar="NAME", help="An author's name.")]
+
+team_group = typer.Typer(no_args_is_help=True, help="Share bots with other authors.")
+for_teams = commands(team_group, asks)
+
+
+@for_teams()
+def create(client: Client, name: Annotated[str, typer.Argument(metavar="NAME", help="The team's name.")]) -> Output:
+    """Create a team with yourself as captain."""
+    return _team(client.create_team(name))
+
+
+@for_teams(name="list")
+def list_teams(client: Client) -> Output:
+    """List the teams that you are in or invited to."""
+    return listed(client.teams(), _team_line, "You are not in a team.")
+
+
+@for_teams()
+def invite(client: Client, team: TeamName, name: Who) -> Output:
+    """Invite an author to your team; captains only."""
+    return _team(client.invite_to_team(find_team(client, team), name))
+
+
+@for_teams()
+def join(client: Client, team: TeamName) -> Output:
+    """Accept an invitation to a team."""
+    return _team(client.join_team(find_team(client, team)))
+
+
+@for_teams()
+def leave(client: Client, team: TeamName, name: Who) -> Output:
+    """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
+    return _team(client.leave_team(find_team(client, team), name))
+
+
+@for_teams()
+def hand_over(client: Client, team: TeamName, name: Who) -> Output:
+    """Make another member captain of your team."""
+    return _team(client.hand_over_team(find_team(client, team), name))
+
+
+@for_teams()
+def give(
+    client: Client,
+    bot: Bot,
+    team: Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams; `none`: back to the bot's creator.")],
+) -> Output:
+    """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
+    team_id = None if team.lower() == "none" else find_team(client, team)
+    found = client.change_bot(find_bot(client, bot), team_id=team_id)
+    return Output(found, f"{found.name} belongs to {found.team or found.author}.")
+
+
+def find_team(client: Client, wanted: str) -> int:
+    """Return the number of the team of that name to which the user belongs or is invited."""
+    if (number := number_in(wanted)) is not None:
+        return number
+    teams = {team.name.lower(): team.id for team in client.teams()}
+    return teams.get(wanted.lower()) or fail(f"you are neither in a team {wanted!r} nor invited to one")
+
+
+def _team(team: Team) -> Output:
+    return Output(team, _team_line(team))
+
+
+def _team_line(team: Team) -> str:
+    members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
+    invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
+    return f"Team {team.name}, number {team.id}: {members}{invited}"
