@@ -11,16 +11,16 @@ import typer
 from rich.console import RenderableType
 
 from deadheat.cli.console import USAGE, command, fail, harmless, number_in
-from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, tabled
+from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, table, tabled
 from deadheat.cli.server.api_client import Client
-from deadheat.cli.server.client import asks
+from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import panel_line, state_line
 from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
 from deadheat.league.records.entries import Challenge, Entry
 from deadheat.league.records.panels import PanelResult
-from deadheat.league.records.people import Team
+from deadheat.league.records.people import Notice, Team
 
 Bot = Annotated[str, typer.Argument(metavar="BOT", help="One of your bots, by name or number.")]
 Season = Annotated[int, typer.Option("--season", help="The season's number.", min=1)]
@@ -346,3 +346,29 @@ def _team_line(team: Team) -> str:
     members = ", ".join(f"{name} (captain)" if name == team.captain else name for name in team.members)
     invited = f"; invited: {', '.join(team.invited)}" if team.invited else ""
     return f"Team {team.name}, number {team.id}: {members}{invited}"
+
+
+COLUMNS: Columns[Notice] = (
+    Column("when", lambda notice: f"{notice.at:%Y-%m-%d %H:%M}", whole=True),
+    Column("", lambda notice: "" if notice.read_at else "new"),
+    Column("what", lambda notice: notice.text),
+    Column("page", lambda notice: notice.path),
+)
+
+
+@asks
+def inbox(
+    client: Client,
+    unread: Annotated[bool, typer.Option("--unread", help="Show only what you have not read.")] = False,
+    read: Annotated[bool, typer.Option("--read", help="Mark what is shown, and all that is older, as read.")] = False,
+    limit: Most = 20,
+) -> Output:
+    """Show your notices, newest first."""
+    found = list(client.inbox(unread=unread, limit=limit))
+    if read and found:
+        client.mark_read(found[0].id)
+
+    def text() -> Iterator[RenderableType]:
+        yield table(found, COLUMNS) if found else "There is nothing new." if unread else "There is nothing yet."
+
+    return Output(found, text())
