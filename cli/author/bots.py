@@ -14,7 +14,6 @@ from deadheat.cli.console import USAGE, command, fail, harmless, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, commands, listed, table, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
-from deadheat.cli.server.follow import panel_line, state_line
 from deadheat.engine.figures import counted, seat_number
 from deadheat.league.records.bots import Bot as BotAnswer
 from deadheat.league.records.bots import Version
@@ -175,6 +174,8 @@ def list_bots(client: Client) -> Output:
 @asked()
 def versions(client: Client, bot: Bot) -> Output:
     """List a bot's newest hundred versions, their states, and their points against the panels of seasons."""
+    from deadheat.cli.server.follow import panel_line, state_line  # it looks bots up here
+
     bot_id = find_bot(client, bot)
     panels: dict[int, list[PanelResult]] = {}
     for panel in client.panels(bot_id):
