@@ -15,7 +15,7 @@ from deadheat.cli.output import Column, Columns, Output, as_object, tabled
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import Patience, Timeout
-from deadheat.cli.statistics.sprt import bounds
+from deadheat.cli.statistics.rate import bounds
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot
 from deadheat.league.records.challenges import AskedChallenge
