@@ -29,7 +29,7 @@ PANELS = {
         "explain": "author.explain:explain",
         "verify": "local.watch:verify",
         "rate": "statistics.rate:rate",
-        "sprt": "statistics.sprt:sprt",
+        "sprt": "statistics.rate:sprt",
         "game": "game:group",
         "run": "local.reserve:run",
     },

@@ -17,8 +17,7 @@ from rich.text import Text
 from deadheat.cli.author.matches import local_file, match_number, own_seat
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
-from deadheat.cli.local.bots import HOUSE
-from deadheat.cli.local.recorded import RECORDED
+from deadheat.cli.local.bots import HOUSE, RECORDED
 from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table

@@ -40,8 +40,7 @@ from deadheat.cli.console import (
     undivided,
 )
 from deadheat.cli.local import report
-from deadheat.cli.local.bots import prepare
-from deadheat.cli.local.recorded import RECORDED, BadBot, parting, recording
+from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
 from deadheat.cli.local.reserve import reserved
 from deadheat.cli.local.score import Score
 from deadheat.cli.local.timing import Clock

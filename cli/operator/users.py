@@ -15,8 +15,7 @@ import typer
 
 from deadheat.cli.author.submit import read_bot
 from deadheat.cli.console import USAGE, fail, note
-from deadheat.cli.local.bots import HOUSE, locate, sources_of
-from deadheat.cli.local.recorded import BadBot
+from deadheat.cli.local.bots import HOUSE, BadBot, locate, sources_of
 from deadheat.cli.operator import read_settings
 from deadheat.cli.output import Output, commands
 from deadheat.engine.games import GAMES, unknown

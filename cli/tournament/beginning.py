@@ -17,8 +17,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from deadheat.cli.console import note
-from deadheat.cli.local.bots import HOUSE, MAX_FILES, prepare, sources_of
-from deadheat.cli.local.recorded import RECORDED, BadBot
+from deadheat.cli.local.bots import HOUSE, MAX_FILES, RECORDED, BadBot, prepare, sources_of
 from deadheat.cli.tournament import records
 from deadheat.cli.tournament.records import Bot, Folder, Kind, Request, Stage, sha256_of
 from deadheat.cli.tournament.standings import Standings
