@@ -14,7 +14,7 @@ from rich.console import Console
 from deadheat.cli.author import leaderboard
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
-from deadheat.cli.local.score import Score, elo
+from deadheat.cli.local.report import Score, elo
 from deadheat.cli.local.timing import LABELS, Clock, Times
 from deadheat.cli.replays import VIEWS
 from deadheat.cli.replays.pages import pages
@@ -185,7 +185,7 @@ def standing(**chosen: Any) -> Standing:
         "team": None, "version": 12, "elo": 1500.0, "low": 1300.0, "high": 1716.0, "games": 12345, "wins": 10000,
         "draws": 1000, "losses": 1345, "timeouts": 1, "other_faults": 22, "plackett_luce": None,
     }  # fmt: skip
-    return cast(Standing, SimpleNamespace(**(usual | chosen)))
+    return cast("Standing", SimpleNamespace(**(usual | chosen)))
 
 
 def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placement", columns: int = 80) -> list[str]:
@@ -193,7 +193,7 @@ def shown(monkeypatch: pytest.MonkeyPatch, *rows: Standing, ranks: str = "placem
     monkeypatch.setattr(leaderboard, "out", console)
     board = SimpleNamespace(season_id=1, log_sha256="", config={"ranks": ranks}, rows=list(rows), totals=None)
     with console.capture() as capture:
-        console.print(leaderboard.standings_table(cast(Leaderboard, board)))
+        console.print(leaderboard.standings_table(cast("Leaderboard", board)))
     return capture.get().splitlines()
 
 
