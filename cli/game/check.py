@@ -29,7 +29,7 @@ from deadheat.cli.console import REFUSED, harmless
 from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
-from deadheat.cli.local.view import match_page
+from deadheat.cli.local.watch import match_page
 from deadheat.cli.output import Output, says
 from deadheat.cli.replays import VIEWS, pages
 from deadheat.engine.advice import ADVISERS
