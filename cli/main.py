@@ -25,7 +25,7 @@ PANELS = {
         "play": "local.play:play",
         "tournament": "tournament.command:tournament",
         "replay": "local.watch:replay",
-        "view": "local.view:view",
+        "view": "local.watch:view",
         "explain": "author.explain:explain",
         "verify": "local.watch:verify",
         "rate": "statistics.rate:rate",
