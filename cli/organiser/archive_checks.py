@@ -26,7 +26,7 @@ from deadheat.engine.verdicts import own_times
 from deadheat.league.records.matches import AttemptView, FaultView, LatencyView, MatchDetail, SeatView
 from deadheat.league.states import MatchState
 from deadheat.league.verification.agreement import HOSTS_WORD, disagreements, player, verdict, voids_before
-from deadheat.league.verification.chain import record_sha256
+from deadheat.league.verification.fairness import record_sha256
 
 if TYPE_CHECKING:
     from deadheat.league.records.seasons import SeasonDetail

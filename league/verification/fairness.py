@@ -6,6 +6,7 @@ pure, so anybody can check a server's exports.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from itertools import islice
 from deadheat.engine.chance import commitment, season_seed
 from deadheat.engine.figures import plural
 from deadheat.engine.games import same_deals
+from deadheat.league.records.rulings import AuditRecord
 
 MOST_DIFFERENCES = 20
 """The most differences listed for a season's dice or figures."""
@@ -155,3 +157,24 @@ def _sentence(season: Told, dealt: list[Dealt]) -> str:
     seeds, matches = plural(len({match.deal for match in rated}), "seed"), plural(len(rated), "match", "matches")
     skips = f" {plural(len(season.skipped), 'restored back-up')} left numbers out." if season.skipped else ""
     return f"The dice follow from the secret that the season opened with: {seeds} of {matches}.{skips}"
+
+
+GENESIS = "0" * 64
+"""The previous hash of the first record."""
+
+
+def record_sha256(record: AuditRecord) -> str:
+    """Return the `sha256` that a record must have: that of its other fields' canonical JSON, without the number."""
+    fields = {
+        "at": record.at,
+        "actor": record.actor,
+        "action": record.action,
+        "subject": record.subject,
+        "data": record.data,
+        "prev": record.prev_sha256,
+    }
+    return hashlib.sha256(canonical(fields).encode()).hexdigest()
+
+
+def canonical(value: Mapping[str, object]) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
