@@ -1,4 +1,4 @@
-"""`deadheat bot`, `people`, `trial`: an author's submissions, and changes to them."""
+"""An author's bots: their versions, seasons and teams, and the notices about them."""
 
 from __future__ import annotations
 

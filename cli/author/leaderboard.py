@@ -1,4 +1,4 @@
-"""`deadheat leaderboard`: a season's ranking as a table."""
+"""A season's ranking as a table, and who answers too late, where, how often, and whose fault it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Turns the BOT that a person names into a program that a box can start."""
+"""Turns the BOT that a person names into a program that a box can start: also `recorded:FILE#SEAT`, which repeats the
+lines of a seat, counted from 1, in a recorded match.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The report of `deadheat play`: the running score, and at the end the score, the faults and the response times."""
+"""The score of `deadheat play` and its report: the running score, and at the end the faults and response times.
+
+A bot's *share* of a match is the part of its opponents that it beat, a tie counting half. Its interval is Wilson's,
+widened or narrowed by the observed spread: draws and matches of many seats vary less than wins and losses alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inspects a match: whether it follows the rules, and what happened in it."""
+"""Shows a match, in the terminal or as a file for the browser, and says whether it follows the rules."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ def replay(
         say(Text(f"{transcript.game}, seed {transcript.seed.hex()}", "bold"))
         say(*(f"  seat {seat_number(seat)}  {short(name, NAME_WIDTH)}" for seat, name in enumerate(names)), "")
     shown = 0
-    for page in pages.plain_pages(transcript) if view is None else pages.pages(transcript, view):
-        if round_number in (None, page.round):
+    for part in pages.plain_pages(transcript) if view is None else pages.pages(transcript, view):
+        if round_number in (None, part.round):
             if shown and speed:
                 time.sleep(1 / speed)
-            say(page.content)
+            say(part.content)
             shown += 1
     if not shown:
         fail(f"{looked.name} has no round {round_number}", USAGE)

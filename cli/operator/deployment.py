@@ -1,4 +1,8 @@
-"""Run a deployment: everything in one process tree, or its parts one by one."""
+"""Runs a deployment: everything in one process tree, or its parts one by one. Each part is checked before it starts.
+
+A tree of one process creates an organiser's token for itself. An operator's removals are respected: a revoked token is
+not replaced, and an account that is no longer an organiser's is not promoted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and remedies."""
+"""`deadheat doctor`, `check-host`: the state of a deployment, a machine's fitness to judge, and remedies.
+
+A check uses the real part as its users do, and changes nothing that matters: a blob named `check` is written, and a
+container and its folder are removed again.
+"""
 
 from __future__ import annotations
 

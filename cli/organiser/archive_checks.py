@@ -1,4 +1,9 @@
-"""The checks of `deadheat season verify`: members, transcripts, names, ranking, seeds, evaluations, stages and log."""
+"""The checks of `deadheat season verify`: members, transcripts, names, ranking, seeds, evaluations, stages and log.
+
+The tables of an archive are put together to the record that a server gives of each match, so that
+`league.verification.agreement` compares both alike. A bot may have been renamed since it played, but its author's name
+and a version's number never change. Older servers did not export the name under which a bot played (`player`).
+"""
 
 from __future__ import annotations
 

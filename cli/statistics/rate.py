@@ -1,4 +1,4 @@
-"""Rates a log of results from a file or a season of this deployment, whose ranking can be recomputed and compared."""
+"""Ratings of a log of results or of a season, whose ranking can be recomputed and compared, and the sequential test."""
 
 from __future__ import annotations
 

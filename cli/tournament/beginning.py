@@ -1,4 +1,11 @@
-"""Begins or continues a tournament: stores a person's request in a folder, with every bot built."""
+"""Begins or continues a tournament: its bots are built and stored under unique labels; a gate says whom they meet.
+
+A gate is a TOML file with a panel of opponents, games and conditions (`deadheat tournament --help` has an example).
+`sprt` fails if the test (`league.sprt`, of all pairs of games with the same dice against these) rejects: in at most 5 %
+of cases, if the bot is better by the second bound. So a gate with few games lets pass, but it needs as many as reject a
+bot that loses all of them. Older files ask `not_worse_than` another bot. That bot joins the panel, and the test of
+`OLD_BOUNDS` compares the two; as before, no fault is allowed.
+"""
 
 from __future__ import annotations
 

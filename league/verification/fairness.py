@@ -1,5 +1,5 @@
-"""Checks that a season's dice are those to which it committed before anybody knew who would play. The functions are
-pure, so anybody can check a server's exports.
+"""Checks what the league committed to in public: that a season's dice were fixed before anybody knew who would play,
+and the audit log's hash chain. The functions are pure, so anybody can check a server's exports.
 
 `league.service.series.dice` says what is checked and what must be trusted.
 """

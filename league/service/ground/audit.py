@@ -1,4 +1,4 @@
-"""The audit log: every decision and its author, in a chain that reveals any later change (`league.verification.fairness`).
+"""The audit log: every decision and its author, in a chain that reveals changes (`league.verification.fairness`).
 
 Nothing is ever changed or removed (the database refuses), so an organiser's corrections appear as further records.
 
