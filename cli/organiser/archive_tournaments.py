@@ -1,8 +1,8 @@
 """Recomputes a season's evaluations and finals from its archive: every draw, point and place.
 
-A bot that leaves changes all later draws of a round robin or a Swiss, so the field of each draw follows from the public
-log, which has the instant of every withdrawal. A Swiss is drawn from the points of its matches at that time. If somebody
-ruled on a match, or the service failed to play one, those points are unknown, and later rounds are not checked.
+A bot that leaves changes all later draws, so the field of each draw follows from the public log, which has the instant
+of every withdrawal. A Swiss is drawn from the points of its matches at that time. If somebody ruled on a match, or the
+service failed to play one, those points are unknown, and later rounds are not checked.
 """
 
 from __future__ import annotations
