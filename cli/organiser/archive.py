@@ -13,8 +13,8 @@ import json
 import tempfile
 import time
 import zipfile
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -28,7 +28,7 @@ from deadheat.cli.organiser.season_file import Number
 from deadheat.cli.output import Output
 from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.recount import rows
+from deadheat.cli.statistics.recount import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
 from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES, BadArchive, Bounds, check_path
@@ -198,8 +198,22 @@ class Archived(Client):
     def member_count(self) -> int:
         return len(self._manifest["members"])
 
+    @property
+    def record(self) -> SeasonDetail:
+        """The season's record, with None for what an older server did not say."""
+        return self.season(self.season_id)
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield a table's rows. Raises Refused, ValueError."""
+        return rows(self, self.season_id, table)
+
+    @property
+    def settings(self) -> Row:
+        """The season's row of its table."""
+        (season,) = self.rows("season")
+        return season
+
     def season(self, season_id: int) -> SeasonDetail:
-        """Return the season's record, with None for what an older server did not say."""
         from deadheat.league.records.seasons import SeasonDetail
 
         told = self.call("GET", f"/v1/seasons/{season_id}")
@@ -248,6 +262,14 @@ class Archived(Client):
         except ValueError as error:
             return f"{error}."
         return f"{name} is not what the manifest says." if digest.hexdigest() != told else None
+
+
+def grouped(found: Iterable[Row], *columns: str) -> defaultdict[Any, list[Row]]:
+    """Group rows by a column, or by several."""
+    groups = defaultdict(list)
+    for row in found:
+        groups[row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns)].append(row)
+    return groups
 
 
 def opened(path: Path) -> Archived:

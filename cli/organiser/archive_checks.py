@@ -20,11 +20,11 @@ import typer
 from rich.progress import track
 
 from deadheat.cli.console import err, fail
-from deadheat.cli.organiser.archive import Archived, opened
+from deadheat.cli.organiser.archive import Archived, grouped, opened
 from deadheat.cli.organiser.archive_tournaments import Checked, evaluations, finals
 from deadheat.cli.output import Output
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.recount import Row, dice_of, recount_of, rows
+from deadheat.cli.statistics.recount import Row, dice_of, recount_of
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.transcript import BadTranscript, Transcript, decode
 from deadheat.engine.verdicts import own_times
@@ -52,13 +52,11 @@ class _Found:
 
 def transcripts(archived: Archived) -> Checked:
     """Re-simulate every transcript, and compare it with the tables. Until the final standings, some may be withheld."""
-    season = archived.season(archived.season_id)
+    season = archived.record
     public = [season.published_at is not None or bool(row["transcript_sha256"]) for row in _done(archived)]
     played = compress(_done(archived), public)
-    seats, times = (_Joined(rows(archived, season.id, table)) for table in ("participants", "latencies"))
-    ledger = defaultdict(list)  # the attempts at each match, and those at its series as a whole (None)
-    for row in rows(archived, season.id, "attempts"):
-        ledger[row["match_id"], row["series_id"]].append(row)
+    seats, times = (_Joined(archived.rows(table)) for table in ("participants", "latencies"))
+    ledger = grouped(archived.rows("attempts"), "match_id", "series_id")
     found = _Found()
     for row in track(played, "transcripts", sum(public), console=err, transient=True, disable=not err.is_terminal):
         match_id = row["match_id"]
@@ -75,7 +73,7 @@ def transcripts(archived: Archived) -> Checked:
 
 def _done(archived: Archived) -> Iterator[Row]:
     """Yield the rows of finished matches, one by one, because there may be very many."""
-    return (row for row in rows(archived, archived.season_id, "matches") if row["state"] == MatchState.DONE)
+    return (row for row in archived.rows("matches") if row["state"] == MatchState.DONE)
 
 
 def _sentence(found: _Found, played: int, done: int) -> str:
@@ -254,7 +252,7 @@ def members(archived: Archived) -> Checked:
 def ranking(archived: Archived) -> Checked:
     """Recompute the newest ranking from the tables. Before it is published, it may lag behind them."""
     found = recount_of(archived, archived.season_id)
-    lags = archived.season(archived.season_id).published_at is None and len(found.differences) == 1
+    lags = archived.record.published_at is None and len(found.differences) == 1
     if lags and "log_sha256" in found.differences[0]:
         return Checked("ranking", "not compared: results have arrived since it was made, and it is not final.", ())
     told = f"computed again from {counted(found.games, 'game')}." if found.snapshot_id else "nothing is ranked."
@@ -264,7 +262,7 @@ def ranking(archived: Archived) -> Checked:
 def sources(archived: Archived) -> Checked:
     """Compare the published sources with their table."""
     try:
-        told = list(rows(archived, archived.season_id, "sources"))
+        told = list(archived.rows("sources"))
     except Refused:
         return Checked("sources", "the archive comes from a server that published none.", ())
     wrong = [
@@ -308,11 +306,11 @@ def players(archived: Archived) -> Checked:
 def _named(archived: Archived) -> Iterator[tuple[str, Mapping[str, Any]]]:
     for table in NAMED:
         try:
-            yield from ((table, row) for row in rows(archived, archived.season_id, table))
+            yield from ((table, row) for row in archived.rows(table))
         except Refused:
             if table not in ("sources", "panels", "evaluation_players"):  # older servers did not have them
                 raise
-    yield from (("standings", row) for row in rows(archived, archived.season_id, "standings"))
+    yield from (("standings", row) for row in archived.rows("standings"))
     yield from (("leaderboard", row) for row in _ranked(_board(archived)))
 
 
@@ -343,10 +341,8 @@ def _ranked(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def wrong_standings(archived: Archived) -> Iterator[str]:
     """Compare the table of standings with the ranking, row by row; yield a sentence for each difference."""
-    board, table = _board(archived), list(rows(archived, archived.season_id, "standings"))
-    if archived.season(archived.season_id).published_at is None and any(
-        row["snapshot_id"] != board["snapshot_id"] for row in table
-    ):
+    board, table = _board(archived), list(archived.rows("standings"))
+    if archived.record.published_at is None and any(row["snapshot_id"] != board["snapshot_id"] for row in table):
         return  # there was a newer ranking when the table was written
     if len(table) != len(_ranked(board)):
         yield f"The table of standings has {counted(len(table), 'row')}, the ranking {len(_ranked(board))}."
@@ -364,7 +360,7 @@ def log(archived: Archived) -> Checked:
             wrong.append(f"Record {following.id} does not come after record {one.id}.")
         elif following.id == one.id + 1 and following.prev_sha256 != one.sha256:
             wrong.append(f"Record {following.id} does not follow from record {one.id}.")
-    season = archived.season(archived.season_id)
+    season = archived.record
     if season.published_at is not None:
         told = [json.loads(record.data) for record in records if record.action == "season-published"]
         if [(data.get("log_sha256"), data.get("dice_secret")) for data in told] != [

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import groupby
+from typing import Any
 
-from deadheat.cli.organiser.archive import Archived
-from deadheat.cli.statistics.recount import Row, rows
+from deadheat.cli.organiser.archive import Archived, grouped
+from deadheat.cli.statistics.recount import Row
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.figures import DIGITS, Meeting
@@ -92,11 +93,8 @@ def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tup
         unknown = "So nobody can tell which bots were still there in which round."
         return "the finalists that left are not those in the public log.", (unknown,)
     tables = list(_tables(archived, Ranks(season["ranks"])))
-    seed, format_, seats = (
-        archived.season(archived.season_id).pairing_seed,
-        EvaluationFormat(season["finals"]),
-        season["seats"],
-    )
+    seed = archived.record.pairing_seed
+    format_, seats = EvaluationFormat(season["finals"]), season["seats"]
     is_swiss = format_ is EvaluationFormat.SWISS
     lots = is_swiss and seats == 2 and seed is not None and not same_deals(season["game"])
     said, wrong = [], []
@@ -123,29 +121,35 @@ def _left(archived: Archived) -> Iterator[tuple[datetime, int, bool]]:
 
 def _tables(archived: Archived, what: Ranks) -> Iterator[_Table]:
     """Yield the tables in the order of their draw, without those that replace others after a ruling."""
-    season_id = archived.season_id
-    series = [row for row in rows(archived, season_id, "series") if row["purpose"] == Purpose.FINALS and row["round"]]
-    matches: dict[int, list[Row]] = {row["series_id"]: [] for row in series}
-    again = set()
-    for row in rows(archived, season_id, "matches"):
-        if row["series_id"] in matches:
-            matches[row["series_id"]].append(row)
-            again.add(row["rejudged_as"])
-    seats: dict[int, dict[int, Row]] = {row["match_id"]: {} for found in matches.values() for row in found}
-    for row in rows(archived, season_id, "participants"):
-        if row["match_id"] in seats:
-            seats[row["match_id"]][row["seat"]] = row
+    every = list(_played(archived, lambda row: row["purpose"] == Purpose.FINALS and row["round"]))
+    again = {match["rejudged_as"] for _, played in every for match, _ in played}
+    for row, played in every:
+        if played[0][0]["match_id"] not in again:
+            spoilt, points = _is_ruled(played), Counter[int]()
+            for _, seats in played if not spoilt else ():
+                points += Counter(match_points({seat["version_id"]: seat["rank"] for seat in seats}, what))
+            seated = tuple(seat["version_id"] for seat in played[0][1])
+            yield _Table(row["round"], datetime.fromisoformat(row["created_at"]), seated, points, spoilt)
+
+
+_Matches = list[tuple[Row, list[Row]]]
+"""Matches with the rows of their seats."""
+
+
+def _played(archived: Archived, wanted: Callable[[Row], Any]) -> Iterator[tuple[Row, _Matches]]:
+    """Yield the wanted series with their matches in order."""
+    series = [row for row in archived.rows("series") if wanted(row)]
+    ids = {row["series_id"] for row in series}
+    matches = grouped((row for row in archived.rows("matches") if row["series_id"] in ids), "series_id")
+    ids = {row["match_id"] for played in matches.values() for row in played}
+    seats = grouped((row for row in archived.rows("participants") if row["match_id"] in ids), "match_id")
     for row in series:
-        played = sorted(matches[row["series_id"]], key=lambda one: one["number"])
-        if played[0]["match_id"] in again:
-            continue
-        spoilt = any(one["state"] != MatchState.DONE or one["voided"] for one in played)
-        points: Counter[int] = Counter()
-        for one in played if not spoilt else ():
-            ranks = {seat["version_id"]: seat["rank"] for seat in seats[one["match_id"]].values()}
-            points += Counter(match_points(ranks, what))
-        seated = tuple(seat["version_id"] for _, seat in sorted(seats[played[0]["match_id"]].items()))
-        yield _Table(row["round"], datetime.fromisoformat(row["created_at"]), seated, points, spoilt)
+        played = sorted(matches[row["series_id"]], key=lambda match: match["number"])
+        yield row, [(one, sorted(seats[one["match_id"]], key=lambda seat: seat["seat"])) for one in played]
+
+
+def _is_ruled(played: _Matches) -> bool:
+    return any(match["state"] != MatchState.DONE or match["voided"] for match, _ in played)
 
 
 def _round_robin(told: _Division) -> tuple[str, list[str]]:
@@ -262,21 +266,16 @@ def evaluations(archived: Archived) -> Checked:
 
 
 def _told(archived: Archived) -> list[_Told]:
-    season_id = archived.season_id
-    (season,) = rows(archived, season_id, "season")
-    players, pairings = defaultdict(list), defaultdict(list)
-    for row in rows(archived, season_id, "evaluation_players"):
-        players[row["evaluation_id"]].append(row)
-    for row in rows(archived, season_id, "evaluation_pairings"):
-        pairings[row["evaluation_id"]].append(row)
+    players = grouped(archived.rows("evaluation_players"), "evaluation_id")
+    pairings = grouped(archived.rows("evaluation_pairings"), "evaluation_id")
     return [
         _Told(
-            season,
+            archived.settings,
             row,
             sorted(players[row["evaluation_id"]], key=lambda one: one["seed"]),
             sorted(pairings[row["evaluation_id"]], key=lambda one: (one["round"], one["board"])),
         )
-        for row in rows(archived, season_id, "evaluations")
+        for row in archived.rows("evaluations")
     ]
 
 
@@ -310,26 +309,17 @@ def _of_rounds(told: _Told) -> Iterator[str]:
 
 def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     """Return, for each pairing with matches, the points of each match by version; none if one of them has a ruling."""
-    season_id = archived.season_id
-    (season,) = rows(archived, season_id, "season")
-    what = Ranks(season["ranks"])
-    series = (row for row in rows(archived, season_id, "series") if row["pairing_id"] is not None)
-    pairing = {row["series_id"]: row["pairing_id"] for row in series}
-    matches = {}
-    ruled = set()
-    for row in rows(archived, season_id, "matches"):
-        if row["series_id"] in pairing:
-            matches[row["match_id"]] = pairing[row["series_id"]]
-            if row["state"] != MatchState.DONE or row["voided"]:
-                ruled.add(pairing[row["series_id"]])
-    found = defaultdict(list)
-    for match_id, seats in groupby(rows(archived, season_id, "participants"), lambda row: row["match_id"]):
-        if match_id in matches and matches[match_id] not in ruled:
-            seated = list(seats)
-            failed = [one["version_id"] for one in seated if one["fault"]]
-            ranks = {one["version_id"]: one["rank"] for one in seated}
-            found[matches[match_id]].append(points_taken(ranks, failed, what))
-    return found | {pairing_id: [] for pairing_id in ruled}
+    what = Ranks(archived.settings["ranks"])
+    taken, ruled = defaultdict(list), set()
+    for row, played in _played(archived, lambda row: row["pairing_id"] is not None):
+        if _is_ruled(played):
+            ruled.add(row["pairing_id"])
+        for _, seats in played:
+            failed = [seat["version_id"] for seat in seats if seat["fault"]]
+            ranks = {seat["version_id"]: seat["rank"] for seat in seats}
+            if row["pairing_id"] not in ruled:
+                taken[row["pairing_id"]].append(points_taken(ranks, failed, what))
+    return taken | {pairing_id: [] for pairing_id in ruled}
 
 
 def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
@@ -349,9 +339,8 @@ def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> I
 
 def finals(archived: Archived) -> Checked:
     """Follow the finals from stage to stage, or redraw their rounds."""
-    season_id = archived.season_id
-    (season,) = rows(archived, season_id, "season")
-    entries = [row for row in rows(archived, season_id, "entries") if row["finals_seed"] is not None]
+    season = archived.settings
+    entries = [row for row in archived.rows("entries") if row["finals_seed"] is not None]
     entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
     if season["finals"] == FinalsFormat.STAGES:
         everything = _told(archived)
@@ -401,7 +390,7 @@ def _of_places(archived: Archived, entries: Sequence[Row], told: Sequence[_Told]
             places |= {player["version_id"]: place for place, player in enumerate(order, len(going_on) + 1)}
     if told and places != {row["version_id"]: row["finals_place"] for row in entries if row["finals_place"]}:
         yield "The places in the finals do not follow from the stages."
-    ranked = [row for row in rows(archived, archived.season_id, "standings") if row["active"] and row["rank"]]
+    ranked = [row for row in archived.rows("standings") if row["active"] and row["rank"]]
     for _, found in groupby(ranked, lambda row: row["division"]):
         finalists = [row for row in found if row["finalist"]]
         told_places = [places.get(row["version_id"], 0) for row in finalists]
