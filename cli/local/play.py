@@ -10,7 +10,7 @@ import secrets
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -168,7 +168,14 @@ class Run:
         quiet = self.as_json or not err.is_terminal
         with Progress(*columns, console=err, transient=True, auto_refresh=False, disable=quiet) as progress:
             task = progress.add_task(self.game.name, total=len(all_seeds))
-            redraw = _Redraw(progress)
+            draw_at = 0.0
+
+            def redraw() -> None:
+                nonlocal draw_at
+                if not quiet and time.monotonic() >= draw_at:  # not more often than a person can see
+                    draw_at = time.monotonic() + REDRAW_SECONDS
+                    progress.refresh()
+
             try:
                 for number, seed in enumerate(all_seeds):
                     played, voids = self._play_one(arena, programs, seed, number, redraw)
@@ -184,7 +191,7 @@ class Run:
                 self.interrupted = True
 
     def _play_one(
-        self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: _Redraw
+        self, arena: Arena, programs: Sequence[Program], seed: bytes, number: int, between: Callable[[], None]
     ) -> tuple[Played | None, int]:
         players = [program.label for program in programs]
         about = {"match": number, "players": players, "sandbox": self.sandbox.value}
@@ -267,20 +274,6 @@ class Run:
         if self.interrupted:
             note(f"after {counted(self.score.played, 'match', 'matches')}", "stopped")
             raise typer.Exit(INTERRUPTED)
-
-
-class _Redraw:
-    """Draws the progress bar, but not more often than a person can see."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._next = 0.0
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if not self._progress.disable and now >= self._next:
-            self._next = now + REDRAW_SECONDS
-            self._progress.refresh()
 
 
 def seeds(text: str, count: int) -> Iterator[bytes]:

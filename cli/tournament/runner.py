@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkProcess
-from types import FrameType
 
+from deadheat.cli.console import handling
 from deadheat.cli.tournament.records import GameRecord
 from deadheat.cli.tournament.schedule import Deal
 from deadheat.cli.tournament.worker import Ended, Failed, Job, Voided, Waits, Word, work
@@ -93,12 +93,14 @@ class Runner:
             Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: a file cannot be written.
         """
         blocks = deque(_blocks(deals, block))
-        with _Interrupts() as interrupts:
+        seen: set[int] = set()  # signals never interrupt this process's work, such as writing a message or a line
+        stopping = (signal.SIGINT, signal.SIGTERM)
+        with handling(dict.fromkeys(stopping, lambda number, _: seen.add(number))):
             try:
                 for _ in range(min(self.workers, len(blocks))):
                     self._start()
-                self._serve(blocks, interrupts)
-                if interrupts.seen:
+                self._serve(blocks, seen)
+                if seen:
                     raise Interrupted
             except (Interrupted, CannotPlay):
                 self._stop()
@@ -111,13 +113,13 @@ class Runner:
                     worker.process.close()
                 self._at_work.clear()
 
-    def _serve(self, blocks: deque[list[Deal]], interrupts: _Interrupts) -> None:
+    def _serve(self, blocks: deque[list[Deal]], stopped: set[int]) -> None:
         poller = select.poll()  # one poller for all: multiprocessing's own `wait` creates one for every message
         by_fd = {worker.pipe.fileno(): worker for worker in self._at_work}
         for fd, worker in by_fd.items():
             poller.register(fd, select.POLLIN)
             self._hand_out(worker, blocks)
-        while any(worker.deals for worker in self._at_work) and not interrupts.seen:
+        while any(worker.deals for worker in self._at_work) and not stopped:
             for fd, _ in poller.poll(LOOK_MS):
                 if self._hear(by_fd[fd]):
                     return
@@ -206,23 +208,3 @@ def _blocks(deals: Sequence[Deal], block: int) -> Iterator[list[Deal]]:
         run = list(same)
         for first in range(0, len(run), block):
             yield run[first : first + block]
-
-
-class _Interrupts:
-    """Records whether SIGINT or SIGTERM came during the block. Signals never interrupt this process's work, such as
-    writing a message or a line.
-    """
-
-    def __init__(self) -> None:
-        self.seen = False
-
-    def __enter__(self) -> _Interrupts:
-        self._before = {number: signal.signal(number, self._see) for number in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _see(self, _number: int, _frame: FrameType | None) -> None:
-        self.seen = True
