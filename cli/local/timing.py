@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from deadheat.engine.core import NS_PER_MS, Fault, Seat
 from deadheat.engine.transcript import Transcript
@@ -23,6 +23,9 @@ LABELS = (".1", ".2", ".5", "1", "2", "5", "10", "20", "50", "100", "late")
 
 BANK = "bank"
 """The row for the use of a time bank during a match, in games that have one."""
+
+
+Value = TypeVar("Value", int, float)
 
 
 @dataclass(slots=True)
@@ -52,12 +55,7 @@ class Times:
 
     def quantile(self, share: float) -> int:
         """Return the smallest duration that covers the given share of all; for the full share, the slowest itself."""
-        wanted = share * self.count
-        for value, count in sorted(self.values.items()):
-            wanted -= count
-            if wanted <= 0:
-                return min(value, self.slowest_ns)
-        return self.slowest_ns
+        return min(quantile(self.values, share), self.slowest_ns) if share < 1 else self.slowest_ns
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -108,6 +106,16 @@ class Clock:
 
 def _of(by_seat: dict[Seat, dict[str, Times]], seat: Seat, command: str) -> Times:
     return by_seat.setdefault(seat, {}).setdefault(command, Times())
+
+
+def quantile(values: Counter[Value], share: float) -> Value:
+    """Return the smallest of counted values that covers the given share of all."""
+    wanted = share * values.total()
+    for value, count in sorted(values.items()):
+        wanted -= count
+        if wanted <= 0:
+            return value
+    return max(values)
 
 
 def rounded(value_ns: int, digits: int) -> int:

@@ -223,18 +223,12 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int
     own: list[dict[str, Counter[int]]] = [{} for _ in range(transcript.seats)]
     limits_ns: Counter[tuple[int, str]] = Counter()
     host_ns = [0] * transcript.seats
-    for messages, replies, _ in transcript.exchanges:
-        for message in messages:
-            seat, _, limit_ns = message
-            if limit_ns is None:
-                continue
-            line, elapsed_ns, fault, _, _, stolen_ns, _ = replies[seat]
-            host_ns[seat] += stolen_ns
-            if line is None and fault is not Fault.TIMEOUT:
-                continue  # the program was gone or answered too early: nothing was timed
-            key = seat, message.command
-            limits_ns[key] = max(limits_ns[key], limit_ns)
-            own[seat].setdefault(message.command, Counter())[rounded(elapsed_ns - stolen_ns, 2)] += 1
+    for prompt in transcript.prompts():
+        reply, seat, command = prompt.reply, prompt.message.seat, prompt.message.command
+        host_ns[seat] += reply.stolen_ns
+        if reply.line is not None or reply.fault is Fault.TIMEOUT:  # else nothing was timed
+            limits_ns[seat, command] = max(limits_ns[seat, command], prompt.limit_ns)
+            own[seat].setdefault(command, Counter())[rounded(reply.own_ns, 2)] += 1
     times = [
         {
             command: Answers(

@@ -15,7 +15,7 @@ from typing import Any
 
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
-from deadheat.cli.local.timing import BANK
+from deadheat.cli.local.timing import BANK, quantile
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.records import Answers, GameRecord
 from deadheat.cli.tournament.standings import Standings
@@ -44,14 +44,6 @@ class Row:
         self.limit_ms = max(self.limit_ms, answers.limit_ms)
         for value, count in answers.own_ms:
             self.own_ms[value] += count
-
-    def quantile(self, share: float) -> float:
-        wanted = share * self.own_ms.total()
-        for value, count in sorted(self.own_ms.items()):
-            wanted -= count
-            if wanted <= 0:
-                return value
-        return max(self.own_ms, default=0.0)
 
 
 def rows(played: Standings) -> list[Row]:
@@ -86,9 +78,9 @@ def response_times(found: Sequence[Row], played: Standings) -> Iterator[str]:
         Column("Command", lambda row: f"<code>{shown(row.command)}</code>"),
         Column("Answers", lambda row: f"{row.own_ms.total():,}", right=True),
         Column("Up to the limit", lambda row: _spark(row, numbers[id(row)])),
-        Column("Median", lambda row: _ms(row.quantile(0.5)), right=True),
-        Column("99 %", lambda row: _ms(row.quantile(0.99)), right=True),
-        Column("Slowest", lambda row: _ms(row.quantile(1)), right=True),
+        Column("Median", lambda row: _ms(quantile(row.own_ms, 0.5)), right=True),
+        Column("99 %", lambda row: _ms(quantile(row.own_ms, 0.99)), right=True),
+        Column("Slowest", lambda row: _ms(max(row.own_ms)), right=True),
         Column("Of the limit", _used),
         Column("Late", lambda row: _late(row, numbers[id(row)]), right=True),
     )
@@ -117,7 +109,7 @@ def _spark(row: Row, number: int) -> str:
     for value, count in row.own_ms.items():
         heights[_bar(value, row.limit_ms)] += count
     most = max(heights)
-    middle = row.quantile(0.99) / row.limit_ms if row.limit_ms else 0.0
+    middle = quantile(row.own_ms, 0.99) / row.limit_ms if row.limit_ms else 0.0
     told = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
     parts = [f'<svg class="spark" data-row="{number}" viewBox="0 0 {BAR * len(heights)} {HEIGHT}"']
     parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{told}">')
@@ -139,7 +131,7 @@ def _bar(own_ms: float, limit_ms: float) -> int:
 
 
 def _used(row: Row) -> str:
-    share = row.quantile(1) / row.limit_ms if row.limit_ms else 0.0
+    share = max(row.own_ms) / row.limit_ms if row.limit_ms else 0.0
     told = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
     meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter>'
     return f'<span class="interval">{meter} <span class="time">{told}</span></span>'
