@@ -140,18 +140,17 @@ def tournament(
     workers = number_in(concurrency)
     if concurrency != AUTO and (workers is None or not 1 <= workers <= MOST_AT_ONCE):
         fail(f"--concurrency is a number from 1 to {MOST_AT_ONCE}, or {AUTO}", USAGE)
-    named = tuple(bots or ())
     with ending_in_order(), tempfile.TemporaryDirectory(prefix="deadheat-tournament-") as work:
         open_sandbox = partial(open_backend, work=Path(work))
         with _sentences(), failing("use the folder"):
             if resume is not None:
-                more = named if game in GAMES else tuple(word for word in (game, *named) if word)
+                more = bots or [] if game in GAMES else [word for word in (game, *(bots or ())) if word]
                 request, open_folder = go_on(resume, more, games, open_sandbox)
             else:
                 path = folder or Path(f"tournament-{datetime.now():%Y%m%d-%H%M%S}")  # noqa: DTZ005  a name for people
                 about = partial(Request, game=game, kind=format_, sprt=bounds(sprt), until=until, seed=seed)
                 wanted = about(seats=seats or 0, games=games or 0, keep=keep.value, sandbox=sandbox.value)
-                request, open_folder = begin(wanted, named, gate, set_ or (), path, open_sandbox(sandbox.value))
+                request, open_folder = begin(wanted, bots or [], gate, set_ or (), path, open_sandbox(sandbox.value))
             with open_folder:
                 run = Run(request, open_folder, as_json)
                 run.play(workers, partial(workers_sandbox, work=Path(work)))
