@@ -298,25 +298,25 @@ def list_teams(client: Client) -> Output:
 @for_teams()
 def invite(client: Client, team: TeamName, name: Who) -> Output:
     """Invite an author to your team; captains only."""
-    return _team(client.invite_to_team(find_team(client, team), name))
+    return _team(client.invite_to_team(_find_team(client, team), name))
 
 
 @for_teams()
 def join(client: Client, team: TeamName) -> Output:
     """Accept an invitation to a team."""
-    return _team(client.join_team(find_team(client, team)))
+    return _team(client.join_team(_find_team(client, team)))
 
 
 @for_teams()
 def leave(client: Client, team: TeamName, name: Who) -> Output:
     """Leave a team, decline an invitation, or remove a member (captains only). The team keeps its bots."""
-    return _team(client.leave_team(find_team(client, team), name))
+    return _team(client.leave_team(_find_team(client, team), name))
 
 
 @for_teams()
 def hand_over(client: Client, team: TeamName, name: Who) -> Output:
     """Make another member captain of your team."""
-    return _team(client.hand_over_team(find_team(client, team), name))
+    return _team(client.hand_over_team(_find_team(client, team), name))
 
 
 @for_teams()
@@ -326,12 +326,12 @@ def give(
     team: Annotated[str, typer.Argument(metavar="TEAM", help="One of your teams; `none`: back to the bot's creator.")],
 ) -> Output:
     """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
-    team_id = None if team.lower() == "none" else find_team(client, team)
+    team_id = None if team.lower() == "none" else _find_team(client, team)
     found = client.change_bot(find_bot(client, bot), team_id=team_id)
     return Output(found, f"{found.name} belongs to {found.team or found.author}.")
 
 
-def find_team(client: Client, wanted: str) -> int:
+def _find_team(client: Client, wanted: str) -> int:
     """Return the number of the team of that name to which the user belongs or is invited."""
     if (number := number_in(wanted)) is not None:
         return number

@@ -57,7 +57,7 @@ def serve(
                 say("Ended.")
 
 
-def state_of(folder: Path) -> str:
+def _state_of(folder: Path) -> str:
     """Return a text that changes whenever a file of the folder does."""
     files = (path for path in sorted(folder.rglob("*"))[:LONGEST_LOOK] if "__pycache__" not in path.parts)
     newest = [(path.stat().st_mtime_ns, str(path)) for path in files if path.is_file()]
@@ -102,10 +102,10 @@ def _handler(folder: Path) -> type[BaseHTTPRequestHandler]:
                 case "/":
                     self.send("text/html", RELOADING.format(title=escape(folder.name)))
                 case "/state":
-                    self.send("text/plain", state_of(folder))
+                    self.send("text/plain", _state_of(folder))
                 case "/match":
                     with one_at_a_time:
-                        state = state_of(folder)
+                        state = _state_of(folder)
                         if state not in made:
                             made.clear()
                             made[state] = match_of(folder)

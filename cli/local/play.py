@@ -318,14 +318,14 @@ def failing(use: str) -> Iterator[None]:
             err.print(quoted(error.log), soft_wrap=True)
         fail(str(error), USAGE)
     except TransportError as error:
-        fail(our_failure(error))
+        fail(_our_failure(error))
     except BrokenPipeError:
         raise  # the reader of our output closed it: end the command silently
     except OSError as error:
         cannot(f"{use.partition(' ')[0]} {error.filename}" if error.filename else use, error)
 
 
-def our_failure(error: TransportError) -> str:
+def _our_failure(error: TransportError) -> str:
     """Return a sentence about why this machine cannot play."""
     if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
         return f"{error.detail} (or use --sandbox bwrap, or local for your own bots)"

@@ -124,7 +124,7 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
     with Client(url) as client:
         while True:
             if server.poll() is not None:
-                raise Broken(f"the server ended: {last_word(settings)}")
+                raise Broken(f"the server ended: {_last_word(settings)}")
             try:
                 client.call("GET", "/readyz")
                 return
@@ -133,11 +133,11 @@ def wait_until_ready(url: str, server: subprocess.Popen[bytes], settings: Settin
                 if now - told_at > PATIENCE_SECONDS:
                     told_at = now
                     waited = f"    The server is not ready after {now - began_at:.0f} s; its last log line:"
-                    note(f"{waited} {last_word(settings)}")
+                    note(f"{waited} {_last_word(settings)}")
             time.sleep(0.2)
 
 
-def last_word(settings: Settings) -> str:
+def _last_word(settings: Settings) -> str:
     return " ".join(log_file(settings).read_text(errors="replace").strip().splitlines()[-1:])
 
 
@@ -210,13 +210,13 @@ def follow(client: Client, season_id: int, total: int) -> None:
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 missing = "no match was finished" if finished < total else "all matches were played, but not all ranked"
                 raise Broken(f"{missing} within {STALL_SECONDS} s. {told}".rstrip())
-            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := why_not_judged(client)):
+            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := _why_not_judged(client)):
                 note(told)
             progress.update(task, completed=finished)
             time.sleep(0.5)
 
 
-def why_not_judged(client: Client) -> str:
+def _why_not_judged(client: Client) -> str:
     """Say why no machine gets matches; empty if one gets them, or if there is no machine."""
     workers = client.workers().items
     if not workers or any(worker.judges for worker in workers):

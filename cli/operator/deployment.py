@@ -162,7 +162,7 @@ def announce_games(settings: Settings) -> None:
     Thread(target=announce, name="games", daemon=True).start()
 
 
-def check_sandbox(settings: Settings, waits: bool = False) -> None:
+def _check_sandbox(settings: Settings, waits: bool = False) -> None:
     """Fail now instead of at the first upload. A caller that `waits` accepts problems that may pass, such as a missing
     engine or image.
     """
@@ -194,7 +194,7 @@ def prepare(settings: Settings) -> Path:
     return file
 
 
-def metrics_environment(settings: Settings) -> dict[str, str]:
+def _metrics_environment(settings: Settings) -> dict[str, str]:
     """Make this process and its children add up their counts in one folder, and return their environment. Call this
     before anything imports prometheus_client, which reads PROMETHEUS_MULTIPROC_DIR only once.
     """
@@ -206,7 +206,7 @@ def metrics_environment(settings: Settings) -> dict[str, str]:
     return dict(os.environ)
 
 
-def set_multiprocess(settings: Settings) -> None:
+def _set_multiprocess(settings: Settings) -> None:
     """Set the variable that prometheus_client reads on import. Call this before any metric is created."""
     if settings.metrics_dir is not None:
         settings.metrics_dir.mkdir(parents=True, exist_ok=True)
@@ -229,7 +229,7 @@ def tell_metrics(directory: Path | None) -> None:
         )
 
 
-def serve_metrics(settings: Settings, port: int) -> None:
+def _serve_metrics(settings: Settings, port: int) -> None:
     directory = settings.metrics_dir
     if directory is None:
         fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
@@ -252,13 +252,13 @@ def warm() -> None:
     gc.enable()
 
 
-def slot_count(settings: Settings) -> int:
+def _slot_count(settings: Settings) -> int:
     from deadheat.sandbox.host.slots import plan
 
-    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), people_count(settings)))
+    return len(plan(settings.slots, sorted(os.sched_getaffinity(0)), _people_count(settings)))
 
 
-def people_count(settings: Settings) -> int:
+def _people_count(settings: Settings) -> int:
     from deadheat.sandbox.host.slots import people
 
     return people(settings.exhibitions, len(os.sched_getaffinity(0)))
@@ -281,11 +281,11 @@ def serve() -> None:
     settings = safe_settings()
     note("Starting Deadheat: the API, the scheduler and the workers ...")  # what follows takes seconds on a busy host
     check_port(settings)
-    check_sandbox(settings)
+    _check_sandbox(settings)
     token_file = prepare(settings)
-    tree = Tree(metrics_environment(settings), forks=True)
+    tree = Tree(_metrics_environment(settings), forks=True)
     arrive(settings)
-    slots = slot_count(settings)
+    slots = _slot_count(settings)
     tree.add("api", ["api"])
     for queue in (CONTROL, *_named(JOBS)):
         tree.add_jobs(queue, queue, slots if queue == SERIES.queue else 1)
@@ -316,7 +316,7 @@ def api(
     if processes > 1:
         _share_port(settings, processes)
         return
-    set_multiprocess(settings)
+    _set_multiprocess(settings)
     if descriptor < 0:
         tell_metrics(settings.metrics_dir)
     import uvicorn
@@ -348,7 +348,7 @@ def _share_port(settings: Settings, processes: int) -> None:
     tell_metrics(settings.metrics_dir)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=2048) as listening:
-        tree = Tree(metrics_environment(settings), pass_fds=(listening.fileno(),))
+        tree = Tree(_metrics_environment(settings), pass_fds=(listening.fileno(),))
         for number in range(1, processes + 1):
             tree.add(f"api {number}", ["api", "--descriptor", str(listening.fileno())])
         tree.run()
@@ -375,14 +375,14 @@ def worker(
     from deadheat.league.service.series.carrying_out import SERIES
 
     settings, taken = safe_settings(), _named(queues)
-    set_multiprocess(settings)
+    _set_multiprocess(settings)
     if settings.metrics_dir is not None:
-        metrics_environment(settings)
+        _metrics_environment(settings)
     check_schema(settings)
     if set(taken) != {CONTROL}:
-        check_sandbox(settings, waits=True)
+        _check_sandbox(settings, waits=True)
     if metrics_port:
-        serve_metrics(settings, metrics_port)
+        _serve_metrics(settings, metrics_port)
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if SERIES.queue in taken:
         arrive(settings)
@@ -392,7 +392,7 @@ def worker(
         tree.add_jobs(DELIVERIES, DELIVERIES, 1)
     if BUILDS.queue in taken:
         tree.add_jobs("builds", BUILDS.queue, 1)  # builds do not wait until a process has ended its series
-    tree.add_jobs("jobs", ",".join(taken), concurrency or slot_count(settings) + 1)
+    tree.add_jobs("jobs", ",".join(taken), concurrency or _slot_count(settings) + 1)
     tree.run()
 
 
@@ -409,13 +409,13 @@ def _add_exhibitions(tree: Tree, settings: Settings) -> None:
     from deadheat.league.service.jobs.exhibiting import EXHIBITIONS
 
     if settings.exhibitions:
-        tree.add_jobs("exhibitions", EXHIBITIONS.queue, people_count(settings))
+        tree.add_jobs("exhibitions", EXHIBITIONS.queue, _people_count(settings))
 
 
 def jobs(queues: str, concurrency: int) -> None:
     """Take jobs from these queues: the part of a worker that does the work."""
     settings = read_settings()
-    set_multiprocess(settings)
+    _set_multiprocess(settings)
     from deadheat.workers.tasks import app
 
     end_without_parent()
@@ -428,7 +428,7 @@ def jobs(queues: str, concurrency: int) -> None:
 def keeper() -> None:
     """Keep this machine's fitness to judge known: the part of a worker that looks after its host."""
     settings = read_settings()
-    set_multiprocess(settings)
+    _set_multiprocess(settings)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # exiting leaves every `with`, so no container stays behind
     from deadheat.league import telemetry
     from deadheat.workers.context import context

@@ -71,7 +71,7 @@ def _rooms(sandbox: DockerSandbox, run_dir: Path) -> Finding:
     return Finding("rooms", Verdict.GOOD, f"Bots get rooms here, and containers see {run_dir} as this process does.")
 
 
-def check_fitness(settings: Settings) -> Iterator[Finding]:
+def _check_fitness(settings: Settings) -> Iterator[Finding]:
     """Run the host check that a worker runs when it starts, and yield its remarks and faults."""
     from deadheat.sandbox.docker import DockerSandbox
     from deadheat.sandbox.host.check import QUICK_ROUNDS, check_host
@@ -248,7 +248,7 @@ POLICY = "volatile-lru"
 """A full Redis then drops counts of requests, which strangers can fill it with, before it refuses a message."""
 
 
-def check_blobs(settings: Settings) -> Iterator[Finding]:
+def _check_blobs(settings: Settings) -> Iterator[Finding]:
     """Check that a written blob can be read. None is deleted: Deadheat never does that, so the store may forbid it."""
     from deadheat.league.blobs import Blobs
 
@@ -261,7 +261,7 @@ def check_blobs(settings: Settings) -> Iterator[Finding]:
     yield Finding("blobs", verdict, f"The store ({where}) was written to and read from in {took * 1000:.0f} ms.", cure)
 
 
-def check_clock(_: Settings) -> Iterator[Finding]:
+def _check_clock(_: Settings) -> Iterator[Finding]:
     """Check that a service keeps this machine's clock right."""
     words = (ctypes.c_long * 64)()  # struct timex: a mode, offset, frequency, two errors, then the status
     known = ctypes.CDLL(None, use_errno=True).adjtimex(ctypes.byref(words)) >= 0
@@ -305,7 +305,7 @@ def _there(folder: Path) -> Path:
     return folder
 
 
-def check_running(settings: Settings) -> Iterator[Finding]:
+def _check_running(settings: Settings) -> Iterator[Finding]:
     """Check for a working scheduler, machines that judge, and a moving queue. A new deployment has none of them."""
     from sqlalchemy.exc import SQLAlchemyError
 
@@ -355,19 +355,19 @@ CHECKS: tuple[tuple[str, frozenset[MachineRole], Check], ...] = (
     ("settings", EVERYBODY, check_settings),
     ("database", EVERYBODY, check_database),
     ("broker", EVERYBODY, check_broker),
-    ("blobs", EVERYBODY, check_blobs),
-    ("clock", EVERYBODY, check_clock),
+    ("blobs", EVERYBODY, _check_blobs),
+    ("clock", EVERYBODY, _check_clock),
     ("disk", EVERYBODY, check_disk),
-    ("running", frozenset({MachineRole.API}), check_running),
+    ("running", frozenset({MachineRole.API}), _check_running),
     ("engine", PLAYS, check_engine),
-    ("fitness", PLAYS, check_fitness),
+    ("fitness", PLAYS, _check_fitness),
 )
 
 
 COLOURS = {"good": "green", "remark": "magenta", "unfit": "red", "wrong": "red"}
 
 
-def finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
+def _finding_lines(verdict: str, text: str, cure: str) -> Iterator[Text]:
     yield Text.assemble((f"{verdict:>6}", COLOURS[verdict]), f"  {text}")
     if cure and verdict != Verdict.GOOD:
         yield Text(f"        fix:  {cure}")
@@ -389,7 +389,7 @@ def doctor(
     for finding in look(settings, role):
         count += 1
         wrong += finding.verdict is Verdict.WRONG
-        yield Output(asdict(finding), finding_lines(finding.verdict, f"{finding.about}: {finding.text}", finding.cure))
+        yield Output(asdict(finding), _finding_lines(finding.verdict, f"{finding.about}: {finding.text}", finding.cure))
     said = Text(f"{wrong} {'is' if wrong == 1 else 'are'} WRONG", "red") if wrong else "nothing is wrong"
     yield Output((), Text.assemble(f"{count} things checked, ", said, "."), code=1 if wrong else 0)
 
@@ -417,7 +417,7 @@ def check_host(
             report = check.check_host(sandbox, cpus, rounds, bots=context.slots.bots)
     except TransportError as error:
         fail(error.detail)
-    lines = chain.from_iterable(finding_lines(found.level, found.text, found.mend) for found in report.findings)
+    lines = chain.from_iterable(_finding_lines(found.level, found.text, found.mend) for found in report.findings)
     said = "This machine is fit to judge." if report.fit else Text("This machine is NOT fit to judge.", "red")
     yield Output(report.as_dict(), chain(lines, [said]))
     if not report.fit:

@@ -256,7 +256,7 @@ def ranking(archived: Archived) -> Checked:
     if lags and "log_sha256" in found.differences[0]:
         return Checked("ranking", "not compared: results have arrived since it was made, and it is not final.", ())
     told = f"computed again from {counted(found.games, 'game')}." if found.snapshot_id else "nothing is ranked."
-    return Checked("ranking", told, (*found.differences, *wrong_standings(archived)))
+    return Checked("ranking", told, (*found.differences, *_wrong_standings(archived)))
 
 
 def sources(archived: Archived) -> Checked:
@@ -339,7 +339,7 @@ def _ranked(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*board["rows"], *board["unranked"]] if board["snapshot_id"] is not None else []
 
 
-def wrong_standings(archived: Archived) -> Iterator[str]:
+def _wrong_standings(archived: Archived) -> Iterator[str]:
     """Compare the table of standings with the ranking, row by row; yield a sentence for each difference."""
     board, table = _board(archived), list(archived.rows("standings"))
     if archived.record.published_at is None and any(row["snapshot_id"] != board["snapshot_id"] for row in table):

@@ -82,7 +82,7 @@ def whole(season: Row, matches: int) -> int:
     return whole_turns(matches, season["seats"]) if same_deals(season["game"]) else matches
 
 
-def rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
+def _rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tuple[str, tuple[str, ...]]:
     """Redraw the rounds of the finals. Return what was checked, and a sentence about each error. `entries`: finalists,
     by division and seed.
     """
@@ -348,7 +348,7 @@ def finals(archived: Archived) -> Checked:
         wrong = (*_of_stages(season, _first_field(entries, everything), told), *_of_places(archived, entries, told))
         return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
     if season["finals"] in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
-        return Checked("finals", *rounds_again(archived, season, entries))
+        return Checked("finals", *_rounds_again(archived, season, entries))
     return Checked("finals", "there are none.", ())
 
 

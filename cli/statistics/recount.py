@@ -32,7 +32,7 @@ def recount_of(client: Client, season_id: int) -> Recount:
     snapshot_id = board["snapshot_id"]
     if snapshot_id is None:
         return Recount(season_id, None, None, 0, (), None)
-    log = exported_log(client, season_id)
+    log = _exported_log(client, season_id)
     try:
         config = model_of(board["config"])
     except ValueError as error:
@@ -70,7 +70,7 @@ def dice_of(client: Client, season_id: int) -> DiceCheck:
     return check_dice(told(season.game, season.dice_commitment, season.dice_secret, about), dealt)
 
 
-def exported_log(client: Client, season_id: int) -> Log:
+def _exported_log(client: Client, season_id: int) -> Log:
     """Build a season's log, like `league.service.rankings.results`, from the public exports."""
     from deadheat.league.ratings.jsonl import read
     from deadheat.league.states import WITH_RESULT

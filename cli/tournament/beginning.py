@@ -165,7 +165,7 @@ def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -
 
 
 def _fits(label: str, pattern: str) -> bool:
-    return fnmatchcase(label, pattern) or fnmatchcase(shared_name(label), pattern)
+    return fnmatchcase(label, pattern) or fnmatchcase(_shared_name(label), pattern)
 
 
 def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Verdict:
@@ -274,14 +274,14 @@ def label_of(name: str) -> str:
     return visible(label)[-LABEL_CHARACTERS:]
 
 
-def labels_of(names: Sequence[str]) -> list[str]:
+def _labels_of(names: Sequence[str]) -> list[str]:
     labels: list[str] = []
     for name in names:
         labels.append(_unlike(labels, label_of(name)))
     return labels
 
 
-def build_all(
+def _build_all(
     game: Game, names: Sequence[str], sandbox: Sandbox, folder: Path, known: Sequence[Bot], given: Sequence[str]
 ) -> Iterator[Bot]:
     """Build the bots and store their programs. Yield each as soon as it is stored. Labels differ from those of `known`.
@@ -317,7 +317,7 @@ def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots
     return Bot(label, name, sha256_of(stored), place, program.command)
 
 
-def shared_name(label: str) -> str:
+def _shared_name(label: str) -> str:
     """Return a label without the number that distinguishes it from others of the same name."""
     name, mark, number = label.rpartition("#")
     return name if mark and number.isdecimal() else label
@@ -354,14 +354,14 @@ def begin(
     seats = _seats(game, wanted.seats, len(bots), gate is not None)
     _check(wanted, gate, len(bots), seats)
     if gate is not None:
-        _check_gate(gate, labels_of(bots)[-panel:])
+        _check_gate(gate, _labels_of(bots)[-panel:])
     path.mkdir(parents=True, exist_ok=True)
     if (path / records.HEADER).exists():
         raise Unplayable(f"there is a tournament in {path}; continue it with --resume {path}, or name another --folder")
     with ExitStack() as until_built:
         folder = until_built.enter_context(Folder(path))
         (path / records.TRANSCRIPTS).mkdir(exist_ok=True)
-        built = tuple(build_all(game, bots, sandbox, path, (), bots if gate else names))
+        built = tuple(_build_all(game, bots, sandbox, path, (), bots if gate else names))
         _check(wanted, gate, len(built), seats)
         open_end = wanted.sprt is not None or wanted.until is not None
         games = gate.games if gate else wanted.games or (MOST_GAMES_A_PAIR if open_end else GAMES_A_PAIR)
@@ -406,7 +406,7 @@ def go_on(
                 raise Unplayable(f"the program of {bot.label} in {path / records.BOTS / bot.folder} has changed")
         if more or games:
             names = named(game, more)
-            added = build_all(game, names, sandbox(request.sandbox), path, request.bots, more) if names else ()
+            added = _build_all(game, names, sandbox(request.sandbox), path, request.bots, more) if names else ()
             bots, wanted = (*request.bots, *added), max(games or 0, request.games)
             request = replace(request, bots=bots, games=wanted, stages=(*request.stages, Stage(len(bots), wanted)))
             records.save(path, request)

@@ -212,7 +212,7 @@ def standings_of(about: Request, games: Iterable[GameRecord], paired: bool = Tru
     return standings
 
 
-def flattery(ratings: Sequence[Rating]) -> float | None:
+def _flattery(ratings: Sequence[Rating]) -> float | None:
     """Return by how many Elo the best one's rating is expected to be too high because it was chosen as the best: the
     winner's curse. None if nobody chose.
 
@@ -251,7 +251,7 @@ def summary(standings: Standings, choice: Sequence[Rating]) -> dict[str, Any]:
                 "host_ms": round(sum(seen.host_ms), 3),
             }
         )
-    best = flattery(choice)
+    best = _flattery(choice)
     return {
         "games": len(standings.games),
         "unrated": standings.unrated,
@@ -309,7 +309,7 @@ def closing_lines(standings: Standings, choice: list[Rating]) -> Iterator[Render
     host_ms = sum(sum(seen.host_ms) for seen in standings.seen)
     if host_ms:
         yield f"The host took {duration(round(host_ms * NS_PER_MS))} from the bots; limits apply to their own time."
-    excess = flattery(choice)
+    excess = _flattery(choice)
     if excess is not None and excess >= 1:
         yield (
             f"The best of {len(choice)} looks better than it is: by about {excess:.0f} Elo here, because it was "
