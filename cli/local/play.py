@@ -41,9 +41,8 @@ from deadheat.cli.console import (
 )
 from deadheat.cli.local import report
 from deadheat.cli.local.bots import RECORDED, BadBot, parting, prepare, recording
-from deadheat.cli.local.report import Score
+from deadheat.cli.local.report import Clock, Score
 from deadheat.cli.local.reserve import reserved
-from deadheat.cli.local.timing import Clock
 from deadheat.cli.local.transcripts import faults_of, keep
 from deadheat.cli.output import print_json, says
 from deadheat.engine import chance

@@ -27,7 +27,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from deadheat import __version__
-from deadheat.cli.local.timing import rounded
+from deadheat.cli.local.report import rounded
 from deadheat.cli.local.transcripts import faults_of
 from deadheat.engine import games
 from deadheat.engine.core import NS_PER_MS, Fault

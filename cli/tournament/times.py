@@ -2,7 +2,7 @@
 
 The page's script answers "what if" from the data that `what_if` puts into the page: all own times, rounded to two
 digits and counted, and for every game and seat the answer nearest to its limit, since one late answer loses a game. A
-time bank is one limit for all answers of a game except READY: there the row `cli.local.timing.BANK`, their sum, counts.
+time bank is one limit for all answers of a game except READY: there the row `cli.local.report.BANK`, their sum, counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
-from deadheat.cli.local.timing import BANK, quantile
+from deadheat.cli.local.report import BANK, quantile
 from deadheat.cli.output import Column, Columns
 from deadheat.cli.tournament.records import Answers, GameRecord
 from deadheat.cli.tournament.standings import Standings

@@ -14,8 +14,7 @@ from rich.console import Console
 from deadheat.cli.author import leaderboard
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
-from deadheat.cli.local.report import Score, elo
-from deadheat.cli.local.timing import LABELS, Clock, Times
+from deadheat.cli.local.report import LABELS, Clock, Score, Times, elo
 from deadheat.cli.replays import VIEWS
 from deadheat.cli.replays.pages import pages
 from deadheat.engine.core import Fault, Message, Reply, Result

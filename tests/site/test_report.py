@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from deadheat.cli.local.timing import BANK
+from deadheat.cli.local.report import BANK
 from deadheat.cli.tournament import report, times
 from deadheat.cli.tournament.records import read
 from deadheat.cli.tournament.report import write
