@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import random
@@ -18,31 +19,87 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gettext import NullTranslations
 from math import comb, sqrt
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Annotated, Any
 from xml.etree import ElementTree as ET
 
+import typer
 from rich.console import Console
 from rich.text import Text
 
 from deadheat.cli.author.matches import Looked
-from deadheat.cli.console import REFUSED, harmless
-from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
+from deadheat.cli.console import REFUSED, USAGE, fail, harmless
 from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
 from deadheat.cli.local.watch import match_page
 from deadheat.cli.output import Output, says
 from deadheat.cli.replays import VIEWS, pages
 from deadheat.engine.advice import ADVISERS
+from deadheat.engine.chance import seeds
 from deadheat.engine.check import check_game
 from deadheat.engine.core import Fault, Message
 from deadheat.engine.fuzz import fuzz_replies
-from deadheat.engine.games.folder import SETTING, GameFolder, Parts, house_bots
+from deadheat.engine.games.folder import SETTING, GameFolder, Parts, folders, house_bots, problems
 from deadheat.engine.games.forms import Form, Unfilled
 from deadheat.engine.language import reading
+from deadheat.engine.memory import MemoryTransport, Player
+from deadheat.engine.referee import run_match
 from deadheat.engine.scenes import DIRECTORS, document, scenes_so_far
 from deadheat.engine.transcript import Transcript
-from deadheat.engine.trial import NotConforming
+from deadheat.engine.trial import Bot, NotConforming
 from deadheat.engine.unfinished import Unfinished, unfinished
+
+RANDOM = "random"
+
+NewBot = Callable[[int], Bot]
+"""A function that creates a bot for the match or the seat with this number."""
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The game's folder, with its __init__.py.")]
+
+
+def opened(folder: Path) -> GameFolder:
+    """Return the game of a folder. End the command with a sentence if it has none that can be played."""
+    if not (folder / "__init__.py").is_file():
+        fail(f"{folder} has no __init__.py: name the folder that holds the game", USAGE)
+    mine = str(folder.absolute())
+    others = (each for each in os.environ.get(SETTING, "").split(os.pathsep) if each not in {"", mine})
+    os.environ[SETTING] = os.pathsep.join([mine, *others])
+    found = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
+    if not found:
+        fail(next((problem for problem in problems() if mine in problem), f"no game was found in {folder}"))
+    return found[0]
+
+
+def bot_class(folder: Path) -> Any:
+    """Return the object named `Bot` in the Python bot of this folder."""
+    name = f"bot_{folder.parent.name}_{folder.name}".replace("-", "_")
+    spec = importlib.util.spec_from_file_location(name, folder / "main.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module: ModuleType = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.Bot
+
+
+def seated(bot: Bot) -> Player:
+    """Return a bot in the form that the in-memory transport requires."""
+
+    def play(message: Message) -> str | None:
+        return None if message.line == "FINISH" else bot.answer(message.line + "\n")
+
+    return play
+
+
+def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) -> Sequence[Transcript]:
+    dice = seeds(seed)
+    found = []
+    for seats in game.rules.seats:
+        for number in range(each):
+            players = [seated(new_bot(100 * number + seat)) for seat in range(seats)]
+            about = {"players": [f"{RANDOM} {seat}" for seat in range(1, seats + 1)]}
+            found.append(run_match(game.rules, seats, next(dice), MemoryTransport(players), about))
+    return found
+
 
 GAMES, FEWEST = 40, 4
 """The number of games in the house bots' tournament, and the fewest per table."""

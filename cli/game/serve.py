@@ -19,7 +19,7 @@ import typer
 
 from deadheat.cli.author.matches import Looked
 from deadheat.cli.console import ending_in_order, say
-from deadheat.cli.game.opening import RANDOM, Folder, bot_class, opened, random_matches
+from deadheat.cli.game.check import RANDOM, Folder, bot_class, opened, random_matches
 from deadheat.cli.local.watch import match_page
 from deadheat.cli.output import Output, says
 
