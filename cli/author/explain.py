@@ -21,8 +21,7 @@ from deadheat.cli.local.bots import HOUSE, RECORDED
 from deadheat.cli.local.transcripts import doubt, load, players, stderr_path, was_killed
 from deadheat.cli.local.watch import File
 from deadheat.cli.output import Column, Columns, Output, says, table
-from deadheat.cli.replays import VIEWS
-from deadheat.cli.replays.pages import sheet
+from deadheat.cli.replays.pages import VIEWS, sheet
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine.chance import attempt_seed
 from deadheat.engine.core import STDERR_KEPT_BYTES, Reply, Seat

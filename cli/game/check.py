@@ -33,7 +33,8 @@ from deadheat.cli.local.bots import HOUSE
 from deadheat.cli.local.page import save
 from deadheat.cli.local.watch import match_page
 from deadheat.cli.output import Output, says
-from deadheat.cli.replays import VIEWS, pages
+from deadheat.cli.replays import pages
+from deadheat.cli.replays.pages import VIEWS
 from deadheat.engine.advice import ADVISERS
 from deadheat.engine.chance import seeds
 from deadheat.engine.check import check_game

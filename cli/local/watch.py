@@ -20,7 +20,8 @@ from deadheat.cli.local import page
 from deadheat.cli.local.page import shown
 from deadheat.cli.local.transcripts import doubt, parsed, players
 from deadheat.cli.output import Column, Columns, Output, says
-from deadheat.cli.replays import VIEWS, pages
+from deadheat.cli.replays import pages
+from deadheat.cli.replays.pages import VIEWS
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine import figures
 from deadheat.engine.core import Seat

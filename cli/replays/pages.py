@@ -24,6 +24,7 @@ from deadheat.cli.local.transcripts import players
 from deadheat.engine import scenes
 from deadheat.engine.core import NS_PER_MS, Seat
 from deadheat.engine.figures import duration, seat_number, signed
+from deadheat.engine.games.folder import Parts
 from deadheat.engine.scenes import Scene
 from deadheat.engine.scenes.core import Answer
 from deadheat.engine.transcript import Exchange, Transcript
@@ -60,6 +61,10 @@ class View:
     account: Account | None = None
     once_a_round: Mapping[str, int] = field(default_factory=dict)
     """Commands that a seat gets once in every round, each with the first round in which it comes."""
+
+
+VIEWS: Mapping[str, View] = Parts("terminal", "VIEW")
+"""Views by the game's name."""
 
 
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:

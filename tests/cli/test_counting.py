@@ -15,8 +15,7 @@ from deadheat.cli.author import leaderboard
 from deadheat.cli.console import plain, short
 from deadheat.cli.local import report
 from deadheat.cli.local.report import LABELS, Clock, Score, Times, elo
-from deadheat.cli.replays import VIEWS
-from deadheat.cli.replays.pages import pages
+from deadheat.cli.replays.pages import VIEWS, pages
 from deadheat.engine.core import Fault, Message, Reply, Result
 from deadheat.engine.figures import away, duration, limit
 from deadheat.engine.games import GAMES
