@@ -430,14 +430,25 @@ def translations(game: GameFolder, match: Transcript) -> Iterator[str]:
     if untold:
         yield Advice(f"every reader sees this in English: {untold[0]!r}; look texts up with `_`")
     try:
-        from deadheat.league.locale import LANGUAGES
-        from deadheat.league.locale.messages import of_game
+        from deadheat.league.locale import LANGUAGES, place
+        from deadheat.league.locale.messages import PLACEHOLDER, of_game
     except ImportError:
         yield Advice("translations were not checked: deadheat[server] is not installed")
         return
     texts = {text if isinstance(text, str) else text[0] for text in of_game(game)}
     for language in LANGUAGES.keys() - {"en"}:
-        yield from _of_language(game, language, texts)
+        path = game.translations(language)
+        own = _translated(path, language) if path.is_file() else {}
+        missing = sorted(texts - own.keys() - _translated(place(language), language).keys())
+        where = path.relative_to(game.path)
+        if missing and not path.is_file():
+            count = len(missing)
+            yield Advice(f"there is no {where}: {count} texts are in English for readers of {LANGUAGES[language]}")
+            continue
+        yield from (Advice(f"{where} has no translation of {text!r}") for text in missing)
+        for text, translated in own.items():
+            if sorted(PLACEHOLDER.findall(text)) != sorted(PLACEHOLDER.findall(translated)):
+                yield f"{where} translates {text!r} with different placeholders"
 
 
 class _Unreadable(NullTranslations):
@@ -448,23 +459,6 @@ class _Unreadable(NullTranslations):
 
     def ngettext(self, one: str, more: str, count: int) -> str:
         return self.gettext(one if count == 1 else more)
-
-
-def _of_language(game: GameFolder, language: str, texts: set[str]) -> Iterator[str]:
-    from deadheat.league.locale import LANGUAGES, place
-    from deadheat.league.locale.messages import PLACEHOLDER
-
-    path = game.translations(language)
-    own = _translated(path, language) if path.is_file() else {}
-    missing = sorted(texts - own.keys() - _translated(place(language), language).keys())
-    where = path.relative_to(game.path)
-    if missing and not path.is_file():
-        yield Advice(f"there is no {where}: {len(missing)} texts are in English for readers of {LANGUAGES[language]}")
-        return
-    yield from (Advice(f"{where} has no translation of {text!r}") for text in missing)
-    for text, told in own.items():
-        if sorted(PLACEHOLDER.findall(text)) != sorted(PLACEHOLDER.findall(told)):
-            yield f"{where} translates {text!r} with different placeholders"
 
 
 def _translated(path: Path, language: str) -> dict[str, str]:

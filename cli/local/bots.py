@@ -144,7 +144,21 @@ def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
 
 def _built(path: Path, name: str, sandbox: Sandbox, folder: Path) -> Program:
     sources = folder / "sources"
-    language, entry = _copy_sources(path, sources)
+    try:
+        if path.is_file():
+            language, entry = detect(path.name, [path.name], None)
+            sources.mkdir()
+            shutil.copy(path, sources / entry)
+        else:
+            files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES + 1))
+            if len(files) > MAX_FILES:
+                raise BadBot(f"{path} has more than {MAX_FILES} files")
+            manifest = path / "deadheat.toml"
+            toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
+            language, entry = detect(path.name, files, toml)
+            shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
+    except (LanguageError, UnicodeDecodeError) as error:
+        raise BadBot(f"{path}: {error}") from error
     _let_all_read(sources)
     recipe = _as_here(LANGUAGES[language].starting_with(entry), sandbox)
     try:
@@ -192,23 +206,3 @@ def sources_of(folder: Path) -> Iterator[Path]:
     """Yield the files in a bot's folder, relative to it, without those that do not belong to its sources."""
     inside = (file.relative_to(folder) for file in folder.rglob("*") if file.is_file())
     return (file for file in inside if not set(file.parts) & set(IGNORED))
-
-
-def _copy_sources(path: Path, sources: Path) -> tuple[str, str]:
-    """Copy the sources. Return their language and the file to start with."""
-    try:
-        if path.is_file():
-            language, entry = detect(path.name, [path.name], None)
-            sources.mkdir()
-            shutil.copy(path, sources / entry)
-            return language, entry
-        files = sorted(file.as_posix() for file in islice(sources_of(path), MAX_FILES + 1))
-        if len(files) > MAX_FILES:
-            raise BadBot(f"{path} has more than {MAX_FILES} files")
-        manifest = path / "deadheat.toml"
-        toml = manifest.read_text(encoding="utf-8") if manifest.is_file() else None
-        language, entry = detect(path.name, files, toml)
-    except (LanguageError, UnicodeDecodeError) as error:
-        raise BadBot(f"{path}: {error}") from error
-    shutil.copytree(path, sources, ignore=shutil.ignore_patterns(*IGNORED))
-    return language, entry

@@ -213,7 +213,12 @@ class Run:
             self.killed.update(keep(path, played))
             self.clock.add(transcript)
             self._note(path, played)
-            self._tell_partings(number, transcript)
+            for seat, (then, its_seat) in self.recordings.items():
+                if (exchange := parting(then, its_seat, transcript, seat)) is not None:
+                    failed = seat in transcript.result.faults
+                    ends = "; its lines stop fitting, so the match does not count" if failed else ""
+                    whose = f"the recording of seat {seat_number(seat)}"
+                    note(f"match {number} differs from {whose} from exchange {exchange} on{ends}")
             if self.score.played == 1:
                 self.no_start = _not_ready(self.bots, played)
         if self.as_json:
@@ -238,14 +243,6 @@ class Run:
             self.telling = path, faulted, f"{result.faults[faulted]}: {_reason(played, faulted)}"
         elif self.telling is None and result.ranks[0] > 1:
             self.telling = path, 0, ""
-
-    def _tell_partings(self, number: int, transcript: Transcript) -> None:
-        for seat, (then, its_seat) in self.recordings.items():
-            if (exchange := parting(then, its_seat, transcript, seat)) is not None:
-                failed = seat in transcript.result.faults
-                ends = "; its lines stop fitting, so the match does not count" if failed else ""
-                whose = f"the recording of seat {seat_number(seat)}"
-                note(f"match {number} differs from {whose} from exchange {exchange} on{ends}")
 
     def summary(self) -> dict[str, Any]:
         """Return the count and the response times as a JSON object."""
@@ -317,22 +314,17 @@ def failing(use: str) -> Iterator[None]:
             err.print(quoted(error.log), soft_wrap=True)
         fail(str(error), USAGE)
     except TransportError as error:
-        fail(_our_failure(error))
+        message, reason = error.detail, error.__cause__
+        if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
+            message += " (or use --sandbox bwrap, or local for your own bots)"
+        elif error.cause == Cause.NO_START and isinstance(reason, OSError):
+            what = error.detail.partition(": [Errno")[0]
+            message = f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
+        fail(message)
     except BrokenPipeError:
         raise  # the reader of our output closed it: end the command silently
     except OSError as error:
         cannot(f"{use.partition(' ')[0]} {error.filename}" if error.filename else use, error)
-
-
-def _our_failure(error: TransportError) -> str:
-    """Return a sentence about why this machine cannot play."""
-    if error.cause in (Cause.NO_ENGINE, Cause.NO_IMAGE):
-        return f"{error.detail} (or use --sandbox bwrap, or local for your own bots)"
-    reason = error.__cause__
-    if error.cause != Cause.NO_START or not isinstance(reason, OSError):
-        return error.detail
-    what = error.detail.partition(": [Errno")[0]
-    return f"{what}: {reason.strerror}; does its first line (#!) name an existing program?"
 
 
 def _reason(played: Played, seat: Seat) -> str:

@@ -253,6 +253,7 @@ class Score:
         first = self.share(0)
         by_elo = [elo(value) for value in (first.share, first.low, first.high)] if self.seats == 2 and first else []
         shown = [None if value is None else round(value, 1) for value in by_elo]
+        found = [(name, self.share(seat), self.mean_points(seat)) for seat, name in enumerate(bots)]
         return {
             "matches": self.played,
             "abandoned": self.abandoned,
@@ -261,18 +262,17 @@ class Score:
             "unrated": self.unrated,
             "outgrown": self.outgrown,
             "elo": {"difference": shown[0], "interval_95": shown[1:]} if shown else None,
-            "bots": [self._bot_summary(seat, name) for seat, name in enumerate(bots)],
-        }
-
-    def _bot_summary(self, seat: Seat, name: str) -> dict[str, Any]:
-        share, points = self.share(seat), self.mean_points(seat)
-        return {
-            "bot": name,
-            "wins": self.firsts[seat],
-            "faults": {fault.value: count for fault, count in sorted(self.faults_of(seat).items())},
-            "share": round(share.share, 4) if share else None,
-            "share_95": [round(share.low, 4), round(share.high, 4)] if share else None,
-            "mean_points": None if points is None else round(points, 3),
+            "bots": [
+                {
+                    "bot": name,
+                    "wins": self.firsts[seat],
+                    "faults": {fault.value: count for fault, count in sorted(self.faults_of(seat).items())},
+                    "share": round(share.share, 4) if share else None,
+                    "share_95": [round(share.low, 4), round(share.high, 4)] if share else None,
+                    "mean_points": None if points is None else round(points, 3),
+                }
+                for seat, (name, share, points) in enumerate(found)
+            ],
         }
 
 

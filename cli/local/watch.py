@@ -25,7 +25,7 @@ from deadheat.cli.replays.pages import VIEWS
 from deadheat.cli.server.client import Server, Token
 from deadheat.engine import figures
 from deadheat.engine.core import Seat
-from deadheat.engine.figures import counted, points, seat_number
+from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.games import GAMES
 from deadheat.engine.games.variants import rules_of
 from deadheat.engine.replay import Diverged
@@ -116,25 +116,21 @@ def _disagreements(looked: Looked) -> list[str]:
 def _verified(looked: Looked) -> Iterator[str]:
     transcript, taken = looked.transcript, Taken.of(looked.transcript.prompts())
     yield f"{looked.name}: verified, {counted(len(transcript.exchanges), 'exchange')} of {transcript.game}."
-    yield from (f"  {_ending(transcript, seat)}" for seat in range(transcript.seats))
+    for seat, name in enumerate(players(transcript)):
+        words = [f"  seat {seat_number(seat)} {short(name, NAME_WIDTH)}: {ending(transcript, seat)}"]
+        if transcript.result.points is not None:
+            scored = figures.points(transcript.result.points[seat])
+            words.append(f"{scored} {'point' if scored == '1' else 'points'}")
+        if seat in transcript.result.faults:
+            last, fault = transcript.last_prompt(seat), transcript.result.faults[seat]
+            words.append(f"{fault} at {last.message.command}" if last else str(fault))
+        yield ", ".join(words)
     if transcript.attempt > 1:
         yield f"It is attempt {transcript.attempt}, with that attempt's dice."
     if taken.replies:
         yield taken.sentence
     yield f"{_compared(looked)} A transcript does not contain stderr."
     yield HOSTS_WORD
-
-
-def _ending(transcript: Transcript, seat: int) -> str:
-    result = transcript.result
-    words = [f"seat {seat_number(seat)} {short(players(transcript)[seat], NAME_WIDTH)}: {ending(transcript, seat)}"]
-    if result.points is not None:
-        scored = points(result.points[seat])
-        words.append(f"{scored} {'point' if scored == '1' else 'points'}")
-    if seat in result.faults:
-        last = transcript.last_prompt(seat)
-        words.append(f"{result.faults[seat]} at {last.message.command}" if last else str(result.faults[seat]))
-    return ", ".join(words)
 
 
 def _compared(looked: Looked) -> str:

@@ -229,19 +229,6 @@ def tell_metrics(directory: Path | None) -> None:
         )
 
 
-def _serve_metrics(settings: Settings, port: int) -> None:
-    directory = settings.metrics_dir
-    if directory is None:
-        fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
-    from deadheat.workers.exposition import expose
-
-    tell_metrics(directory)
-    try:
-        expose(settings, directory, port)
-    except OSError as error:
-        fail(f"cannot listen on port {port}: {error.strerror}; choose another --metrics-port")
-
-
 def warm() -> None:
     """Import the modules of a deployment's parts, so that forks need not. None of them opens or starts anything."""
     gc.disable()  # searching new modules for garbage would take a fifth of the time and find none
@@ -382,7 +369,15 @@ def worker(
     if set(taken) != {CONTROL}:
         _check_sandbox(settings, waits=True)
     if metrics_port:
-        _serve_metrics(settings, metrics_port)
+        if settings.metrics_dir is None:
+            fail("--metrics-port needs DEADHEAT_METRICS_DIR: the worker's processes add up their metrics there")
+        from deadheat.workers.exposition import expose
+
+        tell_metrics(settings.metrics_dir)
+        try:
+            expose(settings, settings.metrics_dir, metrics_port)
+        except OSError as error:
+            fail(f"cannot listen on port {metrics_port}: {error.strerror}; choose another --metrics-port")
     tree = Tree(dict(os.environ), finish_seconds, alive_file)
     if SERIES.queue in taken:
         arrive(settings)

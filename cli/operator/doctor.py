@@ -31,7 +31,6 @@ from deadheat.league.storage.room import blob_folder, room_at
 if TYPE_CHECKING:
     from deadheat.league.config import Settings
     from deadheat.league.database import Database
-    from deadheat.sandbox.docker import DockerSandbox
     from deadheat.sandbox.host.fitness import Report
     from deadheat.workers.context import Context
 
@@ -40,6 +39,7 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
     """Check the engine, the image and the folder that both must see, as root, which a match needs."""
     from deadheat.sandbox.box import SandboxError
     from deadheat.sandbox.docker import DockerSandbox
+    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE
 
     if settings.sandbox == "local":
         return
@@ -54,21 +54,16 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
         return
     with closing(sandbox):
         yield Finding("engine", Verdict.GOOD, f"The Docker Engine answers and has {settings.image}.")
-        yield _rooms(sandbox, run_dir)
-
-
-def _rooms(sandbox: DockerSandbox, run_dir: Path) -> Finding:
-    from deadheat.sandbox.box import SandboxError
-    from deadheat.sandbox.runtimes import NO_PARSER, NO_PARSER_CURE
-
-    try:
-        sandbox.prove()
-    except SandboxError as error:
-        cure = "docs/operators.md, What a machine must allow, has the settings"
-        if NO_PARSER in error.detail:
-            cure = NO_PARSER_CURE
-        return Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
-    return Finding("rooms", Verdict.GOOD, f"Bots get rooms here, and containers see {run_dir} as this process does.")
+        try:
+            sandbox.prove()
+        except SandboxError as error:
+            cure = "docs/operators.md, What a machine must allow, has the settings"
+            if NO_PARSER in error.detail:
+                cure = NO_PARSER_CURE
+            yield Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
+        else:
+            told = f"Bots get rooms here, and containers see {run_dir} as this process does."
+            yield Finding("rooms", Verdict.GOOD, told)
 
 
 def _check_fitness(settings: Settings) -> Iterator[Finding]:

@@ -345,21 +345,19 @@ def finals(archived: Archived) -> Checked:
     if season["finals"] == FinalsFormat.STAGES:
         everything = _told(archived)
         told = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
-        wrong = (*_of_stages(season, _first_field(entries, everything), told), *_of_places(archived, entries, told))
+        # The first stage's field, the best seed first: by the last completed evaluation, then by the ladder.
+        done = [one for one in everything if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
+        last = max(done, key=lambda one: int(one.row["number"]), default=None)
+        players = [] if last is None else last.players
+        places = {one["bot_id"]: one["place"] for one in players if one["place"] is not None}
+        entries.sort(key=lambda row: (row["finals_seed"], row["division"]))
+        entries.sort(key=lambda row: places.get(row["bot_id"], len(players) + 1))
+        field = [row["version_id"] for row in entries]
+        wrong = (*_of_stages(season, field, told), *_of_places(archived, entries, told))
         return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
     if season["finals"] in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
         return Checked("finals", *_rounds_again(archived, season, entries))
     return Checked("finals", "there are none.", ())
-
-
-def _first_field(entries: Sequence[Row], told: Sequence[_Told]) -> list[int]:
-    """Return the first stage's field, the best seed first: by the last completed evaluation, then by the ladder."""
-    done = [one for one in told if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
-    last = max(done, key=lambda one: int(one.row["number"]), default=None)
-    places = {} if last is None else {one["bot_id"]: one["place"] for one in last.players if one["place"] is not None}
-    none = 1 if last is None else len(last.players) + 1
-    seeded = sorted(entries, key=lambda row: (row["finals_seed"], row["division"]))
-    return [row["version_id"] for row in sorted(seeded, key=lambda row: places.get(row["bot_id"], none))]
 
 
 def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator[str]:

@@ -165,7 +165,8 @@ def _named(standings: Standings, panel: Sequence[int], given: str | list[str]) -
 
 
 def _fits(label: str, pattern: str) -> bool:
-    return fnmatchcase(label, pattern) or fnmatchcase(_shared_name(label), pattern)
+    name, mark, number = label.rpartition("#")  # a number distinguishes it from others of the same name
+    return fnmatchcase(label, pattern) or bool(mark and number.isdecimal() and fnmatchcase(name, pattern))
 
 
 def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Verdict:
@@ -315,12 +316,6 @@ def _build(game: Game, name: str, label: str, place: str, sandbox: Sandbox, bots
             stored.rename(Path(work) / "old")
         program.directory.rename(stored)
     return Bot(label, name, sha256_of(stored), place, program.command)
-
-
-def _shared_name(label: str) -> str:
-    """Return a label without the number that distinguishes it from others of the same name."""
-    name, mark, number = label.rpartition("#")
-    return name if mark and number.isdecimal() else label
 
 
 def _unlike(labels: Container[str], label: str) -> str:

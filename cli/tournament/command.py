@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
@@ -252,7 +252,14 @@ class Run:
     def end(self) -> None:
         verdicts = {} if self.interrupted or self.broke else self.verdicts()
         if self.as_json:
-            print_json({"summary": self._summary(verdicts)})
+            totals = summary(self.standings, self._choice(verdicts))
+            if self.request.sprt is not None:
+                state = self.standings.test()
+                totals["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
+            if verdicts:
+                totals["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
+            stopped = self.interrupted or bool(self.broke)
+            print_json({"summary": totals | {"folder": str(self.folder.path), "interrupted": stopped}})
         elif self.standings.games:
             self._show(verdicts)
         path = self.folder.path
@@ -276,15 +283,6 @@ class Run:
         if request.gate is not None:
             return [rating for rating in ratings if rating.player in verdicts]
         return ratings if request.kind is Kind.ROUND_ROBIN and len(ratings) > 2 and request.sprt is None else []
-
-    def _summary(self, verdicts: dict[str, list[Verdict]]) -> dict[str, Any]:
-        request, found = self.request, summary(self.standings, self._choice(verdicts))
-        if request.sprt is not None:
-            state = self.standings.test()
-            found["sprt"] = {"verdict": state.verdict.value, "llr": round(state.llr, 4), "games": state.games}
-        if verdicts:
-            found["gate"] = {label: list(map(asdict, judged)) for label, judged in verdicts.items()}
-        return found | {"folder": str(self.folder.path), "interrupted": self.interrupted or bool(self.broke)}
 
     def _show(self, verdicts: dict[str, list[Verdict]]) -> None:
         request = self.request

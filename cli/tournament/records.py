@@ -284,7 +284,11 @@ class Folder:
         except BlockingIOError:
             os.close(self._fd)
             raise BadFolder(f"another tournament is being played in {path}") from None
-        self.games = self._repaired()
+        data = (path / GAMES).read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]  # the last line may be cut short
+        self.games = _games(path / GAMES, whole.splitlines())
+        if len(whole) < len(data):
+            os.ftruncate(self._fd, len(whole))
 
     def __enter__(self) -> Folder:
         return self
@@ -303,15 +307,6 @@ class Folder:
         data = line.encode("ascii") + b"\n"
         if os.write(self._fd, data) != len(data):
             raise OSError(28, "no space left for results", str(self.path / GAMES))
-
-    def _repaired(self) -> list[GameRecord]:
-        """Return the games, without a last line that was cut short."""
-        data = (self.path / GAMES).read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        games = _games(self.path / GAMES, whole.splitlines())
-        if len(whole) < len(data):
-            os.ftruncate(self._fd, len(whole))
-        return games
 
     def program(self, bot: Bot) -> Program:
         """Return the stored program of a bot."""

@@ -87,18 +87,14 @@ def response_times(found: Sequence[Row], played: Standings) -> Iterator[str]:
     yield from page.table("Response times", found, columns)
     yield '<p class="note">Bars: each is twice the share of the limit of the one before it, up to all of it; '
     yield "the line is the limit that you choose; red bars are past it.</p>\n"
-    yield from _cost(played)
-
-
-def _cost(played: Standings) -> Iterator[str]:
-    numbers = played.numbers
-    columns: Columns[str] = (
+    number = played.numbers
+    costs: Columns[str] = (
         Column("Bot", shown),
-        Column("Games", lambda bot: f"{played.seen[numbers[bot]].games:,}", right=True),
-        Column("More lost by a late answer", lambda bot: f'<span data-lost="{numbers[bot]}">0</span>', right=True),
-        Column("Of these won as played", lambda bot: f'<span data-won="{numbers[bot]}">0</span>', right=True),
+        Column("Games", lambda bot: f"{played.seen[number[bot]].games:,}", right=True),
+        Column("More lost by a late answer", lambda bot: f'<span data-lost="{number[bot]}">0</span>', right=True),
+        Column("Of these won as played", lambda bot: f'<span data-won="{number[bot]}">0</span>', right=True),
     )
-    yield from page.table("Games that late answers would cost", played.labels, columns)
+    yield from page.table("Games that late answers would cost", played.labels, costs)
     yield '<p class="note">A slower machine stretches every own time; another limit does not change READY. One late '
     yield "answer loses a game. Answers that were late as played stay late, because nobody knows when they would have "
     yield "come. Times are rounded to two digits.</p>\n"

@@ -116,25 +116,20 @@ def _wrong(season: Told, dealt: list[Dealt]) -> Iterator[str]:
     for match in dealt:
         if (clause := wrong_seed(season, match)) is not None:
             yield f"Match {match.match_id} {clause}."
-    yield from _used_twice(season, dealt)
-    numbers = {match.deal for match in dealt if match.deal is not None}
-    if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
-        yield f"Dice number {left_out} of the season was never used, and later ones were."
-
-
-def _used_twice(season: Told, dealt: list[Dealt]) -> Iterator[str]:
-    """Yield a sentence about each match that shares dice without being a deal of the same versions in other seats."""
     used: dict[int, list[Dealt]] = {}
     for match in dealt:
         if match.deal is None:
             continue
         before = used.setdefault(match.deal, [])
-        rotated = same_deals(season.game) and all(
+        rotated = same_deals(season.game) and all(  # a deal of the same versions in other seats
             sorted(match.seats) == sorted(other.seats) and match.seats != other.seats for other in before
         )
         if before and not rotated:
             yield f"Match {match.match_id} has the same dice as match {before[0].match_id}."
         before.append(match)
+    numbers = {match.deal for match in dealt if match.deal is not None}
+    if (left_out := _left_out(sorted(numbers), dict(season.skipped))) is not None:
+        yield f"Dice number {left_out} of the season was never used, and later ones were."
 
 
 def _left_out(numbers: Sequence[int], skipped: Mapping[int, int]) -> int | None:
