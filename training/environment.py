@@ -91,10 +91,8 @@ class Environment:
         """Answer for `agent_selection` with the number of an action or a line of the protocol (without newline).
 
         The rules judge it like a bot's line: an illegal line is a fault of that seat. Once the match is over, step each
-        remaining agent with None to remove it.
-
-        Raises:
-            ValueError: there is no such action, or the match is over; nothing has changed.
+        remaining agent with None to remove it. Raises ValueError, changing nothing, if there is no such action or the
+        match is over.
         """
         agent = self.agent_selection
         if not self.agents:
@@ -220,10 +218,8 @@ class Environment:
             yield self.agent_selection
 
     def transcript(self) -> Transcript:
-        """Return the finished match for `engine.transcript.encode`: it can be replayed, viewed and verified.
-
-        Raises:
-            ValueError: the match is not over.
+        """Return the finished match for `engine.transcript.encode`: it can be replayed, viewed and verified. Raises
+        ValueError if the match is not over.
         """
         if self._result is None:
             raise ValueError("the match is not over")

@@ -14,7 +14,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from deadheat.cli.author.matches import local_file, match_number, own_seat
+from deadheat.cli.author.matches import local_file, match_number
 from deadheat.cli.console import USAGE, fail, last_lines, note, quoted, short
 from deadheat.cli.console import command as to_type
 from deadheat.cli.local.bots import HOUSE, RECORDED
@@ -61,10 +61,9 @@ def explain(
     token: Token = "",
 ) -> Output:
     """Explain why a seat lost or won: verdict, cure, last lines with times, stderr, and how to play it again."""
-    match, own = match_number(file), False
-    if number is None and match is not None:
-        number, own = own_seat(match, server, token), True
-    file = local_file(file, server, token)
+    match = match_number(file)
+    own = number is None and match is not None
+    file, number = local_file(file, number, server, token)
     transcript = load(file)
     if number is None:
         if len(transcript.result.faults) != 1:

@@ -238,27 +238,28 @@ def match_number(file: Path) -> int | None:
     return None if file.exists() else number_in(str(file))
 
 
-def own_seat(number: int, server: str, token: str) -> int:
-    """Return the only seat, from 1, of the user's bots in a match. End the command unless there is exactly one."""
-    with connect(server, token) as client:
-        own = {bot.id for bot in client.bots()} if client.has_token else set()
-        seats = [seat_number(seat.seat) for seat in client.match(number).seats if seat.bot_id in own]
-    if len(seats) != 1:
-        whose = f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
-        why = whose if client.has_token else "you are not logged in"
-        fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
-    return seats[0]
-
-
-def local_file(file: Path, server: str, token: str) -> Path:
-    """Return the file, or for a match's number its transcript in a new temporary folder with the user's own stderr."""
+def local_file(file: Path, seat: int | None, server: str, token: str) -> tuple[Path, int | None]:
+    """Return a file as it is. For a match's number, return its transcript in a new temporary folder with the user's own
+    stderr, and the seat, or else the only one of the user's bots, from 1. End the command unless there is exactly one.
+    """
     number = match_number(file)
     if number is None:
-        return file
+        return file, seat
     with connect(server, token) as client:
-        path = save(client, client.match(number), Path(tempfile.mkdtemp(prefix="deadheat-match-")))
+        match = client.match(number)
+        if seat is None:
+            own = {bot.id for bot in client.bots()} if client.has_token else set()
+            seats = [seat_number(seated.seat) for seated in match.seats if seated.bot_id in own]
+            if len(seats) != 1:
+                whose = (
+                    f"seats {' and '.join(map(str, seats))} are yours" if seats else "none of your bots played in it"
+                )
+                why = whose if client.has_token else "you are not logged in"
+                fail(f"match {number}: {why}; choose a seat with --seat", USAGE)
+            seat = seats[0]
+        path = save(client, match, Path(tempfile.mkdtemp(prefix="deadheat-match-")))
     note(f"Downloaded to {path}")
-    return path
+    return path, seat
 
 
 def save(client: Client, match: Match, folder: Path) -> Path:

@@ -40,11 +40,7 @@ class BadBot(Exception):
 
 
 def recorded(game: Game, name: str, folder: Path) -> Program:
-    """Write the program for `name` into `folder`.
-
-    Raises:
-        BadBot: with a sentence for the person who named it.
-    """
+    """Write the program for `name` into `folder`. Raises BadBot."""
     transcript, seat = recording(game, name)
     shutil.copy(PLAYER, folder / PLAYER.name)
     (folder / "script.json").write_text(json.dumps(script(transcript, seat)), "ascii")
@@ -108,13 +104,8 @@ IGNORED = ("__pycache__", ".git", ".venv", "node_modules")
 
 
 def prepare(game: Game, name: str, sandbox: Sandbox, folder: Path) -> Program:
-    """Build the bot that `name` stands for into the empty directory `folder`.
-
-    `name` is a source file, a directory, an executable, house:NAME or recorded:FILE#SEAT.
-
-    Raises:
-        BadBot: with a sentence for the person who named it.
-        SandboxError: this machine failed.
+    """Build the bot that `name` stands for (a source file, a directory, an executable, house:NAME or
+    recorded:FILE#SEAT) into the empty directory `folder`. Raises BadBot, and SandboxError if this machine failed.
     """
     folder.mkdir(parents=True)
     try:

@@ -26,11 +26,7 @@ _SUFFIXES = (".zst", ".jsonl")
 
 
 def read(file: Path) -> Transcript:
-    """Read the transcript in a file, compressed or not.
-
-    Raises:
-        OSError: the file cannot be read. BadTranscript: the file is not a transcript.
-    """
+    """Read the transcript in a file, compressed or not. Raises OSError, BadTranscript."""
     with file.open("rb") as stream:
         return _sane(stream.read(MAX_TRANSCRIPT_BYTES + 1))
 

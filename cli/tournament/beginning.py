@@ -217,9 +217,7 @@ LABEL_CHARACTERS = 40
 
 def named(game: Game, given: Sequence[str]) -> list[str]:
     """Return the names of single bots: a folder of bots stands for all its bots, ``house:*`` for all house bots.
-
-    Raises:
-        BadBot: nothing is in there, or it is a recording.
+    Raises BadBot.
     """
     found: list[str] = []
     for name in given:
@@ -287,10 +285,7 @@ def _build_all(
 ) -> Iterator[Bot]:
     """Build the bots and store their programs. Yield each as soon as it is stored. Labels differ from those of `known`.
     A bot that only `house:*` among the `given` words names, and that cannot be built here, for example for lack of a
-    compiler, is left out with a note.
-
-    Raises:
-        BadBot: with a sentence for the person who named it. SandboxError: this machine failed.
+    compiler, is left out with a note. Raises BadBot, and SandboxError if this machine failed.
     """
     labels = {bot.label for bot in known}
     for number, name in enumerate(names, len(known)):

@@ -272,11 +272,7 @@ class Folder:
     """An open tournament's folder. Close it, or use it as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the log, and repair its end.
-
-        Raises:
-            OSError: the folder cannot be used. BadFolder: another process has it.
-        """
+        """Open or create the log, and repair its end. Raises OSError, and BadFolder if another process has it."""
         self.path = path
         self._fd = os.open(path / GAMES, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         try:

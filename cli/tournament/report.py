@@ -43,10 +43,7 @@ MOST_LINKS = 10
 
 def write(folder: Path, output: Path | None = None, title: str = "", played: Standings | None = None) -> Path:
     """Write the report of a tournament, which may still be running, and return its file: `output`, or `report.html` in
-    the folder. `title` replaces its usual heading, `played` what the folder's records say.
-
-    Raises:
-        BadFolder: the folder is not a tournament's. OSError: the report cannot be written.
+    the folder. `title` replaces its usual heading, `played` what the folder's records say. Raises BadFolder, OSError.
     """
     played = played or standings_of(*read(folder))
     file = output or folder / NAME

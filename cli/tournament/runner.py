@@ -87,11 +87,7 @@ class Runner:
         return ()
 
     def play(self, deals: Sequence[Deal], block: int) -> None:
-        """Play all deals, or until `ended` says stop.
-
-        Raises:
-            Interrupted: Ctrl-C. CannotPlay: this machine cannot play. OSError: a file cannot be written.
-        """
+        """Play all deals, or until `ended` says stop. Raises Interrupted, CannotPlay, OSError."""
         blocks = deque(_blocks(deals, block))
         seen: set[int] = set()  # signals never interrupt this process's work, such as writing a message or a line
         stopping = (signal.SIGINT, signal.SIGTERM)

@@ -53,10 +53,8 @@ class Recount:
 
 
 def model_of(stored: Mapping[str, Any]) -> RatingConfig:
-    """Return the model's part of a stored configuration.
-
-    Raises:
-        ValueError: it belongs to another method; the text is the end of a sentence.
+    """Return the model's part of a stored configuration. Raises ValueError (the end of a sentence) if it belongs to
+    another method.
     """
     return RatingConfig.of_json({key: value for key, value in stored.items() if key not in RULES})
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -172,7 +173,7 @@ def test_a_folder_without_a_game_is_refused_in_a_sentence(tmp_path: Path) -> Non
 
 def test_the_check_wants_a_house_bot_for_each_seat(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     game = folders()["liars-dice"]
-    monkeypatch.setattr("deadheat.cli.game.check.house_bots", lambda name: ("random",))
+    monkeypatch.setattr(import_module("deadheat.cli.game.check"), "house_bots", lambda name: ("random",))
     assert list(tournament(game, tmp_path)) == [
         "bots holds 1 of the 2 bots that a match needs: write one that is stronger than random"
     ]
