@@ -32,7 +32,6 @@ from deadheat.cli.server.follow import (
 )
 from deadheat.engine.figures import counted, duration, seat_number
 from deadheat.engine.transcript import Transcript
-from deadheat.league.records.bots import Version
 from deadheat.league.records.matches import AttemptView, EndingView, LatencyView, Match, MatchDetail
 from deadheat.league.records.seasons import SeasonDetail
 
@@ -146,25 +145,19 @@ def logs(
         known = client.versions(bot_id)
         version = known[0].number if known else fail(f"{bot} has no versions yet")
     if follow:
-        _follow_log(client, client.version(bot_id, version), timeout, as_json)
+        reader, state = LogReader(client, bot_id, version), ""
+        built = client.version(bot_id, version)
+        for seen in looks(client, built, Patience(timeout, f"version {version} is not built")):
+            lines = reader.look(last=seen.ended)
+            if lines and not as_json:
+                say("\n".join(lines))
+            if state_line(seen) != state and not as_json:
+                state = state_line(seen)
+                note(state)
     log = client.build_log(bot_id, version)
     for attempt in log.tries:
         note(f"{attempt.cause}: {attempt.detail}", "service failure:")
     return Output({"bot_id": bot_id, "version": version, **as_object(log)}, () if follow else log.log)
-
-
-def _follow_log(client: Client, version: Version, timeout_s: int, quiet: bool) -> None:
-    """Follow the log on stdout and the version's state on stderr."""
-    reader, state = LogReader(client, version.bot_id, version.number), ""
-    for seen in looks(client, version, Patience(timeout_s, f"version {version.number} is not built")):
-        lines = reader.look(last=seen.ended)
-        if quiet:
-            continue
-        if lines:
-            say("\n".join(lines))
-        if state_line(seen) != state:
-            state = state_line(seen)
-            note(state)
 
 
 def _ending_lines(ending: EndingView) -> Iterator[RenderableType]:

@@ -324,7 +324,13 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
     if score.seats > 2:
         console.print("score: the share of its opponents that a bot finished ahead of")
     if score.seats == 2 and (first := score.share(0)):
-        console.print(_elo_sentence(first))
+        difference, low, high = (elo(value) for value in (first.share, first.low, first.high))
+        known = "not known yet"
+        if difference is not None and low is not None and high is not None:
+            known = f"{difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
+        elif (bound := high if low is None else low) is not None:
+            known = f"at {'most' if low is None else 'least'} {bound:+.0f}; more games will say more"
+        console.print(f"Elo of seat 1 over seat 2: {known}")
     if score.faults:
         console.print()
         console.print(Text("Faults", style="bold"))
@@ -362,16 +368,6 @@ def _points(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.1f}" if abs(value) < 10_000 else f"{value:.0f}"
-
-
-def _elo_sentence(first: Estimate) -> str:
-    difference, low, high = (elo(value) for value in (first.share, first.low, first.high))
-    known = "not known yet"
-    if difference is not None and low is not None and high is not None:
-        known = f"{difference:+.0f} (95 %: {low:+.0f} to {high:+.0f})"
-    elif low is not None or high is not None:
-        known = f"at {'most' if low is None else 'least'} {high if low is None else low:+.0f}; more games will say more"
-    return f"Elo of seat 1 over seat 2: {known}"
 
 
 def _show_times(console: Console, bots: Sequence[str], clock: Clock) -> None:

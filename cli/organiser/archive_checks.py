@@ -67,7 +67,11 @@ def transcripts(archived: Archived) -> Checked:
             found.wrong += [f"Match {match_id}: {clause}." for clause in _of_match(archived, told, found)]
         except Refused as error:
             found.wrong.append(f"Match {match_id}: {error}")
-    found.wrong += _exchanged(found)
+    bots = {name: bot_id for bot_id, name in found.now.items()}
+    for bot_id, names in found.names.items():  # a bot may be renamed, but nobody renames two of them in a circle
+        for other in {bots[name] for name in names if name in bots} - {bot_id}:
+            if bot_id < other and found.now[bot_id] in found.names[other]:
+                found.wrong.append(f"Bots {bot_id} and {other} have exchanged names.")
     return Checked("transcripts", _sentence(found, sum(public), len(public)), tuple(found.wrong))
 
 
@@ -182,15 +186,6 @@ def _of_match(archived: Archived, told: _Told, found: _Found) -> Iterator[str]:
     right, why = verdict(transcript, ())
     if right is not True:
         yield f"{why}"
-
-
-def _exchanged(found: _Found) -> Iterator[str]:
-    """Find bots with each other's names: a bot may be renamed, but nobody renames two of them in a circle."""
-    bots = {name: bot_id for bot_id, name in found.now.items()}
-    for bot_id, names in found.names.items():
-        for other in {bots[name] for name in names if name in bots} - {bot_id}:
-            if bot_id < other and found.now[bot_id] in found.names[other]:
-                yield f"Bots {bot_id} and {other} have exchanged names."
 
 
 class _Joined:

@@ -69,7 +69,13 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
 
     Of bots that were ranked by the finals' matches alone, only the rating by the whole season is recomputed.
     """
-    standings = {**standings, **{kind: _widened(standings[kind], config, passed) for kind in ("rows", "unranked")}}
+
+    def widened(row: Row) -> Row:
+        """Return the row with the width of the version's link to the previous version."""
+        width = config.passed_sd_elo if row["version_id"] in passed else None
+        return row if row["parent_id"] is None else {**row, "prior_sd": width}
+
+    standings = {**standings, **{kind: [*map(widened, standings[kind])] for kind in ("rows", "unranked")}}
     versions = [*standings["rows"], *standings["unranked"]]
     priors = {
         str(row["version_id"]): Prior(row["parent_id"] and str(row["parent_id"]), row["prior_elo"], row["prior_sd"])
@@ -96,16 +102,6 @@ def remade(standings: Standings, config: RatingConfig, log: Log, passed: Set[int
         "seats": [asdict(effect) for effect in table.seats()],
         "pairs": {"version_ids": pairs, **asdict(table.pairs([str(version_id) for version_id in pairs]))},
     }
-
-
-def _widened(rows: Sequence[Row], config: RatingConfig, passed: Set[int]) -> list[Row]:
-    """Return the rows with the width of each version's link to the previous version."""
-    return [
-        row
-        if row["parent_id"] is None
-        else {**row, "prior_sd": config.passed_sd_elo if row["version_id"] in passed else None}
-        for row in rows
-    ]
 
 
 def _field(row: Row) -> tuple[int, bool, bool, bool, int | None]:
