@@ -116,8 +116,8 @@ def quoted(text: str) -> Text:
 def last_lines(stderr: bytes, count: int) -> str:
     """Return a program's last lines of stderr, without empty lines and the head of Python's tracebacks."""
     lines = stderr.decode("utf-8", "replace").split("\n")
-    told = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
-    return "\n".join(told[-count:])
+    shown = [line for line in lines if line.strip() and not line.startswith("Traceback (most recent call last)")]
+    return "\n".join(shown[-count:])
 
 
 def milestone(count: int) -> bool:

@@ -139,14 +139,14 @@ class Environment:
     def _ask(self, step: Step) -> None:
         self._step = step
         self._replies = {}
-        asked = self._asked = []
+        prompted = self._asked = []
         lines, views = self._lines, self._views
         for message in step.messages:
             seat, line = message.seat, message.line
             lines[seat].append(line)
             views[seat].hear(line)
             if message.limit_ns is not None:
-                asked.append(seat)
+                prompted.append(seat)
 
     def _end(self, result: Result) -> None:
         """Reward each seat with the share of the other seats that it beat, minus the share that beat it."""

@@ -86,8 +86,8 @@ def _change_entry(client: Client, verb: str, bot: str, season: int, now: str) ->
 @asks
 def gate(client: Client, bot: Bot, season: Season) -> Output:
     """Show how a bot's new versions are doing, or have done, at its promotion gate."""
-    found = client.challenges(season, find_bot(client, bot, client.season(season).game))
-    return listed(found, _challenge_lines, "No version has been at the gate.")
+    trials = client.challenges(season, find_bot(client, bot, client.season(season).game))
+    return listed(trials, _challenge_lines, "No version has been at the gate.")
 
 
 def _challenge_lines(item: Challenge) -> Iterator[str]:
@@ -125,15 +125,15 @@ def find_bot(client: Client, wanted: str, game: str = "", season: int = 0) -> in
         return 0
     if (number := number_in(wanted)) is not None:
         return number
-    found = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
-    if not found and season:
+    bots = [bot for bot in client.bots() if bot.name.lower() == wanted.lower() and game in {"", bot.game}]
+    if not bots and season:
         return find_entry(client, season, wanted).bot_id
-    if not found:
+    if not bots:
         fail(f"you have no bot {wanted!r}{f' for {game}' if game else ''}")
-    if len(found) > 1:
-        several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in found)
+    if len(bots) > 1:
+        several = ", ".join(f"{bot.id} ({bot.game}{', ' + bot.team if bot.team else ''})" for bot in bots)
         fail(f"you have several bots named {wanted!r}; use a number: {several}")
-    return found[0].id
+    return bots[0].id
 
 
 def find_entry(client: Client, season: int, wanted: str) -> Entry:
@@ -142,13 +142,15 @@ def find_entry(client: Client, season: int, wanted: str) -> Entry:
     for entry in entries:
         if wanted == str(entry.bot_id):
             return entry
-    found = [entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}]
-    if not found:
+    matching = [
+        entry for entry in entries if wanted.lower() in {entry.bot.lower(), f"{entry.author}/{entry.bot}".lower()}
+    ]
+    if not matching:
         fail(f"season {season} has no bot {wanted!r}; `deadheat season entries {season}` lists its bots")
-    if len(found) > 1:
-        several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in found)
+    if len(matching) > 1:
+        several = ", ".join(f"{entry.author}/{entry.bot} ({entry.bot_id})" for entry in matching)
         fail(f"season {season} has several bots named {wanted!r}: {several}")
-    return found[0]
+    return matching[0]
 
 
 Number = Annotated[int, typer.Argument(metavar="VERSION", help="The version's number.", min=1)]
@@ -187,11 +189,11 @@ def versions(client: Client, bot: Bot) -> Output:
         for panel in panels.get(version.number, ()):
             yield f"  {panel_line(panel)}"
 
-    found = client.versions(bot_id)
-    if not found:
+    known = client.versions(bot_id)
+    if not known:
         return Output(text="It has no versions yet.")
-    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in found)
-    return Output(answers, (line for version in found for line in lines(version)))
+    answers = ({**as_object(one), "panels": [*map(as_object, panels.get(one.number, ()))]} for one in known)
+    return Output(answers, (line for version in known for line in lines(version)))
 
 
 @asked()
@@ -217,8 +219,8 @@ def rename(
     client: Client, bot: Bot, name: Annotated[str, typer.Argument(help="At most 32 letters, digits, - and _.")]
 ) -> Output:
     """Rename a bot. Existing rankings keep the old name."""
-    found = client.change_bot(find_bot(client, bot), name=name)
-    return Output(found, f"The bot is now called {found.name}.")
+    changed = client.change_bot(find_bot(client, bot), name=name)
+    return Output(changed, f"The bot is now called {changed.name}.")
 
 
 @asked()
@@ -226,8 +228,8 @@ def describe(
     client: Client, bot: Bot, text: Annotated[str, typer.Argument(help="At most 500 characters; '' for none.")]
 ) -> Output:
     """Set the description on a bot's public page."""
-    found = client.change_bot(find_bot(client, bot), description=text)
-    return Output(found, f"{found.name}: {found.description or 'no description'}")
+    changed = client.change_bot(find_bot(client, bot), description=text)
+    return Output(changed, f"{changed.name}: {changed.description or 'no description'}")
 
 
 @asked()
@@ -238,11 +240,11 @@ def retire(
 
     In a season that is frozen or in its finals, it plays on to the end.
     """
-    found = client.change_bot(find_bot(client, bot), retired=not undo)
+    changed = client.change_bot(find_bot(client, bot), retired=not undo)
     if undo:
         rejoin = command("rejoin", bot, "--season", "NUMBER")
-        return Output(found, f"{found.name} is back. `{rejoin}` reverses a withdrawal.")
-    return Output(found, f"{found.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
+        return Output(changed, f"{changed.name} is back. `{rejoin}` reverses a withdrawal.")
+    return Output(changed, f"{changed.name} is retired. `{command('bot', 'retire', bot, '--undo')}` brings it back.")
 
 
 @asks
@@ -327,8 +329,8 @@ def give(
 ) -> Output:
     """Give a bot to a team, whose members may then upload versions and read logs. Not during a season."""
     team_id = None if team.lower() == "none" else _find_team(client, team)
-    found = client.change_bot(find_bot(client, bot), team_id=team_id)
-    return Output(found, f"{found.name} belongs to {found.team or found.author}.")
+    changed = client.change_bot(find_bot(client, bot), team_id=team_id)
+    return Output(changed, f"{changed.name} belongs to {changed.team or changed.author}.")
 
 
 def _find_team(client: Client, wanted: str) -> int:
@@ -365,11 +367,11 @@ def inbox(
     limit: Most = 20,
 ) -> Output:
     """Show your notices, newest first."""
-    found = list(client.inbox(unread=unread, limit=limit))
-    if read and found:
-        client.mark_read(found[0].id)
+    notices = list(client.inbox(unread=unread, limit=limit))
+    if read and notices:
+        client.mark_read(notices[0].id)
 
     def text() -> Iterator[RenderableType]:
-        yield table(found, COLUMNS) if found else "There is nothing new." if unread else "There is nothing yet."
+        yield table(notices, COLUMNS) if notices else "There is nothing new." if unread else "There is nothing yet."
 
-    return Output(found, text())
+    return Output(notices, text())

@@ -149,7 +149,7 @@ def explained(file: Path, transcript: Transcript, seat: Seat, exchanges: int, re
         "clock": hint(fault, prompt) if fault is not None and prompt else None,
         "evidence": _evidence(prompt) if prompt else None,
         "cure": VERDICTS[fault].cure if fault is not None else None,
-        "others": {str(other): found for other, found in result.faults.items() if other != seat},
+        "others": {str(other): failure for other, failure in result.faults.items() if other != seat},
         "slowest": [
             {
                 "exchange": slow.exchange,
@@ -210,8 +210,10 @@ def _in_round(transcript: Transcript, prompt: Prompt) -> str:
     if first is not None:
         same = (p for p in transcript.prompts() if (p.message.seat, p.message.command) == (seat, command))
         return f" in round {first + sum(1 for p in same if p.exchange < prompt.exchange)}"
-    told = transcript.exchanges[: prompt.exchange + 1]
-    rounds = [event["round"] for exchange in told for event in exchange.events if isinstance(event.get("round"), int)]
+    exchanges = transcript.exchanges[: prompt.exchange + 1]
+    rounds = [
+        event["round"] for exchange in exchanges for event in exchange.events if isinstance(event.get("round"), int)
+    ]
     return f" in round {rounds[-1]}" if rounds else ""
 
 

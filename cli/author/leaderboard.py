@@ -145,21 +145,21 @@ def timeouts(
     over: Annotated[Over, typer.Option(help="How far back to count; season: everything.")] = Over.DAY,
 ) -> Output:
     """Show who answers too late, in which game and to which command, on which machine, and whose fault it is."""
-    found = client.timeouts(season=season, over=over)
-    return Output(found, _text(found))
+    counts = client.timeouts(season=season, over=over)
+    return Output(counts, _text(counts))
 
 
-def _text(found: Timeouts) -> Iterator[RenderableType]:
-    if not found.commands:
+def _text(counts: Timeouts) -> Iterator[RenderableType]:
+    if not counts.commands:
         yield "No matches yet."
         return
-    season = "in the whole season" if found.season_id else "in all seasons"
-    time = season if found.over is Over.SEASON else f"in the last {found.over.replace('-', ' ')}"
-    rows = [row for row in found.commands if row.over == found.over]
+    season = "in the whole season" if counts.season_id else "in all seasons"
+    time = season if counts.over is Over.SEASON else f"in the last {counts.over.replace('-', ' ')}"
+    rows = [row for row in counts.commands if row.over == counts.over]
     yield from _table(f"By game and command, {time}", rows, COMMANDS)
-    yield from _table(f"By machine, {time}", found.machines, MACHINES)
-    bots = "in the whole season" if found.season_id else "in the seasons under way"
-    yield from _table(f"Bots with the most timeouts, {bots}", found.bots, BOTS)
+    yield from _table(f"By machine, {time}", counts.machines, MACHINES)
+    bots = "in the whole season" if counts.season_id else "in the seasons under way"
+    yield from _table(f"Bots with the most timeouts, {bots}", counts.bots, BOTS)
 
 
 def _table(title: str, rows: Sequence[Late], columns: Columns[Late]) -> Iterator[RenderableType]:

@@ -60,8 +60,8 @@ def matches(
     bot_id = find_bot(client, bot, season=season)
     if lost and not bot_id:
         fail("--lost is about one bot; choose it with --bot", USAGE)
-    found = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
-    return tabled(found, _columns(bot_id), "No match.")
+    listing = client.matches(season=season, bot=bot_id, lost=lost, state="" if state == "all" else state, limit=limit)
+    return tabled(listing, _columns(bot_id), "No match.")
 
 
 def _columns(bot_id: int) -> Columns[Match]:
@@ -118,8 +118,8 @@ def tried(attempt: AttemptView) -> str:
     facts = [] if attempt.seed_number is None else [f"seed {attempt.seed_number}"]
     facts += [] if attempt.seat is None else [f"seat {seat_number(attempt.seat)} was to answer"]
     facts += [] if attempt.machine is None else [f"machine {attempt.machine}"]
-    told = f" ({', '.join(facts)})" if facts else ""
-    return attempt.cause + told + (f": {attempt.detail}" if attempt.detail else "")
+    details = f" ({', '.join(facts)})" if facts else ""
+    return attempt.cause + details + (f": {attempt.detail}" if attempt.detail else "")
 
 
 @asks
@@ -193,8 +193,10 @@ def download(
         found = list(client.matches(season=season, bot=find_bot(client, bot, season=season), state="done", limit=limit))
         chosen = [item for item in found if not item.withheld]
         if untold := len(found) - len(chosen):
-            told = f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
-            note(f"{told}. Download them later.")
+            sentence = (
+                f"{counted(untold, 'match', 'matches')} left out: matches with the same dice are still to be played"
+            )
+            note(f"{sentence}. Download them later.")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=err, transient=True, disable=as_json or not err.is_terminal) as progress:
         for item in progress.track(chosen, description="matches"):

@@ -65,10 +65,10 @@ def opened(folder: Path) -> GameFolder:
     mine = str(folder.absolute())
     others = (each for each in os.environ.get(SETTING, "").split(os.pathsep) if each not in {"", mine})
     os.environ[SETTING] = os.pathsep.join([mine, *others])
-    found = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
-    if not found:
+    games = [game for game in folders().values() if game.path.resolve() == folder.resolve()]
+    if not games:
         fail(next((problem for problem in problems() if mine in problem), f"no game was found in {folder}"))
-    return found[0]
+    return games[0]
 
 
 def bot_class(folder: Path) -> Any:
@@ -93,13 +93,13 @@ def seated(bot: Bot) -> Player:
 
 def random_matches(game: GameFolder, new_bot: NewBot, seed: str, each: int = 1) -> Sequence[Transcript]:
     dice = seeds(seed)
-    found = []
+    matches = []
     for seats in game.rules.seats:
         for number in range(each):
             players = [seated(new_bot(100 * number + seat)) for seat in range(seats)]
             about = {"players": [f"{RANDOM} {seat}" for seat in range(1, seats + 1)]}
-            found.append(run_match(game.rules, seats, next(dice), MemoryTransport(players), about))
-    return found
+            matches.append(run_match(game.rules, seats, next(dice), MemoryTransport(players), about))
+    return matches
 
 
 GAMES, FEWEST = 40, 4
@@ -142,10 +142,10 @@ def scenes(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
         yield Advice("there is no scenes.py with a DIRECTOR: viewers see every event as it is in the transcript")
         return
     for match in matches:
-        told = document(match, [f"bot {seat}" for seat in range(match.seats)])
-        if json.loads(json.dumps(told)) != told:
+        shown = document(match, [f"bot {seat}" for seat in range(match.seats)])
+        if json.loads(json.dumps(shown)) != shown:
             yield "a scene's state is not JSON: use lists instead of tuples, and only texts as keys"
-        for scene in told["scenes"]:
+        for scene in shown["scenes"]:
             if not scene["words"].strip() or "{" in scene["words"]:
                 yield f"a scene says {scene['words']!r}: say in a sentence what happened"
                 return
@@ -173,19 +173,19 @@ def terminal(game: GameFolder, matches: Sequence[Transcript]) -> Iterator[str]:
 
 def forms(game: GameFolder, folder: Path, matches: Sequence[Transcript]) -> Iterator[str]:
     """Make a person's form for every prompt of some matches, and check for its macro."""
-    found = FORMS.get(game.rules.name)
-    asked = [command for command in game.rules.commands if command != "READY"]
-    missing = asked if found is None else [command for command in asked if command not in found]
+    offered = FORMS.get(game.rules.name)
+    commands = [command for command in game.rules.commands if command != "READY"]
+    missing = commands if offered is None else [command for command in commands if command not in offered]
     if missing:
         yield Advice(f"forms.py has no form for {', '.join(missing)}: people type lines of the protocol")
     kinds: set[str] = set()
-    for match in matches if found else ():
+    for match in matches if offered else ():
         replies = [exchange.replies for exchange in match.exchanges]
         for number in range(1, len(replies)):
             so_far = unfinished(game.rules, match.seats, match.seed, replies[:number])
             for message in so_far.exchanges[-1].messages:
-                if found and message.limit_ns is not None and message.command in found:
-                    yield from _form(game, found[message.command], so_far.seen_by(message.seat), message, kinds)
+                if offered and message.limit_ns is not None and message.command in offered:
+                    yield from _form(game, offered[message.command], so_far.seen_by(message.seat), message, kinds)
     page = folder / "turns.html"
     if kinds and not page.is_file():
         yield Advice("there is no turns.html: people type lines of the protocol, whatever forms.py offers")
@@ -272,8 +272,8 @@ def names(game: GameFolder, folder: Path) -> Iterator[str]:
     """Check that the house bots named in the folder exist, and that its pictures can be read."""
     bots = house_bots(game.rules.name)
     adviser = ADVISERS.get(game.rules.name)
-    told = [("the panel", bot) for bot in game.panel] + ([("advice.py", adviser.bot)] if adviser else [])
-    for who, bot in told:
+    named = [("the panel", bot) for bot in game.panel] + ([("advice.py", adviser.bot)] if adviser else [])
+    for who, bot in named:
         if bot not in bots:
             yield f"{who} names the house bot {bot}, which is not in bots"
     for picture in sorted((folder / "web").glob("*.svg")):
@@ -300,13 +300,13 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=around) as running:
             try:
-                said, errors = running.communicate(timeout=TOURNAMENT_SECONDS)
+                output, errors = running.communicate(timeout=TOURNAMENT_SECONDS)
             except subprocess.TimeoutExpired:
                 running.send_signal(signal.SIGINT)  # interrupt it; the games played so far count
-                said, errors = running.communicate()
-    games = [told for told in map(json.loads, said.splitlines()) if "players" in told]
-    for told in games:
-        told["players"] = [player.removeprefix(HOUSE) for player in told["players"]]
+                output, errors = running.communicate()
+    games = [game_line for game_line in map(json.loads, output.splitlines()) if "players" in game_line]
+    for game_line in games:
+        game_line["players"] = [player.removeprefix(HOUSE) for player in game_line["players"]]
     if not games:
         yield f"the house bots have played no game within {TOURNAMENT_SECONDS} s: {errors.strip()[-600:]}"
         return
@@ -315,8 +315,8 @@ def tournament(game: GameFolder, folder: Path) -> Iterator[str]:
 
 
 def _faults(games: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    found = Counter((game["players"][each["seat"]], each["fault"]) for game in games for each in game["faults"])
-    for (bot, fault), count in sorted(found.items()):
+    counts = Counter((game["players"][each["seat"]], each["fault"]) for game in games for each in game["faults"])
+    for (bot, fault), count in sorted(counts.items()):
         yield f"the house bot {bot} commits the fault {fault} in {count} of {len(games)} games"
 
 
@@ -380,8 +380,8 @@ def check(folder: Folder) -> Iterator[Output]:
         if grave and part == "rules":
             break  # every other part depends on the rules
     answer = {"game": game.rules.name, "right": not failed}
-    said = "something must be fixed" if failed else "all in order"
-    yield Output(answer, f"{game.rules.title}: {said}.", REFUSED if failed else 0)
+    verdict = "something must be fixed" if failed else "all in order"
+    yield Output(answer, f"{game.rules.title}: {verdict}.", REFUSED if failed else 0)
 
 
 def _parts(game: GameFolder, folder: Folder) -> Iterator[Look]:
@@ -455,7 +455,7 @@ class _Unreadable(NullTranslations):
     """A language whose words have no letters, so any text with letters was not looked up."""
 
     def gettext(self, message: str) -> str:
-        return LETTER.sub(lambda found: found[0] if len(found[0]) > 1 else "-", message)
+        return LETTER.sub(lambda match: match[0] if len(match[0]) > 1 else "-", message)
 
     def ngettext(self, one: str, more: str, count: int) -> str:
         return self.gettext(one if count == 1 else more)
@@ -465,9 +465,9 @@ def _translated(path: Path, language: str) -> dict[str, str]:
     """Return a catalogue's translated messages. For those with a count, return the first form and its translation."""
     from deadheat.league.locale import read
 
-    found = {}
+    texts = {}
     for message in read(path, language):
-        text, told = (each if isinstance(each, str) else each[0] for each in (message.id, message.string or ""))
-        if text and told and not message.fuzzy:
-            found[text] = told
-    return found
+        text, translated = (each if isinstance(each, str) else each[0] for each in (message.id, message.string or ""))
+        if text and translated and not message.fuzzy:
+            texts[text] = translated
+    return texts

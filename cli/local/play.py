@@ -265,8 +265,8 @@ class Run:
             path, seat, failed = self.telling
             if failed:
                 note(failed, f"Seat {seat_number(seat)} failed by", "red")
-            told = command("explain", str(path), "--seat", str(seat_number(seat)))
-            note(f"Why seat {seat_number(seat)} lost a match: {told}")
+            explain = command("explain", str(path), "--seat", str(seat_number(seat)))
+            note(f"Why seat {seat_number(seat)} lost a match: {explain}")
         if self.interrupted:
             note(f"after {counted(self.score.played, 'match', 'matches')}", "stopped")
             raise typer.Exit(INTERRUPTED)
@@ -355,6 +355,6 @@ def _not_ready(bots: Sequence[str], played: Played) -> str | None:
             note("The end of its stderr:")
             err.print(quoted(shown), soft_wrap=True)
         who = f"{bots[seat]} (seat {seat_number(seat)}) did not get past READY"
-        told = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
-        return f"{who}: {told.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
+        reason = hint(transcript.result.faults[seat], prompt) or why(transcript, seat) or "it failed"
+        return f"{who}: {reason.removesuffix('.')} ({', '.join(facts)}); nothing else was played"
     return None

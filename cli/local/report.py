@@ -243,17 +243,17 @@ class Score:
         return self._points[seat].mean
 
     def faults_of(self, seat: Seat) -> Counter[Fault]:
-        found: Counter[Fault] = Counter()
+        counts: Counter[Fault] = Counter()
         for (who, fault, _), count in self.faults.items():
             if who == seat:
-                found[fault] += count
-        return found
+                counts[fault] += count
+        return counts
 
     def summary(self, bots: Sequence[str]) -> dict[str, Any]:
         first = self.share(0)
         by_elo = [elo(value) for value in (first.share, first.low, first.high)] if self.seats == 2 and first else []
         shown = [None if value is None else round(value, 1) for value in by_elo]
-        found = [(name, self.share(seat), self.mean_points(seat)) for seat, name in enumerate(bots)]
+        results = [(name, self.share(seat), self.mean_points(seat)) for seat, name in enumerate(bots)]
         return {
             "matches": self.played,
             "abandoned": self.abandoned,
@@ -271,7 +271,7 @@ class Score:
                     "share_95": [round(share.low, 4), round(share.high, 4)] if share else None,
                     "mean_points": None if points is None else round(points, 3),
                 }
-                for seat, (name, share, points) in enumerate(found)
+                for seat, (name, share, points) in enumerate(results)
             ],
         }
 
@@ -345,8 +345,8 @@ def show(console: Console, game: str, bots: Sequence[str], score: Score, clock: 
 
 def _scores(bots: Sequence[str], score: Score) -> Table:
     def share(seat: Seat) -> tuple[str, str]:
-        found = score.share(seat)
-        return (f"{100 * found.share:.1f} %", interval(found)) if found else ("-", "-")
+        estimate = score.share(seat)
+        return (f"{100 * estimate.share:.1f} %", interval(estimate)) if estimate else ("-", "-")
 
     def faults(seat: Seat) -> Text:
         count = sum(score.faults_of(seat).values())

@@ -135,10 +135,10 @@ def _beside(transcript: Path, seat: int, ending: str) -> Path:
 
 def faults_of(transcript: Transcript) -> list[dict[str, Any]]:
     """Return the faults of a match with the command and own time of the prompt at which each was committed."""
-    found = []
+    faults = []
     for seat, fault in sorted(transcript.result.faults.items()):
         prompt = transcript.last_prompt(seat)
         elapsed_ms = round(prompt.reply.own_ns / NS_PER_MS, 3) if prompt else None
         command = prompt.message.command if prompt else None
-        found.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
-    return found
+        faults.append({"seat": seat, "fault": fault.value, "command": command, "elapsed_ms": elapsed_ms})
+    return faults

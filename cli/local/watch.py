@@ -106,9 +106,9 @@ def _disagreements(looked: Looked) -> list[str]:
     if looked.match is None or looked.season is None:
         return []
     match, season = looked.match, looked.season
-    told = Told(season.dice_commitment, season.dice_secret)
+    published = Told(season.dice_commitment, season.dice_secret)
     dealt = Dealt(match.id, match.deal, match.commitment, match.seed, asked=match.asked is not None)
-    secret, seed = wrong_secret(told), wrong_seed(told, dealt)
+    secret, seed = wrong_secret(published), wrong_seed(published, dealt)
     of_its_season = [secret.rstrip(".")] if secret else [f"the match {seed}"] if seed else []
     return disagreements(looked.transcript, match) + of_its_season
 
@@ -202,8 +202,8 @@ def _looked(file: Path, server: str, token: str) -> Looked:
     else:
         looked = look(file, server, token)
     if wrong := doubt(looked.transcript):
-        told = "" if str(file) == "-" else f"; {command('replay', str(file))} shows what it claims"
-        fail(f"{looked.name} is not verified: {wrong}{told}")
+        cure = "" if str(file) == "-" else f"; {command('replay', str(file))} shows what it claims"
+        fail(f"{looked.name} is not verified: {wrong}{cure}")
     return looked
 
 
@@ -214,8 +214,8 @@ def match_page(looked: Looked) -> Iterator[str]:
 
 
 def _body(name: str, transcript: Transcript, names: list[str], title: str) -> Iterator[str]:
-    told = scenes(transcript, names)
-    yield f'<h1>{shown(title)}</h1>\n<p class="result">{shown(told[-1].words)}</p>\n'
+    moves = scenes(transcript, names)
+    yield f'<h1>{shown(title)}</h1>\n<p class="result">{shown(moves[-1].words)}</p>\n'
     columns: Columns[int] = (
         Column("Seat", lambda seat: str(seat_number(seat)), right=True),
         Column("Bot", lambda seat: shown(names[seat])),
@@ -229,8 +229,8 @@ def _body(name: str, transcript: Transcript, names: list[str], title: str) -> It
         yield f'<p class="faultbox"><strong>{shown(names[seat])}</strong> failed by <strong>{fault}</strong>{at}: '
         yield f"{shown(why(transcript, seat) or VERDICTS[fault].happened)}. Cure: {VERDICTS[fault].cure}.</p>\n"
     yield f"<h2>Replay</h2>\n{page.viewer(first=1)}"
-    yield f"<details><summary>All {counted(len(told), 'move')} in words</summary>\n<ol>\n"
-    for scene in told:
+    yield f"<details><summary>All {counted(len(moves), 'move')} in words</summary>\n<ol>\n"
+    for scene in moves:
         style = "" if scene.fault is None else ' class="fault"'
         yield f"<li{style}>{shown(scene.words)}</li>\n"
     yield "</ol>\n</details>\n"

@@ -75,8 +75,13 @@ def restore(
             checked = restoring.check(chosen, allow_missing=allow_missing, progress=progress)
         else:
             checked = restoring.restore(settings, chosen, force=force, allow_missing=allow_missing, progress=progress)
-    found = {"replayed": checked.replayed, "unlike": checked.unlike, "lost": sorted(checked.lost), "signed": not doubt}
-    answer = {**_facts(chosen), **found, "restored": not check}
+    results = {
+        "replayed": checked.replayed,
+        "unlike": checked.unlike,
+        "lost": sorted(checked.lost),
+        "signed": not doubt,
+    }
+    answer = {**_facts(chosen), **results, "restored": not check}
     return Output(answer, _restored(settings, chosen, checked, check))
 
 

@@ -202,16 +202,16 @@ def follow(client: Client, season_id: int, total: int) -> None:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=err) as progress:
         task = progress.add_task("matches", total=total)
-        finished, moved_at, told = -1, time.monotonic(), ""
+        finished, moved_at, reason = -1, time.monotonic(), ""
         while finished < total or not ranked(client.leaderboard(season_id), finished):
             counts = client.season(season_id).progress
             if counts.done + counts.abandoned != finished:
                 finished, moved_at = counts.done + counts.abandoned, time.monotonic()
             elif time.monotonic() - moved_at > STALL_SECONDS:
                 missing = "no match was finished" if finished < total else "all matches were played, but not all ranked"
-                raise Broken(f"{missing} within {STALL_SECONDS} s. {told}".rstrip())
-            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not told and (told := _why_not_judged(client)):
-                note(told)
+                raise Broken(f"{missing} within {STALL_SECONDS} s. {reason}".rstrip())
+            elif time.monotonic() - moved_at > PATIENCE_SECONDS and not reason and (reason := _why_not_judged(client)):
+                note(reason)
             progress.update(task, completed=finished)
             time.sleep(0.5)
 

@@ -54,25 +54,25 @@ def keep_token(database: Database, file: Path) -> str:
     """Make sure that the file holds a valid token (a new one revokes the old one), or say why there is none."""
     from deadheat.league.service.rulings.operators import Standing, ensure_organiser
 
-    found = standing(database, file)
-    if found is Standing.LOST:
+    status = standing(database, file)
+    if status is Standing.LOST:
         partial = file.with_suffix(f".{secrets.token_hex(4)}")
         partial.touch(mode=0o600)
         with database.transaction() as session:
             partial.write_text(ensure_organiser(session, NAME) + "\n")
             partial.replace(file)  # before the commit: if that fails, the file holds an unknown token
-    return taken_away(found, file)
+    return taken_away(status, file)
 
 
-def taken_away(found: Standing, file: Path) -> str:
+def taken_away(status: Standing, file: Path) -> str:
     """Say in a sentence what an operator removed and how to restore it; empty if nothing was removed."""
     from deadheat.league.service.rulings.operators import Standing
 
-    if found is Standing.REVOKED:
+    if status is Standing.REVOKED:
         return f"The organiser's token in {file} was revoked: delete the file, and `deadheat serve` makes a new one."
-    if found is Standing.DEMOTED:
-        held = f"The account of the token in {file} is no longer an organiser"
-        return f"{held}; `deadheat user role {NAME} organiser` restores the role."
+    if status is Standing.DEMOTED:
+        demoted = f"The account of the token in {file} is no longer an organiser"
+        return f"{demoted}; `deadheat user role {NAME} organiser` restores the role."
     return ""
 
 

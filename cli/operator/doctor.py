@@ -62,8 +62,8 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
                 cure = NO_PARSER_CURE
             yield Finding("rooms", Verdict.WRONG, f"{error.detail[:1].upper()}{error.detail[1:]}.", cure)
         else:
-            told = f"Bots get rooms here, and containers see {run_dir} as this process does."
-            yield Finding("rooms", Verdict.GOOD, told)
+            sentence = f"Bots get rooms here, and containers see {run_dir} as this process does."
+            yield Finding("rooms", Verdict.GOOD, sentence)
 
 
 def _check_fitness(settings: Settings) -> Iterator[Finding]:
@@ -142,8 +142,8 @@ def look(settings: Settings, role: MachineRole) -> Iterator[Finding]:
         try:
             yield from check(settings)
         except Exception as error:  # noqa: BLE001  a doctor who faints helps nobody, and any library may be in trouble
-            told = (str(error).splitlines() or [""])[0]
-            yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {told}", CURES.get(about, ""))
+            message = (str(error).splitlines() or [""])[0]
+            yield Finding(about, Verdict.WRONG, f"{type(error).__name__}: {message}", CURES.get(about, ""))
 
 
 def check_settings(settings: Settings) -> Iterator[Finding]:
@@ -198,12 +198,12 @@ def check_database(settings: Settings) -> Iterator[Finding]:
             cure = "create the roles as in docs/operators.md, and name this process's own in DEADHEAT_DATABASE_URL"
             yield Finding(about, Verdict.REMARK, f"Whoever takes over this process can {may}.", cure)
         kind = "PostgreSQL" if server else "SQLite"
-        found = revision(database.engine)
-        age = age_of(found)
+        schema = revision(database.engine)
+        age = age_of(schema)
         if age is SchemaAge.CURRENT:
-            yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {found}.")
+            yield Finding(about, Verdict.GOOD, f"{kind} {version} answers in {took_ms:.0f} ms, with schema {schema}.")
         else:
-            yield Finding(about, Verdict.WRONG, str(WrongSchema(found, age)), "see the message, and back up first")
+            yield Finding(about, Verdict.WRONG, str(WrongSchema(schema, age)), "see the message, and back up first")
         if told is not None:
             apart = abs((told.astimezone(UTC) - datetime.now(UTC)).total_seconds())
             if apart > CLOCK_SECONDS + took_ms / 1000:
@@ -378,15 +378,15 @@ def doctor(
     try:
         settings = read_settings()
     except ValidationError as error:
-        names = (f"DEADHEAT_{str(found['loc'][0]).upper()}: " if found["loc"] else "" for found in error.errors())
-        fail("; ".join(name + found["msg"] for name, found in zip(names, error.errors(), strict=True)))
+        names = (f"DEADHEAT_{str(problem['loc'][0]).upper()}: " if problem["loc"] else "" for problem in error.errors())
+        fail("; ".join(name + problem["msg"] for name, problem in zip(names, error.errors(), strict=True)))
     count = wrong = 0
     for finding in look(settings, role):
         count += 1
         wrong += finding.verdict is Verdict.WRONG
         yield Output(asdict(finding), _finding_lines(finding.verdict, f"{finding.about}: {finding.text}", finding.cure))
-    said = Text(f"{wrong} {'is' if wrong == 1 else 'are'} WRONG", "red") if wrong else "nothing is wrong"
-    yield Output((), Text.assemble(f"{count} things checked, ", said, "."), code=1 if wrong else 0)
+    verdict = Text(f"{wrong} {'is' if wrong == 1 else 'are'} WRONG", "red") if wrong else "nothing is wrong"
+    yield Output((), Text.assemble(f"{count} things checked, ", verdict, "."), code=1 if wrong else 0)
 
 
 @says
@@ -412,9 +412,11 @@ def check_host(
             report = check.check_host(sandbox, cpus, rounds, bots=context.slots.bots)
     except TransportError as error:
         fail(error.detail)
-    lines = chain.from_iterable(_finding_lines(found.level, found.text, found.mend) for found in report.findings)
-    said = "This machine is fit to judge." if report.fit else Text("This machine is NOT fit to judge.", "red")
-    yield Output(report.as_dict(), chain(lines, [said]))
+    lines = chain.from_iterable(
+        _finding_lines(finding.level, finding.text, finding.mend) for finding in report.findings
+    )
+    verdict = "This machine is fit to judge." if report.fit else Text("This machine is NOT fit to judge.", "red")
+    yield Output(report.as_dict(), chain(lines, [verdict]))
     if not report.fit:
         _end_fitness(context, report)
         raise typer.Exit(1)
@@ -426,9 +428,9 @@ def _end_fitness(context: Context, report: Report) -> None:
 
     from deadheat.league.service.series.hosts import RECHECK_SECONDS, record_check
 
-    found = report.as_dict() | {"slots": len(context.slots.slots)}
+    facts = report.as_dict() | {"slots": len(context.slots.slots)}
     try:
         with context.database.transaction() as session:
-            record_check(session, context.host, found, report.reasons, RECHECK_SECONDS)
+            record_check(session, context.host, facts, report.reasons, RECHECK_SECONDS)
     except SQLAlchemyError:
         note("No league was notified: its database does not answer, or there is none.")

@@ -67,8 +67,8 @@ def ban(name: Name, reason: Annotated[str, typer.Option(help="The reason, public
 
     with _league() as session:
         person = closing.ban(session, OPERATOR, name, reason)
-        told = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
-        return Output({"name": person.name}, told)
+        sentence = f"{person.name} is banned. Results stay; bots are withdrawn from all seasons."
+        return Output({"name": person.name}, sentence)
 
 
 @said()

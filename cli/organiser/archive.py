@@ -71,8 +71,8 @@ def archive(
     with doubting():
         logged = _logged(client, season, digest)
     answer = {"season_id": season, "file": str(output), "sha256": digest, "members": len(recording.names)}
-    told = " The audit log has the same hash." if logged else ""
-    yield Output(answer | {"logged": logged}, f"{output}: season {season}, {members}, SHA-256 {digest}.{told}")
+    agreement = " The audit log has the same hash." if logged else ""
+    yield Output(answer | {"logged": logged}, f"{output}: season {season}, {members}, SHA-256 {digest}.{agreement}")
     if logged is False:
         fail(f"{output}: the audit log has another archive of season {season}")
 
@@ -190,8 +190,8 @@ class Archived(Client):
         self._file = file
         self._wire = self  # type: ignore[assignment]
         self.server, self.has_token = "", False
-        with file.open(MANIFEST) as told:
-            self._manifest = json.loads(told.read(most_bytes))
+        with file.open(MANIFEST) as manifest:
+            self._manifest = json.loads(manifest.read(most_bytes))
         self.season_id = int(self._manifest["season"])
 
     @property
@@ -216,8 +216,8 @@ class Archived(Client):
     def season(self, season_id: int) -> SeasonDetail:
         from deadheat.league.records.seasons import SeasonDetail
 
-        told = self.call("GET", f"/v1/seasons/{season_id}")
-        return SeasonDetail.model_construct(**{name: told.get(name) for name in SeasonDetail.model_fields})
+        answer = self.call("GET", f"/v1/seasons/{season_id}")
+        return SeasonDetail.model_construct(**{name: answer.get(name) for name in SeasonDetail.model_fields})
 
     def close(self) -> None:
         """Close the archive's file. No request is possible afterwards."""
@@ -242,16 +242,16 @@ class Archived(Client):
 
     def wrong_members(self) -> Iterator[str]:
         """Compare members with their hashes. Yield a sentence about each that differs, is missing or is superfluous."""
-        told = self._manifest["members"]
+        hashes = self._manifest["members"]
         there = Counter(info.filename for info in self._file.infolist() if info.filename != MANIFEST)
-        for name in sorted(set(told) - set(there)):
+        for name in sorted(set(hashes) - set(there)):
             yield f"{name} is missing."
         for name in sorted(there):
-            if name not in told:
+            if name not in hashes:
                 yield f"{name} is not in the manifest."
             elif there[name] > 1:
                 yield f"{name} is there more than once."
-            elif wrong := self._wrong(name, told[name]):
+            elif wrong := self._wrong(name, hashes[name]):
                 yield wrong
 
     def _wrong(self, name: str, told: str) -> str | None:
@@ -264,10 +264,10 @@ class Archived(Client):
         return f"{name} is not what the manifest says." if digest.hexdigest() != told else None
 
 
-def grouped(found: Iterable[Row], *columns: str) -> defaultdict[Any, list[Row]]:
+def grouped(table: Iterable[Row], *columns: str) -> defaultdict[Any, list[Row]]:
     """Group rows by a column, or by several."""
     groups = defaultdict(list)
-    for row in found:
+    for row in table:
         groups[row[columns[0]] if len(columns) == 1 else tuple(row[name] for name in columns)].append(row)
     return groups
 

@@ -57,22 +57,22 @@ def transcripts(archived: Archived) -> Checked:
     played = compress(_done(archived), public)
     seats, times = (_Joined(archived.rows(table)) for table in ("participants", "latencies"))
     ledger = grouped(archived.rows("attempts"), "match_id", "series_id")
-    found = _Found()
+    findings = _Found()
     for row in track(played, "transcripts", sum(public), console=err, transient=True, disable=not err.is_terminal):
         match_id = row["match_id"]
         attempts = ledger[None, row["series_id"]] + ledger[match_id, row["series_id"]]
         attempts.sort(key=lambda attempt: attempt["attempt_id"])
-        told = _Told(season, row, seats.of(match_id), times.of(match_id), attempts)
+        match = _Told(season, row, seats.of(match_id), times.of(match_id), attempts)
         try:
-            found.wrong += [f"Match {match_id}: {clause}." for clause in _of_match(archived, told, found)]
+            findings.wrong += [f"Match {match_id}: {clause}." for clause in _of_match(archived, match, findings)]
         except Refused as error:
-            found.wrong.append(f"Match {match_id}: {error}")
-    bots = {name: bot_id for bot_id, name in found.now.items()}
-    for bot_id, names in found.names.items():  # a bot may be renamed, but nobody renames two of them in a circle
+            findings.wrong.append(f"Match {match_id}: {error}")
+    bots = {name: bot_id for bot_id, name in findings.now.items()}
+    for bot_id, names in findings.names.items():  # a bot may be renamed, but nobody renames two of them in a circle
         for other in {bots[name] for name in names if name in bots} - {bot_id}:
-            if bot_id < other and found.now[bot_id] in found.names[other]:
-                found.wrong.append(f"Bots {bot_id} and {other} have exchanged names.")
-    return Checked("transcripts", _sentence(found, sum(public), len(public)), tuple(found.wrong))
+            if bot_id < other and findings.now[bot_id] in findings.names[other]:
+                findings.wrong.append(f"Bots {bot_id} and {other} have exchanged names.")
+    return Checked("transcripts", _sentence(findings, sum(public), len(public)), tuple(findings.wrong))
 
 
 def _done(archived: Archived) -> Iterator[Row]:
@@ -81,15 +81,15 @@ def _done(archived: Archived) -> Iterator[Row]:
 
 
 def _sentence(found: _Found, played: int, done: int) -> str:
-    said = [f"{counted(played, 'match', 'matches')} played again"]
+    clauses = [f"{counted(played, 'match', 'matches')} played again"]
     if found.repeated:
         why = ", ".join(f"{cause} {count}" for cause, count in sorted(found.again.items()))
-        said.append(f"{counted(found.repeated, 'match', 'matches')} needed a further attempt ({why})")
+        clauses.append(f"{counted(found.repeated, 'match', 'matches')} needed a further attempt ({why})")
     if later := done - played:
-        said.append(f"not public yet: {later}")
+        clauses.append(f"not public yet: {later}")
     if renamed := sum(bool(names - {found.now[bot_id]}) for bot_id, names in found.names.items()):
-        said.append(f"not compared: the names of {counted(renamed, 'bot')} renamed since")
-    return "; ".join(said) + "."
+        clauses.append(f"not compared: the names of {counted(renamed, 'bot')} renamed since")
+    return "; ".join(clauses) + "."
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +155,9 @@ def _latency(row: Row) -> LatencyView:
     return LatencyView(row["seat"], row["command"], row["limit_ns"], row["prompts"], mean_ns, row["worst_ns"])
 
 
-def _of_match(archived: Archived, told: _Told, found: _Found) -> Iterator[str]:
-    data = archived.transcript(told.row["match_id"])
-    if sha256(data).hexdigest() != told.row["transcript_sha256"]:
+def _of_match(archived: Archived, match: _Told, findings: _Found) -> Iterator[str]:
+    data = archived.transcript(match.row["match_id"])
+    if sha256(data).hexdigest() != match.row["transcript_sha256"]:
         yield "the transcript is not the one in the table"
         return
     try:
@@ -165,24 +165,24 @@ def _of_match(archived: Archived, told: _Told, found: _Found) -> Iterator[str]:
     except BadTranscript as error:
         yield f"{error}"
         return
-    record = told.record(transcript)
+    record = match.record(transcript)
     if [seat.seat for seat in record.seats] != list(range(transcript.seats)):
         yield "the table does not have each of its seats once"
         return
     yield from disagreements(transcript, record)
     sums = {key: sum(own_ns) for key, (own_ns, _) in own_times(transcript).items()}
-    if sums != {(row["seat"], row["command"]): row["total_ns"] for row in told.times}:
+    if sums != {(row["seat"], row["command"]): row["total_ns"] for row in match.times}:
         yield "the sums of its own times are not those in the table"
-    for row, seat in zip(told.seats, record.seats, strict=True):
+    for row, seat in zip(match.seats, record.seats, strict=True):
         earlier = _earlier(row, seat.player or player(seat.author, seat.bot, seat.version))
         if earlier is None:
             yield f"seat {seat_number(seat.seat)} played as {seat.player}, which is not of its author and version"
             continue
-        found.names[seat.bot_id].add(f"{seat.author}/{earlier}")
-        found.now[seat.bot_id] = f"{seat.author}/{seat.bot}"
+        findings.names[seat.bot_id].add(f"{seat.author}/{earlier}")
+        findings.now[seat.bot_id] = f"{seat.author}/{seat.bot}"
     if voids := voids_before(record):
-        found.repeated += 1
-        found.again.update(attempt.cause for attempt in voids)
+        findings.repeated += 1
+        findings.again.update(attempt.cause for attempt in voids)
     right, why = verdict(transcript, ())
     if right is not True:
         yield f"{why}"
@@ -192,7 +192,7 @@ class _Joined:
     """The rows of a table by match. They are read when they are needed, because tables are in the order of matches."""
 
     def __init__(self, table: Iterable[Row]) -> None:
-        self._groups = ((match_id, list(found)) for match_id, found in groupby(table, lambda row: row["match_id"]))
+        self._groups = ((match_id, list(group)) for match_id, group in groupby(table, lambda row: row["match_id"]))
         self._next = next(self._groups, None)
 
     def of(self, match_id: int) -> list[Row]:
@@ -246,31 +246,31 @@ def members(archived: Archived) -> Checked:
 
 def ranking(archived: Archived) -> Checked:
     """Recompute the newest ranking from the tables. Before it is published, it may lag behind them."""
-    found = recount_of(archived, archived.season_id)
-    lags = archived.record.published_at is None and len(found.differences) == 1
-    if lags and "log_sha256" in found.differences[0]:
+    recount = recount_of(archived, archived.season_id)
+    lags = archived.record.published_at is None and len(recount.differences) == 1
+    if lags and "log_sha256" in recount.differences[0]:
         return Checked("ranking", "not compared: results have arrived since it was made, and it is not final.", ())
-    told = f"computed again from {counted(found.games, 'game')}." if found.snapshot_id else "nothing is ranked."
-    return Checked("ranking", told, (*found.differences, *_wrong_standings(archived)))
+    sentence = f"computed again from {counted(recount.games, 'game')}." if recount.snapshot_id else "nothing is ranked."
+    return Checked("ranking", sentence, (*recount.differences, *_wrong_standings(archived)))
 
 
 def sources(archived: Archived) -> Checked:
     """Compare the published sources with their table."""
     try:
-        told = list(archived.rows("sources"))
+        published = list(archived.rows("sources"))
     except Refused:
         return Checked("sources", "the archive comes from a server that published none.", ())
     wrong = [
         f"The source of version {row['version_id']} is not the one in the table."
-        for row in told
+        for row in published
         if sha256(archived.public_source(archived.season_id, row["version_id"])).hexdigest() != row["source_sha256"]
     ]
-    return Checked("sources", f"{counted(len(told), 'version')} published.", tuple(wrong))
+    return Checked("sources", f"{counted(len(published), 'version')} published.", tuple(wrong))
 
 
 def dice(archived: Archived) -> Checked:
-    found = dice_of(archived, archived.season_id)
-    return Checked("dice", found.sentence, found.differences)
+    check = dice_of(archived, archived.season_id)
+    return Checked("dice", check.sentence, check.differences)
 
 
 NAMED = "participants", "entries", "evaluation_players", "panels", "sources"
@@ -310,12 +310,12 @@ def _named(archived: Archived) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _facts(row: Mapping[str, Any]) -> Facts:
-    found: Facts = {("bot", row["bot_id"]): row["bot"]}
+    facts: Facts = {("bot", row["bot_id"]): row["bot"]}
     if "author" in row:
-        found["author", row["bot_id"]] = row["author"]
+        facts["author", row["bot_id"]] = row["author"]
     if row["version_id"] is not None:
-        found["version", row["version_id"]] = (row["bot_id"], row["version"])
-    return found
+        facts["version", row["version_id"]] = (row["bot_id"], row["version"])
+    return facts
 
 
 def _others(known: Facts, bot_id: int) -> set[str]:
@@ -326,8 +326,8 @@ def _others(known: Facts, bot_id: int) -> set[str]:
 
 
 def _board(archived: Archived) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = archived.call("GET", f"/v1/seasons/{archived.season_id}/leaderboard")
-    return found
+    board: Mapping[str, Any] = archived.call("GET", f"/v1/seasons/{archived.season_id}/leaderboard")
+    return board
 
 
 def _ranked(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -341,8 +341,8 @@ def _wrong_standings(archived: Archived) -> Iterator[str]:
         return  # there was a newer ranking when the table was written
     if len(table) != len(_ranked(board)):
         yield f"The table of standings has {counted(len(table), 'row')}, the ranking {len(_ranked(board))}."
-    for place, (told, row) in enumerate(zip(table, _ranked(board), strict=False), 1):
-        if names := [name for name in told.keys() & row.keys() if told[name] != row[name]]:
+    for place, (listed, row) in enumerate(zip(table, _ranked(board), strict=False), 1):
+        if names := [name for name in listed.keys() & row.keys() if listed[name] != row[name]]:
             yield f"Row {place} of the table of standings differs from the ranking: {', '.join(sorted(names))}."
 
 
@@ -357,10 +357,10 @@ def log(archived: Archived) -> Checked:
             wrong.append(f"Record {following.id} does not follow from record {one.id}.")
     season = archived.record
     if season.published_at is not None:
-        told = [json.loads(record.data) for record in records if record.action == "season-published"]
-        if [(data.get("log_sha256"), data.get("dice_secret")) for data in told] != [
+        publications = [json.loads(record.data) for record in records if record.action == "season-published"]
+        if [(data.get("log_sha256"), data.get("dice_secret")) for data in publications] != [
             (season.log_sha256, season.dice_secret)
         ]:
             wrong.append("The log's record of the publication has other figures than the season.")
-    said = f"{counted(len(records), 'record')} hashed again; the server's log has what is between them"
-    return Checked("log", f"{said} (`deadheat audit --check`).", tuple(wrong))
+    sentence = f"{counted(len(records), 'record')} hashed again; the server's log has what is between them"
+    return Checked("log", f"{sentence} (`deadheat audit --check`).", tuple(wrong))

@@ -69,8 +69,8 @@ class _Division:
         """Return the tables that the rules draw at that instant after those, each with the number of its round."""
         points = sum((table.points for table in before), Counter[int]())
         played = [Played(table.round, frozenset(table.seated)) for table in before]
-        found = due_tables(self.form, self.seed, self.field(at), played, partial(dict, points))
-        return {self.drawn(number, seated) for number, seated in found}
+        tables = due_tables(self.form, self.seed, self.field(at), played, partial(dict, points))
+        return {self.drawn(number, seated) for number, seated in tables}
 
     def drawn(self, number: int, seated: tuple[int, ...]) -> tuple[int, Collection[int]]:
         """Return a table as two draws of it are compared."""
@@ -97,18 +97,18 @@ def _rounds_again(archived: Archived, season: Row, entries: Sequence[Row]) -> tu
     format_, seats = EvaluationFormat(season["finals"]), season["seats"]
     is_swiss = format_ is EvaluationFormat.SWISS
     lots = is_swiss and seats == 2 and seed is not None and not same_deals(season["game"])
-    said, wrong = [], []
-    for number, found in groupby(entries, lambda row: row["division"]):
-        finalists = {row["version_id"]: row for row in found}
+    sentences, wrong = [], []
+    for number, group in groupby(entries, lambda row: row["division"]):
+        finalists = {row["version_id"]: row for row in group}
         rounds = rounds_in(format_, len(finalists), season["finals_rounds"]) if len(finalists) >= seats else 0
         form = Form(format_, rounds, whole(season, season["finals_games"]), seats=seats)
         theirs = [table for table in tables if finalists.keys() >= {*table.seated}]
         known, is_over = bytes.fromhex(seed or ""), bool(season["finals_done_at"])
         division = _Division(form, known, list(finalists.values()), theirs, left, is_over, lots)
         sentence, faults = _swiss(division) if is_swiss else _round_robin(division)
-        said.append(sentence)
+        sentences.append(sentence)
         wrong += [f"Division {number}: {fault}." for fault in faults]
-    return f"{'; '.join(said) or 'nobody qualified'}.", tuple(wrong)
+    return f"{'; '.join(sentences) or 'nobody qualified'}.", tuple(wrong)
 
 
 def _left(archived: Archived) -> Iterator[tuple[datetime, int, bool]]:
@@ -152,41 +152,41 @@ def _is_ruled(played: _Matches) -> bool:
     return any(match["state"] != MatchState.DONE or match["voided"] for match, _ in played)
 
 
-def _round_robin(told: _Division) -> tuple[str, list[str]]:
+def _round_robin(division: _Division) -> tuple[str, list[str]]:
     """Return what was checked, and what is wrong: pairs that never met, or met in another round than they should."""
     wrong = []
-    for at, drawn in groupby(told.tables, lambda table: table.drawn_at):
-        due = told.due(at)
+    for at, drawn in groupby(division.tables, lambda table: table.drawn_at):
+        due = division.due(at)
         for table in drawn:
-            if told.drawn(table.round, table.seated) not in due:
+            if division.drawn(table.round, table.seated) not in due:
                 meeting = f"{table.seated[0]} met {table.seated[1]}"
                 wrong.append(f"{meeting} in round {table.round}, which its tables do not have")
-    if told.is_over and told.due(None, told.tables):
+    if division.is_over and division.due(None, division.tables):
         wrong.append("somebody did not meet everybody")
-    met = {frozenset(table.seated) for table in told.tables}
+    met = {frozenset(table.seated) for table in division.tables}
     return f"{counted(len(met), 'meeting')} of a round robin drawn again", wrong
 
 
-def _swiss(told: _Division) -> tuple[str, list[str]]:
+def _swiss(division: _Division) -> tuple[str, list[str]]:
     """Return what was checked, and what is wrong with rounds that do not follow from earlier ones."""
-    rounds = told.form.rounds
+    rounds = division.form.rounds
     wrong: list[str] = []
     number = 1
     while number <= rounds:
-        before = [table for table in told.tables if table.round < number]
-        found = [table for table in told.tables if table.round == number]
-        if any(table.spoilt for table in before) or (not found and not told.is_over):
+        before = [table for table in division.tables if table.round < number]
+        tables = [table for table in division.tables if table.round == number]
+        if any(table.spoilt for table in before) or (not tables and not division.is_over):
             break
-        at = found[0].drawn_at if found else None
-        if len(told.field(at)) < len(told.entries):
+        at = tables[0].drawn_at if tables else None
+        if len(division.field(at)) < len(division.entries):
             break
-        if {told.drawn(number, table.seated) for table in found} != told.due(at, before):
+        if {division.drawn(number, table.seated) for table in tables} != division.due(at, before):
             wrong.append(f"round {number} is not what its rules draw")
         number += 1
-    if any(table.round > rounds for table in told.tables):
+    if any(table.round > rounds for table in division.tables):
         wrong.append("there are more rounds than planned")
-    said = f"{counted(number - 1, 'round')} of {rounds} of a Swiss drawn again"
-    return said + ("" if number > rounds else "; the others follow a ruling, a failure or a withdrawal"), wrong
+    sentence = f"{counted(number - 1, 'round')} of {rounds} of a Swiss drawn again"
+    return sentence + ("" if number > rounds else "; the others follow a ruling, a failure or a withdrawal"), wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,13 +256,15 @@ def _points(drawn: Row) -> tuple[float, ...] | None:
 
 
 def evaluations(archived: Archived) -> Checked:
-    told = _told(archived)
+    recorded = _told(archived)
     taken = _taken(archived)
     wrong = []
-    for one in told:
+    for one in recorded:
         clauses = [*_of_rounds(one), *_of_points(one, taken)]
         wrong += [f"Evaluation {one.row['evaluation_id']}: {clause}." for clause in clauses]
-    return Checked("evaluations", f"{counted(len(told), 'evaluation')} drawn, counted and placed again.", tuple(wrong))
+    return Checked(
+        "evaluations", f"{counted(len(recorded), 'evaluation')} drawn, counted and placed again.", tuple(wrong)
+    )
 
 
 def _told(archived: Archived) -> list[_Told]:
@@ -279,14 +281,14 @@ def _told(archived: Archived) -> list[_Told]:
     ]
 
 
-def _of_rounds(told: _Told) -> Iterator[str]:
+def _of_rounds(recorded: _Told) -> Iterator[str]:
     """Yield a sentence for each part of the draw and the places that does not follow from earlier rounds."""
-    played = told.meetings()
+    played = recorded.meetings()
     drawn = {number: list(found) for number, found in groupby(played, lambda one: one.round)}
     number = 1
     while number in drawn:
         before = [one for one in played if one.round < number]
-        due = next_rounds(told.form, told.seeded, told.present(number), before)
+        due = next_rounds(recorded.form, recorded.seeded, recorded.present(number), before)
         for tables, byes in due or [([], ())]:
             found = [one.players for one in drawn.pop(number, [])]
             if found != [*tables, *((bye,) for bye in byes)]:
@@ -294,15 +296,15 @@ def _of_rounds(told: _Told) -> Iterator[str]:
             number += 1
     if drawn:
         yield "its rounds do not follow each other"
-    if told.row["state"] != EvaluationState.DONE:
+    if recorded.row["state"] != EvaluationState.DONE:
         return
-    there = {one["version_id"] for one in told.players if one["gone_after"] is None}
-    if told.row["stage"] is not None and next_rounds(told.form, told.seeded, there, played):
+    there = {one["version_id"] for one in recorded.players if one["gone_after"] is None}
+    if recorded.row["stage"] is not None and next_rounds(recorded.form, recorded.seeded, there, played):
         yield "it ended before everything was played"
-    placed = {one.player: one for one in standings(told.form, told.seeded, there, played)}
-    if any(placed[one["version_id"]].place != one["place"] for one in told.players):
+    placed = {one.player: one for one in standings(recorded.form, recorded.seeded, there, played)}
+    if any(placed[one["version_id"]].place != one["place"] for one in recorded.players):
         yield "its places do not follow from its points"
-    kept = {one["version_id"]: json.loads(one["figures"]) for one in told.players if one.get("figures")}
+    kept = {one["version_id"]: json.loads(one["figures"]) for one in recorded.players if one.get("figures")}
     if any(placed[version].figures != figures for version, figures in kept.items()):
         yield "its tie-breaks do not follow from its points"
 
@@ -322,13 +324,13 @@ def _taken(archived: Archived) -> Mapping[int, list[Mapping[int, float]]]:
     return taken | {pairing_id: [] for pairing_id in ruled}
 
 
-def _of_points(told: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
-    gone = {one["version_id"] for one in told.players if one["gone_after"] is not None}
-    for row in told.drawn:
+def _of_points(recorded: _Told, taken: Mapping[int, list[Mapping[int, float]]]) -> Iterator[str]:
+    gone = {one["version_id"] for one in recorded.players if one["gone_after"] is not None}
+    for row in recorded.drawn:
         players, points = _seated(row), _points(row)
-        if told.row["stage"] is not None and row["pairing_id"] not in taken and gone.isdisjoint(players):
-            is_bye = len(players) == 1 and told.form.format is EvaluationFormat.SWISS
-            if sum(points or ()) != (told.row["matches"] if is_bye else 0):
+        if recorded.row["stage"] is not None and row["pairing_id"] not in taken and gone.isdisjoint(players):
+            is_bye = len(players) == 1 and recorded.form.format is EvaluationFormat.SWISS
+            if sum(points or ()) != (recorded.row["matches"] if is_bye else 0):
                 yield f"the points of pairing {row['pairing_id']} come from no match"
         matches = taken.get(row["pairing_id"])
         if matches and points is not None:
@@ -344,7 +346,7 @@ def finals(archived: Archived) -> Checked:
     entries.sort(key=lambda row: (row["division"], row["finals_seed"]))
     if season["finals"] == FinalsFormat.STAGES:
         everything = _told(archived)
-        told = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
+        recorded = sorted((one for one in everything if one.row["stage"]), key=lambda one: int(one.row["stage"]))
         # The first stage's field, the best seed first: by the last completed evaluation, then by the ladder.
         done = [one for one in everything if one.row["stage"] is None and one.row["state"] == EvaluationState.DONE]
         last = max(done, key=lambda one: int(one.row["number"]), default=None)
@@ -353,16 +355,16 @@ def finals(archived: Archived) -> Checked:
         entries.sort(key=lambda row: (row["finals_seed"], row["division"]))
         entries.sort(key=lambda row: places.get(row["bot_id"], len(players) + 1))
         field = [row["version_id"] for row in entries]
-        wrong = (*_of_stages(season, field, told), *_of_places(archived, entries, told))
-        return Checked("finals", f"{counted(len(told), 'stage')} followed, from the seeds to the places.", wrong)
+        wrong = (*_of_stages(season, field, recorded), *_of_places(archived, entries, recorded))
+        return Checked("finals", f"{counted(len(recorded), 'stage')} followed, from the seeds to the places.", wrong)
     if season["finals"] in (FinalsFormat.ROUND_ROBIN, FinalsFormat.SWISS):
         return Checked("finals", *_rounds_again(archived, season, entries))
     return Checked("finals", "there are none.", ())
 
 
-def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator[str]:
+def _of_stages(season: Row, field: list[int], recorded: Sequence[_Told]) -> Iterator[str]:
     declared = stages(json.loads(season["stages"]))
-    for number, one in enumerate(told, 1):
+    for number, one in enumerate(recorded, 1):
         if one.row["stage"] != number or number > len(declared):
             yield f"Stage {one.row['stage']} was not declared, or one before it is missing."
             return
@@ -372,25 +374,25 @@ def _of_stages(season: Row, field: list[int], told: Sequence[_Told]) -> Iterator
         if one.seeded != field:
             yield f"The field of stage {number} does not follow from what came before it."
         field = one.going_on
-    done = all(one.row["state"] == EvaluationState.DONE for one in told)
-    if season["finals_done_at"] and done and len(told) < len(declared) and len(field) > 1:
-        yield f"Stage {len(told) + 1} is missing."
+    done = all(one.row["state"] == EvaluationState.DONE for one in recorded)
+    if season["finals_done_at"] and done and len(recorded) < len(declared) and len(field) > 1:
+        yield f"Stage {len(recorded) + 1} is missing."
 
 
-def _of_places(archived: Archived, entries: Sequence[Row], told: Sequence[_Told]) -> Iterator[str]:
+def _of_places(archived: Archived, entries: Sequence[Row], recorded: Sequence[_Told]) -> Iterator[str]:
     """Check the places in the finals against the stages, and those in the ranking against the finals."""
     places: dict[int, int] = {}
-    for one in told:
+    for one in recorded:
         if one.row["state"] == EvaluationState.DONE:
-            going_on = one.going_on if one is not told[-1] and len(one.going_on) > 1 else []
+            going_on = one.going_on if one is not recorded[-1] and len(one.going_on) > 1 else []
             order = sorted(one.players, key=lambda player: (player["gone_after"] is not None, player["place"]))
             order = [player for player in order if player["version_id"] not in going_on]
             places |= {player["version_id"]: place for place, player in enumerate(order, len(going_on) + 1)}
-    if told and places != {row["version_id"]: row["finals_place"] for row in entries if row["finals_place"]}:
+    if recorded and places != {row["version_id"]: row["finals_place"] for row in entries if row["finals_place"]}:
         yield "The places in the finals do not follow from the stages."
     ranked = [row for row in archived.rows("standings") if row["active"] and row["rank"]]
-    for _, found in groupby(ranked, lambda row: row["division"]):
-        finalists = [row for row in found if row["finalist"]]
+    for _, group in groupby(ranked, lambda row: row["division"]):
+        finalists = [row for row in group if row["finalist"]]
         told_places = [places.get(row["version_id"], 0) for row in finalists]
         if told_places != sorted(told_places):
             yield "The ranking does not follow the places in the finals."

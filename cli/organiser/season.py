@@ -56,8 +56,8 @@ def create(
     if divisions:
         body["divisions"] = [_division(text) for text in divisions.split(",")]
     made = client.create_season(body)
-    said = f"Season {made.id} is {made.state}. `deadheat season open {made.id}` opens it."
-    return Output(made, [said, *_rounded(made)])
+    sentence = f"Season {made.id} is {made.state}. `deadheat season open {made.id}` opens it."
+    return Output(made, [sentence, *_rounded(made)])
 
 
 @group.command(name="list")
@@ -78,13 +78,13 @@ def show(
     if file:
         text = client.download(f"/v1/seasons/{season}/season.toml").decode()
         return Output({"season_id": season, "document": text}, text.rstrip("\n"))
-    found = client.season(season)
-    return Output(found, _shown_season(client, found))
+    record = client.season(season)
+    return Output(record, _shown_season(client, record))
 
 
-def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableType]:
-    board, progress, sent = client.leaderboard(found.id), found.progress, found.said
-    yield Text.assemble(harmless(found.name, "bold"), harmless(f", {found.game}: {_state(found)}"))
+def _shown_season(client: Client, record: SeasonDetail) -> Iterator[RenderableType]:
+    board, progress, sent = client.leaderboard(record.id), record.progress, record.said
+    yield Text.assemble(harmless(record.name, "bold"), harmless(f", {record.game}: {_state(record)}"))
     uncounted = progress.done - progress.counting
     yield (
         f"{counted(progress.entries, 'bot')}, {counted(progress.counting, 'match', 'matches')} played, "
@@ -93,17 +93,17 @@ def _shown_season(client: Client, found: SeasonDetail) -> Iterator[RenderableTyp
         + (f"{progress.held} held for an organiser, " if progress.held else "")
         + f"{progress.abandoned} abandoned"
     )
-    yield from _finals(found)
-    yield from _rounded(found)
-    if found.waits_for:
-        yield f"It is due to close but waits for {' and '.join(found.waits_for)}."
-    if len(found.divisions) > 1:
-        yield from map(_division_line, found.divisions)
+    yield from _finals(record)
+    yield from _rounded(record)
+    if record.waits_for:
+        yield f"It is due to close but waits for {' and '.join(record.waits_for)}."
+    if len(record.divisions) > 1:
+        yield from map(_division_line, record.divisions)
     for term in TERMS.values():
         if sent.get(term.name, term.default) != term.default:
             yield f"  {term.name}={shown(sent[term.name])}"
-    if found.log_sha256 and found.published_at:
-        yield f"Final standings of {instant(found.published_at)}, log {found.log_sha256}"
+    if record.log_sha256 and record.published_at:
+        yield f"Final standings of {instant(record.published_at)}, log {record.log_sha256}"
     yield standings_table(board)
 
 
@@ -120,8 +120,8 @@ def evaluate(
     format_ = EvaluationFormat.SWISS if rounds else EvaluationFormat.ROUND_ROBIN
     body = {"name": name, "format": format_, "rounds": rounds or None, "matches": matches, "counts": counts}
     made = client.begin_evaluation(season, body)
-    said = f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}"
-    return Output(made, said.strip())
+    sentence = f"Evaluation {made.id} of {counted(made.players, 'bot')} is {made.state}. {made.reason}"
+    return Output(made, sentence.strip())
 
 
 @asked("cancel-evaluation")

@@ -70,24 +70,24 @@ VIEWS: Mapping[str, View] = Parts("terminal", "VIEW")
 def pages(transcript: Transcript, view: View) -> Iterator[Page]:
     names = [named(transcript, seat, NAME_WIDTH) for seat in range(transcript.seats)]
     *played, last = scenes.scenes(transcript, names)
-    told: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
-    for number, found in groupby(played, key=lambda scene: scene.round or 0):
-        yield Page(number, Group(*_round(number, list(found), view, names, told), Text()))
+    answered: set[tuple[int, Seat]] = set()  # seats whose answer in an exchange was already shown
+    for number, group in groupby(played, key=lambda scene: scene.round or 0):
+        yield Page(number, Group(*_round(number, list(group), view, names, answered), Text()))
     yield Page(None, Group(*sheet(transcript), Text(last.words, style="bold")))
 
 
 def _round(
-    number: int, found: Sequence[Scene], view: View, names: Sequence[str], told: set[tuple[int, Seat]]
+    number: int, group: Sequence[Scene], view: View, names: Sequence[str], answered: set[tuple[int, Seat]]
 ) -> Iterator[RenderableType]:
     yield Text(f"Round {number}" if number else "Before round 1", style="bold")
-    if (before := view.before(found[0].state, names)) is not None:
+    if (before := view.before(group[0].state, names)) is not None:
         yield before
-    for scene in found:
-        new = [a for a in scene.answers if a.command != "READY" and (scene.exchange, a.seat) not in told]
-        told |= {(scene.exchange, answer.seat) for answer in new}
+    for scene in group:
+        new = [a for a in scene.answers if a.command != "READY" and (scene.exchange, a.seat) not in answered]
+        answered |= {(scene.exchange, answer.seat) for answer in new}
         words = Text(visible(scene.words), style="" if scene.fault is None else "bold red")
         yield Padding(words.append(_took(new), style="not bold default"), (0, 0, 0, 2), expand=False)
-    if (after := view.after(found[-1].state, names)) is not None:
+    if (after := view.after(group[-1].state, names)) is not None:
         yield after
 
 

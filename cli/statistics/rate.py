@@ -59,11 +59,11 @@ def recount_of(client: Client, season_id: int) -> Recount:
     except ValueError as error:
         return Recount(season_id, snapshot_id, log.sha256, log.games, (f"The ranking was {error}.",), None)
     if log.sha256 != board["log_sha256"]:
-        found = differences({"log_sha256": board["log_sha256"]}, {"log_sha256": log.sha256})
+        differing = differences({"log_sha256": board["log_sha256"]}, {"log_sha256": log.sha256})
     else:
         passed = _passed(client, season_id, board["created_at"])
-        found = differences(board, remade(board, config, log, passed))
-    return Recount(season_id, snapshot_id, log.sha256, log.games, found, None)
+        differing = differences(board, remade(board, config, log, passed))
+    return Recount(season_id, snapshot_id, log.sha256, log.games, differing, None)
 
 
 def dice_of(client: Client, season_id: int) -> DiceCheck:
@@ -248,8 +248,8 @@ def _entry(entry: Rating) -> dict[str, Any]:
 
 
 def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
-    found = report(rated)
-    entries = found["entries"]
+    facts = report(rated)
+    entries = facts["entries"]
     if not entries:
         yield "There are no games."
         return
@@ -266,10 +266,10 @@ def _rating_lines(rated: RatingTable) -> Iterator[RenderableType]:
     if any(rating is not None for rating in second):
         columns += (Column("PL", lambda row: f"{row['plackett_luce']:.0f}", right=True),)
     yield table(entries, columns)
-    if tallied := tally(found["config"], second):
+    if tallied := tally(facts["config"], second):
         yield tallied
-    yield f"{counted(found['games'], 'game')}, log {found['log_sha256'][:16]}"
-    yield from sentences(found["fit"], found["seats"])
+    yield f"{counted(facts['games'], 'game')}, log {facts['log_sha256'][:16]}"
+    yield from sentences(facts["fit"], facts["seats"])
 
 
 def _season(season_id: int) -> Output:
@@ -277,9 +277,9 @@ def _season(season_id: int) -> Output:
     from deadheat.league.service.rankings.ranking import ranking
 
     with _reading(season_id) as session:
-        found = ranking(session, season_id)
-    board = {"season_id": season_id, "log_sha256": found.log_sha256, "config": found.config, **found.standings}
-    games = f"{counted(board['totals']['rated'], 'game')}, log {found.log_sha256[:16]}"
+        result = ranking(session, season_id)
+    board = {"season_id": season_id, "log_sha256": result.log_sha256, "config": result.config, **result.standings}
+    games = f"{counted(board['totals']['rated'], 'game')}, log {result.log_sha256[:16]}"
     unsaved = {"snapshot_id": None, "final": False, "created_at": None}
     shown = standings_table(TypeAdapter(Leaderboard).validate_python(board | unsaved))
     return Output(board, [shown, games, *sentences(board["fit"], board["seats"])])
@@ -293,20 +293,23 @@ def _checked(season_id: int, server: str | None) -> Output:
         from deadheat.league.service.rankings.recount import dice_check, recount
 
         with _reading(season_id) as session:
-            found, dice = recount(session, season_id), dice_check(session, season_id)
+            recounted, dice = recount(session, season_id), dice_check(session, season_id)
     else:
         with visit(server) as client, doubting():
-            found, dice = recount_of(client, season_id), dice_of(client, season_id)
-    ranking, log = f"Ranking {found.snapshot_id} of season {season_id}", f"its log of {counted(found.games, 'game')}"
-    if found.snapshot_id is None:
+            recounted, dice = recount_of(client, season_id), dice_of(client, season_id)
+    ranking, log = (
+        f"Ranking {recounted.snapshot_id} of season {season_id}",
+        f"its log of {counted(recounted.games, 'game')}",
+    )
+    if recounted.snapshot_id is None:
         lines = [f"Season {season_id} has no ranking yet."]
-    elif found.same:
-        lines = [f"{ranking} follows from {log}.", f"log {found.log_sha256}"]
+    elif recounted.same:
+        lines = [f"{ranking} follows from {log}.", f"log {recounted.log_sha256}"]
     else:
-        lines = [f"{ranking} does NOT follow from {log}:", *(f"  {difference}" for difference in found.differences)]
-        lines += ["The log has changed since, and a new ranking is due."] if found.refit_due else []
-    answer = asdict(found) | {"dice": asdict(dice)}
-    wrong = not found.same or dice.differences
+        lines = [f"{ranking} does NOT follow from {log}:", *(f"  {difference}" for difference in recounted.differences)]
+        lines += ["The log has changed since, and a new ranking is due."] if recounted.refit_due else []
+    answer = asdict(recounted) | {"dice": asdict(dice)}
+    wrong = not recounted.same or dice.differences
     return Output(answer, [*lines, *(dice.differences or (dice.sentence,))], code=1 if wrong else 0)
 
 
@@ -389,10 +392,10 @@ def _numbers(text: str) -> list[int]:
 def _lines(state: State, elo0: float, elo1: float) -> list[str]:
     score = "" if state.score is None else f", score {100 * state.score:.2f} %"
     played = counted(state.games, "game")
-    said = {
+    verdicts = {
         "accept": f"H1 is accepted: the difference is {elo1:g} rather than {elo0:g} Elo.",
         "reject": f"H1 is rejected: the difference is {elo0:g} rather than {elo1:g} Elo.",
         "continue": "Undecided: more games are needed.",
     }
     head = f"LLR {state.llr:.2f} in [{state.lower:.2f}, {state.upper:.2f}] after {played}{score}"
-    return [head, said[state.verdict.value]]
+    return [head, verdicts[state.verdict.value]]

@@ -121,10 +121,10 @@ def _seen_from_here(file: Path, given: str) -> list[str]:
         return [given]
     if not any(mark in given for mark in "*?["):
         return [os.path.normpath(file.parent / given)]
-    found = sorted(os.path.normpath(path) for path in file.parent.glob(given))
-    if not found:
+    paths = sorted(os.path.normpath(path) for path in file.parent.glob(given))
+    if not paths:
         raise BadGate(f"{file}: nothing is called {given}")
-    return found
+    return paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,13 +185,13 @@ def _no_loss(standings: Standings, candidate: int, against: Sequence[int]) -> Ve
 
 
 def _no_fault(standings: Standings, candidate: int, least: int) -> Verdict:
-    seen, asked = standings.seen[candidate], f"no fault in {counted(least, 'game')}"
+    seen, condition = standings.seen[candidate], f"no fault in {counted(least, 'game')}"
     count = sum(seen.faults.values())
     if count:
         kinds = ", ".join(f"{n} x {what}" for what, n in sorted(seen.faults.items()))
-        return Verdict(False, f"{asked}: {counted(count, 'fault')} in {seen.games} ({kinds})")
+        return Verdict(False, f"{condition}: {counted(count, 'fault')} in {seen.games} ({kinds})")
     if seen.games < least:
-        return Verdict(False, f"{asked}: none in {seen.games}, which are too few")
+        return Verdict(False, f"{condition}: none in {seen.games}, which are too few")
     return Verdict(True, f"no fault in {counted(seen.games, 'game')}")
 
 
@@ -199,10 +199,10 @@ def _sprt(standings: Standings, candidate: int, bounds: Bounds, against: Sequenc
     counts = standings.halves_of(candidate, against)
     state = test(counts, Terms(*bounds))
     names, pairs = ", ".join(standings.labels[bot] for bot in against), counted(sum(counts), "pair")
-    said = f"the test {bounds[0]:g},{bounds[1]:g} against {names} does not reject: it"
-    told = {"accept": "accepts", "reject": "rejects", "continue": "is undecided"}[state.verdict.value]
+    condition = f"the test {bounds[0]:g},{bounds[1]:g} against {names} does not reject: it"
+    result = {"accept": "accepts", "reject": "rejects", "continue": "is undecided"}[state.verdict.value]
     met = sum(counts) > 0 and state.verdict.value != "reject"
-    return Verdict(met, f"{said} {told} after {pairs} of games (LLR {state.llr:.2f})")
+    return Verdict(met, f"{condition} {result} after {pairs} of games (LLR {state.llr:.2f})")
 
 
 def can_reject(bounds: Bounds, pairs: int) -> bool:
@@ -219,22 +219,22 @@ def named(game: Game, given: Sequence[str]) -> list[str]:
     """Return the names of single bots: a folder of bots stands for all its bots, ``house:*`` for all house bots.
     Raises BadBot.
     """
-    found: list[str] = []
+    names: list[str] = []
     for name in given:
         if name.startswith(RECORDED):
             raise BadBot(f"{name} fits the dice of its own match only; play against it with deadheat play")
         if name == HOUSE + EVERY:
-            found += [HOUSE + bot for bot in house_bots(game.name)]
+            names += [HOUSE + bot for bot in house_bots(game.name)]
         elif _is_folder_of_bots(Path(name)):
             inside = [str(path) for path in sorted(Path(name).glob("[!._]*")) if _may_be_a_bot(path)]
             if not inside:
                 raise BadBot(f"{name} is neither a bot nor a folder of bots")
-            found += inside
+            names += inside
         else:
-            found.append(name)
-    if len(found) > MOST_BOTS:
-        raise BadBot(f"{len(found)} bots are more than the {MOST_BOTS} that a tournament may have")
-    return found
+            names.append(name)
+    if len(names) > MOST_BOTS:
+        raise BadBot(f"{len(names)} bots are more than the {MOST_BOTS} that a tournament may have")
+    return names
 
 
 def _is_folder_of_bots(path: Path) -> bool:
@@ -385,7 +385,7 @@ def go_on(
         raise Unplayable(f"the rules of {game.name} have changed since; start a new tournament")
     if (more or games) and request.gate is not None:
         raise Unplayable("a gate continues as it began; for other bots or games, start a new one")
-    if request.gate is not None and any(one.not_worse_than for one in gate_of(request).condition):
+    if request.gate is not None and any(condition.not_worse_than for condition in gate_of(request).condition):
         raise Unplayable("this gate began with not_worse_than, which is now a test by pairs; start a new one")
     if games and games < request.games:
         raise Unplayable(f"it plays {request.games:,} games per pair already, more than --games {games:,}")
@@ -431,9 +431,9 @@ def gate_of(request: Request) -> Gate:
     return Gate.model_validate({name: value for name, value in request.gate.items() if name != "file"})
 
 
-def _seats(game: Game, asked: int, bots: int, gate: bool) -> int:
+def _seats(game: Game, wanted: int, bots: int, gate: bool) -> int:
     least, most = game.seats.start, game.seats.stop - 1
-    seats = asked or (least if gate else max(least, min(bots, most)))
+    seats = wanted or (least if gate else max(least, min(bots, most)))
     if seats not in game.seats:
         raise Unplayable(f"{game.name} needs {span(game.seats)} seats, not {seats}")
     if bots < seats:

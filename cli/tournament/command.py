@@ -180,7 +180,7 @@ class Run:
         played = self.standings.games.keys()
         deals = plan(request)
         self.planned = sum(len(deal.games) for deal in deals)
-        left = ((deal, tuple(one for one in deal.games if one.number not in played)) for deal in deals)
+        left = ((deal, tuple(game for game in deal.games if game.number not in played)) for deal in deals)
         missing = [replace(deal, games=games) for deal, games in left if games]
         if not missing or self._decided():
             return
@@ -198,12 +198,12 @@ class Run:
         with Screen(self.standings, self.planned, not self.as_json and err.is_terminal) as screen:
             runner = Runner(job, workers or max(1, len(cpus)), self._ended, self._void)
 
-            told: set[tuple[str, ...]] = set()
+            noted: set[tuple[str, ...]] = set()
 
             def look() -> None:
-                if runner.waits and not screen.wanted and runner.waits not in told:
+                if runner.waits and not screen.wanted and runner.waits not in noted:
                     note(f"for processors. Taken: {'; '.join(runner.waits)}", "waiting")
-                    told.add(runner.waits)  # only once, because tournaments take turns every few seconds
+                    noted.add(runner.waits)  # only once, because tournaments take turns every few seconds
                 screen.waits = runner.waits
                 screen.draw()
 
@@ -293,9 +293,9 @@ class Run:
             out.print(line, soft_wrap=True)
         for label, judged in verdicts.items():
             passed = all(verdict.met for verdict in judged)
-            said = (" passes", "green") if passed else (" does not pass", "red")
+            outcome = (" passes", "green") if passed else (" does not pass", "red")
             out.print()
-            out.print(Text.assemble((visible(label), "bold"), said))
+            out.print(Text.assemble((visible(label), "bold"), outcome))
             for verdict in judged:
                 met = ("met     ", "green") if verdict.met else ("failed  ", "red")
                 out.print(Text.assemble("  ", met, harmless(verdict.sentence)), soft_wrap=True)

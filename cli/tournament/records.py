@@ -242,18 +242,18 @@ def times_of(transcript: Transcript) -> tuple[list[dict[str, Answers]], list[int
 
 
 def _games(file: Path, lines: Iterable[bytes]) -> list[GameRecord]:
-    found = []
+    records = []
     for number, line in enumerate(lines, 1):
         try:
-            found.append(game_of(line))
+            records.append(game_of(line))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
             why = f"{where + ': ' if where else ''}{plainly(first)}".rstrip(".")
             raise BadFolder(f"{file}, line {number}: {why}; {CURE}") from None
-    if len(found) > MOST_GAMES:
+    if len(records) > MOST_GAMES:
         raise BadFolder(f"{file} has more than {MOST_GAMES} games")
-    return found
+    return records
 
 
 def read(folder: Path) -> tuple[Request, list[GameRecord]]:
@@ -320,12 +320,12 @@ def load(folder: Path) -> Request:
     """Read the request in a folder. Raises BadFolder."""
     path = folder / HEADER
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found.pop("format") != FORMAT:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored.pop("format") != FORMAT:
             raise BadFolder(f"{path} was written by another version of deadheat")
-        bots = tuple(Bot(**{**bot, "command": tuple(bot["command"])}) for bot in found.pop("bots"))
-        stages = tuple(Stage(**stage) for stage in found.pop("stages"))
-        return Request(**{**found, "bots": bots, "stages": stages, "kind": Kind(found["kind"])})
+        bots = tuple(Bot(**{**bot, "command": tuple(bot["command"])}) for bot in stored.pop("bots"))
+        stages = tuple(Stage(**stage) for stage in stored.pop("stages"))
+        return Request(**{**stored, "bots": bots, "stages": stages, "kind": Kind(stored["kind"])})
     except OSError as error:
         raise BadFolder(f"there is no tournament in {folder}: cannot read {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:

@@ -102,7 +102,7 @@ def _kept(folder: Path, played: Standings) -> dict[int, str]:
     gone or does not follow the rules.
     """
     wanted = [game for game in played.games.values() if game.transcript]
-    found: dict[int, str] = {}
+    kept: dict[int, str] = {}
     size = 0
     for game in sorted(wanted, key=lambda game: not game.faults):
         packed = _packed(folder, game)
@@ -111,8 +111,8 @@ def _kept(folder: Path, played: Standings) -> dict[int, str]:
         size += len(packed)
         if size > MOST_KEPT_BYTES:
             break
-        found[game.number] = packed
-    return dict(sorted(found.items()))
+        kept[game.number] = packed
+    return dict(sorted(kept.items()))
 
 
 def _packed(folder: Path, game: GameRecord) -> str | None:
@@ -243,22 +243,22 @@ def _faults(played: Standings, kept: Mapping[int, str]) -> Iterator[str]:
 
 
 def _links(faults: Sequence[tuple[GameRecord, FaultRecord]], kept: Mapping[int, str]) -> str:
-    said = []
+    links = []
     for game, fault in faults[:MOST_LINKS]:
         after = "" if fault.elapsed_ms is None else f" {figures.duration(round(fault.elapsed_ms * NS_PER_MS))}"
         number = f'<a href="#game-{game.number}">{game.number}</a>' if game.number in kept else f"{game.number}"
-        said.append(f'<span class="pair">{number}<small>{after}</small></span>')
+        links.append(f'<span class="pair">{number}<small>{after}</small></span>')
     more = len(faults) - MOST_LINKS
-    return "".join(said) + (f"and {more:,} more" if more > 0 else "")
+    return "".join(links) + (f"and {more:,} more" if more > 0 else "")
 
 
 def _games(played: Standings, kept: Mapping[int, str]) -> Iterator[str]:
     """Yield the places for the viewer and for the list, which the page's script fills and filters."""
     transcripts = sum(game.transcript is not None for game in played.games.values())
-    said = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
+    sentence = f"{len(kept):,} of {counted(len(played.games), 'game')} can be watched here"
     if missing := transcripts - len(kept):
-        said += f"; {counted(missing, 'other transcript')} would make this file too large, or cannot be verified"
-    yield f"<p>{said}. Choose one by its number.</p>\n{page.viewer()}"
+        sentence += f"; {counted(missing, 'other transcript')} would make this file too large, or cannot be verified"
+    yield f"<p>{sentence}. Choose one by its number.</p>\n{page.viewer()}"
     yield page.part("report-games.html")
 
 

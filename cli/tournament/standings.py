@@ -145,23 +145,23 @@ class Standings:
             if answers.limit_ms and answers.own_ms:
                 seen.share = max(seen.share, answers.own_ms[-1][0] / answers.limit_ms)
 
-    def _met(self, one: int, others: Iterable[int] | None) -> list[Meeting]:
+    def _met(self, bot: int, others: Iterable[int] | None) -> list[Meeting]:
         against = range(len(self.labels)) if others is None else others
-        return [self.meetings[one, other] for other in against if (one, other) in self.meetings]
+        return [self.meetings[bot, other] for other in against if (bot, other) in self.meetings]
 
-    def total(self, one: int, others: Iterable[int] | None = None) -> Score:
+    def total(self, bot: int, others: Iterable[int] | None = None) -> Score:
         """Return the games that a bot won, drew and lost against some others (None: all)."""
-        scores = [meeting.score for meeting in self._met(one, others)]
+        scores = [meeting.score for meeting in self._met(bot, others)]
         return sum(s[0] for s in scores), sum(s[1] for s in scores), sum(s[2] for s in scores)
 
-    def halves_of(self, one: int, others: Iterable[int] | None = None) -> list[int]:
+    def halves_of(self, bot: int, others: Iterable[int] | None = None) -> list[int]:
         """Count a bot's finished pairs of games with the same dice by its half points, 0 to 4, against some others."""
-        met = self._met(one, others)
+        met = self._met(bot, others)
         return [sum(meeting.halves[points] for meeting in met) for points in range(5)]
 
-    def pairs(self, one: int) -> Score:
+    def pairs(self, bot: int) -> Score:
         """Return the pairs of games with the same dice that a bot won, drew and lost, by the points of both games."""
-        counts = self.halves_of(one)
+        counts = self.halves_of(bot)
         return sum(counts[3:]), counts[2], sum(counts[:2])
 
     def test(self) -> State:

@@ -47,13 +47,13 @@ class Row:
 
 
 def rows(played: Standings) -> list[Row]:
-    found: dict[tuple[str, str], Row] = {}
+    collected: dict[tuple[str, str], Row] = {}
     for game in played.games.values():
         for seat, bot in enumerate(game.players):
             for command, answers in answers_of(game, seat, played.about.bank_ms).items():
-                found.setdefault((bot, command), Row(bot, command)).add(answers)
+                collected.setdefault((bot, command), Row(bot, command)).add(answers)
     order = played.numbers
-    return sorted(found.values(), key=lambda row: order[row.bot])
+    return sorted(collected.values(), key=lambda row: order[row.bot])
 
 
 def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str, Answers]:
@@ -66,13 +66,15 @@ def answers_of(game: GameRecord, seat: int, bank_ms: int | None) -> Mapping[str,
     return {**times, BANK: Answers(bank_ms, [(float(f"{used_ms:.2g}"), 1)])}
 
 
-def response_times(found: Sequence[Row], played: Standings) -> Iterator[str]:
+def response_times(answered: Sequence[Row], played: Standings) -> Iterator[str]:
     """Show the controls of the question "what if", and the duration of each bot's answers."""
-    limits = {row.command: max(other.limit_ms for other in found if other.command == row.command) for row in found}
-    said = ", ".join(f"{shown(command)} {limit(round(ms * NS_PER_MS))}" for command, ms in limits.items())
-    yield f"<p>Own time, without what the host took. Limits: {said}.</p>\n"
+    limits = {
+        row.command: max(other.limit_ms for other in answered if other.command == row.command) for row in answered
+    }
+    known = ", ".join(f"{shown(command)} {limit(round(ms * NS_PER_MS))}" for command, ms in limits.items())
+    yield f"<p>Own time, without what the host took. Limits: {known}.</p>\n"
     yield page.part("report-whatif.html")
-    numbers = {id(row): number for number, row in enumerate(found)}
+    numbers = {id(row): number for number, row in enumerate(answered)}
     columns: Columns[Row] = (
         Column("Bot", lambda row: shown(row.bot)),
         Column("Command", lambda row: f"<code>{shown(row.command)}</code>"),
@@ -84,7 +86,7 @@ def response_times(found: Sequence[Row], played: Standings) -> Iterator[str]:
         Column("Of the limit", _used),
         Column("Late", lambda row: _late(row, numbers[id(row)]), right=True),
     )
-    yield from page.table("Response times", found, columns)
+    yield from page.table("Response times", answered, columns)
     yield '<p class="note">Bars: each is twice the share of the limit of the one before it, up to all of it; '
     yield "the line is the limit that you choose; red bars are past it.</p>\n"
     number = played.numbers
@@ -106,9 +108,9 @@ def _spark(row: Row, number: int) -> str:
         heights[_bar(value, row.limit_ms)] += count
     most = max(heights)
     middle = quantile(row.own_ms, 0.99) / row.limit_ms if row.limit_ms else 0.0
-    told = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
+    label = f"99 of 100 answers within {100 * middle:.3g} % of the limit"
     parts = [f'<svg class="spark" data-row="{number}" viewBox="0 0 {BAR * len(heights)} {HEIGHT}"']
-    parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{told}">')
+    parts.append(f' width="{BAR * len(heights)}" height="{HEIGHT}" role="img" aria-label="{label}">')
     for place, count in enumerate(heights):
         if count:
             high = ceil((HEIGHT - 2) * count / most)
@@ -128,9 +130,9 @@ def _bar(own_ms: float, limit_ms: float) -> int:
 
 def _used(row: Row) -> str:
     share = max(row.own_ms) / row.limit_ms if row.limit_ms else 0.0
-    told = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
-    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{told}</meter>'
-    return f'<span class="interval">{meter} <span class="time">{told}</span></span>'
+    percentage = f"{float(f'{100 * share:.2g}'):g} %" if share < 1 else f"{100 * share:.0f} %"
+    meter = f'<meter min="0" max="1" high="0.8" value="{min(share, 1):.4f}">{percentage}</meter>'
+    return f'<span class="interval">{meter} <span class="time">{percentage}</span></span>'
 
 
 def _late(row: Row, number: int) -> str:
@@ -138,7 +140,7 @@ def _late(row: Row, number: int) -> str:
     return f'<span data-late="{number}">{late:,}</span>'
 
 
-def what_if(found: Sequence[Row], played: Standings) -> Mapping[str, Any]:
+def what_if(answered: Sequence[Row], played: Standings) -> Mapping[str, Any]:
     """Return the input of the page's script. Bots are numbers in the order of `played.labels`.
 
     `rows`: bot, command, limit and counted own times in milliseconds. `nearest`: for each bot and each game that it
@@ -153,7 +155,7 @@ def what_if(found: Sequence[Row], played: Standings) -> Mapping[str, Any]:
                 counting = {BANK} if BANK in answers else answers.keys() - {READY}
                 used = _largest(answers, counting), _largest(answers, {READY})
                 nearest[numbers[bot]].append((*used, int(game.ranks[seat] == 1)))
-    counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in found]
+    counted_rows = [[numbers[row.bot], row.command, row.limit_ms, sorted(row.own_ms.items())] for row in answered]
     return {"rows": counted_rows, "nearest": nearest, "ready": READY, "bank": BANK}
 
 

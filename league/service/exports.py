@@ -88,11 +88,11 @@ class _Page:
     def read(self, statement: Any, key: Any, limit: int = ROWS, **given: Any) -> Sequence[Any]:
         """Return the statement's next `limit` rows in the order of a key, that of their first table (or themselves)."""
         statement = statement.where(col(key) > self.after).order_by(None).order_by(col(key)).limit(limit)
-        found: Sequence[Any] = self.session.exec(statement, params=given).all()
-        if len(found) == limit:
-            last = found[-1][0] if isinstance(found[-1], tuple) else found[-1]
+        rows: Sequence[Any] = self.session.exec(statement, params=given).all()
+        if len(rows) == limit:
+            last = rows[-1][0] if isinstance(rows[-1], tuple) else rows[-1]
             self.next = getattr(last, "id", last)
-        return found
+        return rows
 
     def of(self, match_id: Any) -> tuple[ColumnElement[bool], ...]:
         """Return the condition on a column that names a match, or none if everything is wanted."""
@@ -137,8 +137,8 @@ def _season(page: _Page) -> list[Row]:
 
 
 def _divisions(page: _Page) -> list[Row]:
-    found = season_info(page.session, page.scope.season_id).divisions
-    return [{"division": row.number, "name": row.name, "size": row.size, "entries": row.entries} for row in found]
+    divisions = season_info(page.session, page.scope.season_id).divisions
+    return [{"division": row.number, "name": row.name, "size": row.size, "entries": row.entries} for row in divisions]
 
 
 def _entries(page: _Page) -> list[Row]:
@@ -178,8 +178,8 @@ def _gates(page: _Page) -> list[Row]:
     """Return one row for each version at a promotion gate, without the terms of its test, which are private."""
     wanted = (Contest.season_id == page.scope.season_id, Contest.kind == ContestKind.GATE)
     statement = MATCHUPS.join(Entry, col(Entry.id) == Contest.entry_id).where(*wanted, *page.about(Entry.bot_id))
-    found = [Matchup(*row) for row in page.read(statement, Contest.id)]
-    of = sides(page.session, found)
+    duels = [Matchup(*row) for row in page.read(statement, Contest.id)]
+    of = sides(page.session, duels)
     return [
         {
             "gate_id": one.contest.public_id,
@@ -193,7 +193,7 @@ def _gates(page: _Page) -> list[Row]:
             **{name: one.meeting.score[name] for name in ("wins", "draws", "losses")},
             **_cells(one.contest, "created_at", "ended_at"),
         }
-        for one in found
+        for one in duels
     ]
 
 
@@ -265,10 +265,10 @@ def _sources(page: _Page) -> list[Row]:
 
 def public_source(session: Session, season_id: int, version_id: int) -> BotVersion:
     """Return a version whose source is public. Raises NotFound."""
-    found = session.exec(select(BotVersion).where(_public(season_id), BotVersion.id == version_id)).first()
-    if found is None:
+    version = session.exec(select(BotVersion).where(_public(season_id), BotVersion.id == version_id)).first()
+    if version is None:
         raise NotFound("source", version_id)
-    return found
+    return version
 
 
 def _public(season_id: int) -> ColumnElement[bool]:
@@ -368,11 +368,11 @@ def _of_scope(page: _Page) -> list[ColumnElement[bool]]:
 
 
 def _matches(page: _Page) -> list[Row]:
-    found = page.read(_shown(page, Match), Match.id)
-    rulings = page.session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_([one.id for one in found])))
+    matches = page.read(_shown(page, Match), Match.id)
+    rulings = page.session.exec(select(VoidedMatch).where(col(VoidedMatch.match_id).in_([one.id for one in matches])))
     rejudged = {ruling.match_id: ruling.rejudged_id for ruling in rulings}
-    known = bearings(page.session, found)
-    untold = withheld(page.session, found)
+    known = bearings(page.session, matches)
+    untold = withheld(page.session, matches)
     return [
         {
             "match_id": match.id,
@@ -387,7 +387,7 @@ def _matches(page: _Page) -> list[Row]:
             "comeback": None if match.id in untold else match.comeback,
             **_cells(match, "created_at", "finished_at"),
         }
-        for match in found
+        for match in matches
     ]
 
 
@@ -404,8 +404,8 @@ FARED = [
 
 
 def _participants(page: _Page) -> list[Row]:
-    found = page.read(_shown(page, Match), Match.id)
-    untold = withheld(page.session, found)
+    matches = page.read(_shown(page, Match), Match.id)
+    untold = withheld(page.session, matches)
     return [
         {
             **_cells(seat, "match_id", "seat"),
@@ -415,7 +415,7 @@ def _participants(page: _Page) -> list[Row]:
             **_cells(seat, "bot_id", "version_id", *FARED),
             "fault_why": None if seat.match_id in untold else seat.fault_why,
         }
-        for seat in seated(page.session, [match.id for match in found])
+        for seat in seated(page.session, [match.id for match in matches])
     ]
 
 
@@ -430,8 +430,8 @@ def _latencies(page: _Page) -> list[Row]:
 
 def _attempts(page: _Page) -> list[Row]:
     statement = select(Attempt).where(Attempt.season_id == page.scope.season_id, shown_attempt())
-    found = page.read(statement.where(*page.of(Attempt.match_id)), Attempt.id)
-    machines = machine_numbers(page.session, {row.worker for row in found})
+    attempts = page.read(statement.where(*page.of(Attempt.match_id)), Attempt.id)
+    machines = machine_numbers(page.session, {row.worker for row in attempts})
     return [
         {
             "attempt_id": row.id,
@@ -444,7 +444,7 @@ def _attempts(page: _Page) -> list[Row]:
             "evidence": json.dumps(told_evidence(row.evidence), sort_keys=True),
             **_cells(row, "started_at", "finished_at"),
         }
-        for row in found
+        for row in attempts
     ]
 
 
@@ -457,10 +457,10 @@ def _series(page: _Page) -> list[Row]:
     if page.scope.bot_id is not None:
         theirs = select(Match.series_id).join(Participant, col(Participant.match_id) == Match.id)
         statement = statement.where(col(Series.id).in_(theirs.where(Participant.bot_id == page.scope.bot_id)))
-    found = page.read(statement, Series.id)
-    machines = machine_numbers(page.session, {row.worker for row in found})
+    series = page.read(statement, Series.id)
+    machines = machine_numbers(page.session, {row.worker for row in series})
     met = select(Meeting.id, Contest).join(Contest, col(Contest.id) == Meeting.contest_id)
-    met = met.where(col(Meeting.id).in_({row.meeting_id for row in found}))
+    met = met.where(col(Meeting.id).in_({row.meeting_id for row in series}))
     of = {(meeting_id, one.kind): one.public_id for meeting_id, one in page.session.exec(met)}
     return [
         {
@@ -473,7 +473,7 @@ def _series(page: _Page) -> list[Row]:
             "machine": machines.get(row.worker),
             **_cells(row, "created_at", "started_at", "finished_at"),
         }
-        for row in found
+        for row in series
     ]
 
 

@@ -67,9 +67,9 @@ class DiceCheck:
 
 def told(game: str, commitment_hex: str | None, secret: str | None, records: Iterable[tuple[str, str]]) -> Told:
     """Return a season's published facts about its dice; `records`: action and data (JSON) of its audit records."""
-    found = [(action, json.loads(data)) for action, data in records]
-    opened = [data.get("dice_commitment") for action, data in found if action == "season-open"]
-    skipped = [(data["after"], data["to"]) for action, data in found if action == SKIPPED]
+    changes = [(action, json.loads(data)) for action, data in records]
+    opened = [data.get("dice_commitment") for action, data in changes if action == "season-open"]
+    skipped = [(data["after"], data["to"]) for action, data in changes if action == SKIPPED]
     return Told(commitment_hex, secret, tuple(value for value in opened if value is not None), tuple(skipped), game)
 
 

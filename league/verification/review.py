@@ -30,7 +30,7 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     command and time of each seat that failed; ``replies``: for each seat the number of its answers, the slowest by own
     time, and the time that the host took; ``attempts``: cause and evidence of each attempt at the match.
     """
-    found: dict[str, Any] = {
+    findings: dict[str, Any] = {
         "verified": None,
         "faults": [
             {"seat": seat.seat, "bot": seat.bot, **asdict(seat.fault)} for seat in match.seats if seat.fault is not None
@@ -47,15 +47,15 @@ def review(blobs: Blobs, match: MatchDetail, whole: MatchDetail | None = None) -
     except (BlobDamaged, BlobMissing) as error:
         log.error("match %d cannot be looked at again: %s", match.id, error)  # the error's words are for operators only
         lost = "is lost" if isinstance(error, BlobMissing) else "is damaged in the store"
-        return found | {"problem": f"its transcript {lost}"}
+        return findings | {"problem": f"its transcript {lost}"}
     try:
         transcript = decode(content)
     except BadTranscript as error:
-        return found | {"verified": False, "problem": str(error)}
+        return findings | {"verified": False, "problem": str(error)}
     verified, problem = verdict(transcript, disagreements(transcript, whole))
     if not verified:
-        return found | {"verified": verified, "problem": problem}
-    return found | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
+        return findings | {"verified": verified, "problem": problem}
+    return findings | {"verified": True, "exchanges": len(transcript.exchanges), "replies": _replies(transcript)}
 
 
 def _replies(transcript: Transcript) -> list[dict[str, Any]]:
