@@ -107,11 +107,13 @@ def appeal(
     """Appeal against a finished match of your bot: it is re-simulated at once, and an organiser rules."""
     made = client.appeal(match, text)
     findings = made.findings
-    result: RenderableType = harmless(f"The transcript does not replay: {findings['problem']}", "red")
+    result: RenderableType
     if findings["verified"]:
         result = f"Re-simulated: rules, dice and result agree at all {findings['exchanges']} exchanges."
     elif findings["verified"] is None:
         result = f"It could not be re-simulated: {findings['problem']}"
+    else:
+        result = harmless(f"The transcript does not replay: {findings['problem']}", "red")
     faults = (
         f"  seat {seat_number(fault['seat'])} ({fault['bot']}): {fault['why'] or fault['fault']}"
         for fault in findings["faults"]
