@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ class Panel:
 
     title: str
     about: str
-    unit: str
     queries: Mapping[str, str]
+    unit: str = "short"
     kind: str = "timeseries"
     width: int = 12
     height: int = 8
@@ -32,8 +33,13 @@ class Panel:
     stacked: bool = False
 
 
+_ratio = partial(Panel, unit="percentunit")
+_time = partial(Panel, unit="s")
+_per_second = partial(Panel, unit="ops")
+
+
 def _stat(title: str, about: str, unit: str, expression: str) -> Panel:
-    return Panel(title, about, unit, {"": expression}, "stat", width=4, height=4)
+    return Panel(title, about, {"": expression}, unit, "stat", width=4, height=4)
 
 
 def _each(by: str, expression: str) -> Mapping[str, str]:
@@ -81,148 +87,126 @@ GIVEN_BACK = (
 )
 LATE_SHARE = _each("game, command", f"sum by (game, command) ({LATE % '1h'}) / {PROMPTS}")
 TIMEOUTS = (
-    Panel(
+    _ratio(
         "Late answers by game and command, last hour",
         "Share of the prompts, by the bots' own time.",
-        "percentunit",
         LATE_SHARE,
-        "bargauge",
+        kind="bargauge",
     ),
-    Panel("Late answers and void attempts", GIVEN_BACK, "short", LATE_OR_VOID, stacked=True),
+    Panel("Late answers and void attempts", GIVEN_BACK, LATE_OR_VOID, stacked=True),
 )
 
 DEADLINES = (
-    Panel(
+    _ratio(
         "Share of the limit used, 99th percentile",
         "Own time by game and command; 1 is the deadline.",
-        "percentunit",
         _each("game, command", "deadheat:deadline_used_ratio:p99"),
         limit=1,
     ),
-    Panel(
-        "Reply time, median and 99th percentile",
-        "Own time from prompt to reply, without what the host took.",
-        "s",
-        REPLIES,
+    _time(
+        "Reply time, median and 99th percentile", "Own time from prompt to reply, without what the host took.", REPLIES
     ),
-    Panel(
+    _time(
         "Processor time of a reply, 99th percentile",
         "If far below the reply time, the bot waited for something.",
-        "s",
         _quantile("0.99", "game, command", "reply_cpu_seconds"),
     ),
-    Panel(
+    _ratio(
         "Replies that counted past their deadlines",
         "Share of all: the host had taken the excess. No bot loses by it, but the machine is too busy.",
-        "percentunit",
         _each("game", "deadheat:past_deadline:ratio5m"),
         limit=0.01,
     ),
-    Panel(
+    _time(
         "Lateness of the referee when a deadline passed, 99th percentile",
         "No bot pays for it; other work on the referee's processor causes it.",
-        "s",
         _each("game", "deadheat:referee_late_seconds:p99"),
     ),
 )
 
 FAULTS = (
-    Panel(
+    _ratio(
         "Timeouts per match, compared with the season's last week",
         "Faults of the bots.",
-        "percentunit",
         {"{{game}} {{season}}": "deadheat:timeouts:ratio5m", "{{game}} {{season}} norm": "deadheat:timeouts:norm"},
     ),
-    Panel(
+    _ratio(
         "Timeouts per prompt",
         "By season and command: where deadlines are missed.",
-        "percentunit",
         _each("game, season, command", "deadheat:prompt_timeouts:ratio5m"),
     ),
-    Panel("Bots' failures by cause", "Per second.", "ops", _rate("game, fault", "faults_total")),
-    Panel(
+    _per_second("Bots' failures by cause", "Per second.", _rate("game, fault", "faults_total")),
+    _per_second(
         "Attempts by cause",
         "Played, or why void: a void attempt is a failure of the service, and the match is replayed.",
-        "ops",
         _rate("game, cause", "attempts_total"),
     ),
-    Panel(
+    _time(
         "Time that the host took before a reply, 99th percentile",
         "Only replies from which it took any; it is given back.",
-        "s",
         _quantile("0.99", "game, command", "stolen_seconds"),
     ),
 )
 
 WORK = (
-    Panel("Matches per minute", "Finished.", "short", _each("game, season", "60 * deadheat:matches:rate5m")),
-    Panel("Queue", "Rows by state.", "short", _by("queue, state", "deadheat_queue_rows", "max")),
+    Panel("Matches per minute", "Finished.", _each("game, season", "60 * deadheat:matches:rate5m")),
+    Panel("Queue", "Rows by state.", _by("queue, state", "deadheat_queue_rows", "max")),
     Panel(
         "Slots",
         "Of the machines that judge. Idle: neither playing nor building although matches are unplayed.",
-        "short",
         {"all": "deadheat:slots", "idle": "deadheat:slots_idle"},
     ),
-    Panel("Wait until claimed, 95th percentile", "", "s", _quantile("0.95", "queue", "queue_wait_seconds")),
-    Panel(
+    _time("Wait until claimed, 95th percentile", "", _quantile("0.95", "queue", "queue_wait_seconds")),
+    _per_second(
         "Builds by outcome",
         "Per second. Broken ones are for their authors to fix.",
-        "ops",
         _rate("language, outcome", "builds_total"),
     ),
-    Panel(
+    _time(
         "Opening the boxes of a series, 95th percentile",
         "",
-        "s",
         {"open": "histogram_quantile(0.95, sum by (le) (rate(deadheat_sandbox_open_seconds_bucket[5m])))"},
     ),
-    Panel("Tasks that the service failed", "Per second.", "ops", _rate("task, cause", "task_failures_total")),
-    Panel(
+    _per_second("Tasks that the service failed", "Per second.", _rate("task, cause", "task_failures_total")),
+    _per_second(
         "Scheduled tasks done",
         "Per second. If there are none for minutes, no scheduler runs, or no worker receives its tasks.",
-        "ops",
         _rate("task", "tasks_done_total"),
     ),
     Panel(
         "People's matches against bots, last day",
         "By how they ended. Waiting and running ones are in the queue.",
-        "short",
         _by("outcome", "deadheat_exhibitions_ended", "max"),
     ),
 )
 
 HOSTS = (
-    Panel("Fit to judge", "1: yes.", "short", _by("host", "deadheat_host_fit", "max")),
-    Panel("Processor time taken by the hypervisor", "", "percentunit", _by("host", "deadheat_host_steal_ratio", "max")),
+    Panel("Fit to judge", "1: yes.", _by("host", "deadheat_host_fit", "max")),
+    _ratio("Processor time taken by the hypervisor", "", _by("host", "deadheat_host_steal_ratio", "max")),
     Panel(
         "Canary matches by outcome",
         "Reference bots with known verdicts: wrong must stay at 0.",
-        "short",
         _by("outcome", "increase(deadheat_canaries_total[1h])"),
     ),
-    Panel(
-        "Last report",
-        "Seconds ago.",
-        "s",
-        _each("host", "time() - max by (host) (deadheat_host_seen_timestamp_seconds)"),
+    _time(
+        "Last report", "Seconds ago.", _each("host", "time() - max by (host) (deadheat_host_seen_timestamp_seconds)")
     ),
     Panel(
         "Free space for blobs",
         "If they are files. When it is full, no uploads or results are accepted.",
-        "bytes",
         {"free": "min(deadheat_blob_free_bytes)"},
+        unit="bytes",
     ),
-    Panel(
+    _ratio(
         "Free space for blobs, share",
         "Of bytes or inodes, whichever is smaller.",
-        "percentunit",
         {"free": "min(deadheat_blob_free_ratio)"},
     ),
 )
 
 WEB = (
-    Panel("Requests per second by status", "", "reqps", _rate("status", "http_requests_total")),
-    Panel("Time to answer, 95th percentile", "By route.", "s", _quantile("0.95", "route", "http_request_seconds")),
+    Panel("Requests per second by status", "", _rate("status", "http_requests_total"), unit="reqps"),
+    _time("Time to answer, 95th percentile", "By route.", _quantile("0.95", "route", "http_request_seconds")),
 )
 
 HOURLY_TIMEOUTS = (
@@ -232,35 +216,19 @@ HOURLY_TIMEOUTS = (
 
 SEASON = (
     Panel(
-        "Matches finished today",
-        "By game and season.",
-        "short",
-        _by("game, season", "increase(deadheat_matches_total[24h])"),
+        "Matches finished today", "By game and season.", _by("game, season", "increase(deadheat_matches_total[24h])")
     ),
-    Panel(
-        "Timeouts per match, last hour", "Faults of the bots.", "percentunit", _each("game, season", HOURLY_TIMEOUTS)
-    ),
+    _ratio("Timeouts per match, last hour", "Faults of the bots.", _each("game, season", HOURLY_TIMEOUTS)),
     Panel(
         "Where bots fail",
         "Failures in the last hour by command and cause.",
-        "short",
         _by("game, command, fault", "increase(deadheat_faults_total[1h])"),
     ),
+    _time("Age of the ranking", "By season.", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}),
     Panel(
-        "Age of the ranking", "By season.", "s", {"season {{season}}": "max by (season) (deadheat_ratings_age_seconds)"}
+        "Matches held", "Waiting for an organiser after repeated void attempts.", _each("game", "deadheat:held_matches")
     ),
-    Panel(
-        "Matches held",
-        "Waiting for an organiser after repeated void attempts.",
-        "short",
-        _each("game", "deadheat:held_matches"),
-    ),
-    Panel(
-        "Waiting matches",
-        "Series, by state.",
-        "short",
-        {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'},
-    ),
+    Panel("Waiting matches", "Series, by state.", {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'}),
 )
 
 DASHBOARDS = {
