@@ -12,10 +12,10 @@ from rich.console import RenderableType
 from deadheat.cli.author.bots import find_bot, find_entry
 from deadheat.cli.console import USAGE, cannot, command, fail, note, number_in
 from deadheat.cli.output import Column, Columns, Output, as_object, tabled
+from deadheat.cli.rate import bounds
 from deadheat.cli.server.api_client import Client
 from deadheat.cli.server.client import Most, asks
 from deadheat.cli.server.follow import Patience, Timeout
-from deadheat.cli.statistics.rate import bounds
 from deadheat.engine.figures import counted
 from deadheat.league.records.bots import Bot
 from deadheat.league.records.challenges import AskedChallenge

@@ -26,9 +26,9 @@ from rich.progress import track
 from deadheat.cli.console import cannot, err, fail
 from deadheat.cli.organiser.season_file import Number
 from deadheat.cli.output import Output
+from deadheat.cli.rate import Row, rows
 from deadheat.cli.server.api_client import Client, doubting
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.rate import Row, rows
 from deadheat.engine.figures import counted
 from deadheat.league.words import Exported
 from deadheat.sandbox.archive import MAX_RATIO, RATIO_FROM_BYTES, BadArchive, Bounds, check_path

@@ -23,8 +23,8 @@ from deadheat.cli.console import err, fail
 from deadheat.cli.organiser.archive import Archived, grouped, opened
 from deadheat.cli.organiser.archive_tournaments import Checked, evaluations, finals
 from deadheat.cli.output import Output
+from deadheat.cli.rate import Row, dice_of, recount_of
 from deadheat.cli.server.wire import Refused
-from deadheat.cli.statistics.rate import Row, dice_of, recount_of
 from deadheat.engine.figures import counted, seat_number
 from deadheat.engine.transcript import BadTranscript, Transcript, decode
 from deadheat.engine.verdicts import own_times

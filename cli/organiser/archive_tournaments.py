@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from deadheat.cli.organiser.archive import Archived, grouped
-from deadheat.cli.statistics.rate import Row
+from deadheat.cli.rate import Row
 from deadheat.engine.figures import counted
 from deadheat.engine.games import same_deals
 from deadheat.league.pairing.figures import DIGITS, Meeting

@@ -42,7 +42,7 @@ from deadheat.cli.local.play import (
 )
 from deadheat.cli.local.reserve import locks_folder, own_processors
 from deadheat.cli.output import print_json, says
-from deadheat.cli.statistics.rate import bounds
+from deadheat.cli.rate import bounds
 from deadheat.cli.tournament import beginning
 from deadheat.cli.tournament.beginning import BadGate, Unplayable, Verdict, begin, gate_of, go_on
 from deadheat.cli.tournament.records import BadFolder, Folder, GameRecord, Kind, Request

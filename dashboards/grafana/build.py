@@ -231,7 +231,7 @@ SEASON = (
     Panel("Waiting matches", "Series, by state.", {"{{state}}": 'max by (state) (deadheat_queue_rows{queue="play"})'}),
 )
 
-DASHBOARDS = {
+DASHBOARDS: Mapping[str, Mapping[str, tuple[Panel, ...]]] = {
     "operators": {
         "Timeouts": TIMEOUTS,
         "Now": NOW,
